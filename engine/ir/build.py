@@ -1,0 +1,388 @@
+"""Making nodes: constants, operators that match dtypes and fold what is constant, statements without needless nesting.
+
+Folding follows TVM's operators (`x + 0`, `x * 1`, constants), so that the same calls give structurally equal programs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from . import dtype as dt
+from .buffer import Buffer, BufferRegion
+from .expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BufferLoad,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Predicate,
+    Range,
+    Select,
+    Sub,
+    Var,
+)
+from .stmt import Evaluate, For, SeqStmt, Stmt
+
+ExprLike = Expr | int | float | bool
+
+
+def const(value: int | float | bool, dtype: str) -> Expr:
+    """The constant `value` of `dtype`."""
+    if dt.is_float(dtype):
+        return FloatImm(float(value), dtype)
+    return IntImm(int(value), dtype)
+
+
+TRUE = IntImm(1, "bool")
+FALSE = IntImm(0, "bool")
+
+
+def as_expr(value: ExprLike, dtype: str | None = None) -> Expr:
+    """`value` as an expression; Python numbers become bool, int32 or float32 unless `dtype` says otherwise."""
+    if isinstance(value, Expr):
+        return value
+    if dtype is None:
+        dtype = "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+    return const(value, dtype)
+
+
+def int_value(expr: Expr | None) -> int | None:
+    """The value of an integer constant, else None."""
+    return expr.value if isinstance(expr, IntImm) else None
+
+
+def is_const(expr: Expr, value: int | float) -> bool:
+    """Whether `expr` is the constant `value`."""
+    return isinstance(expr, IntImm | FloatImm) and expr.value == value
+
+
+def is_true(expr: Expr) -> bool:
+    return isinstance(expr, IntImm) and expr.value != 0
+
+
+def cast(value: ExprLike, dtype: str) -> Expr:
+    """`value` as `dtype`; integer constants are converted now when they fit."""
+    value = as_expr(value, dtype if not isinstance(value, Expr) else None)
+    if value.dtype == dtype:
+        return value
+    if isinstance(value, IntImm) and (dt.is_int(dtype) or dt.is_float(dtype)) and _fits(value.value, dtype):
+        return const(value.value, dtype)
+    if isinstance(value, FloatImm) and dt.is_float(dtype):
+        return FloatImm(value.value, dtype)
+    return Cast(dtype, value)
+
+
+def _fits(value: int, dtype: str) -> bool:
+    if dt.is_float(dtype):
+        return True
+    width = dt.bits(dtype)
+    low, high = (0, 2**width - 1) if dtype.startswith("uint") else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    return low <= value <= high
+
+
+def match_dtypes(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Both operands in one dtype: a Python number takes the other's, an int becomes a float, the narrower the wider."""
+    if not isinstance(a, Expr):
+        b = as_expr(b)
+        a = as_expr(a, _literal_dtype(a, b.dtype))
+    if not isinstance(b, Expr):
+        b = as_expr(b, _literal_dtype(b, a.dtype))
+    if a.dtype == b.dtype:
+        return a, b
+    target = _common_dtype(a.dtype, b.dtype)
+    return cast(a, target), cast(b, target)
+
+
+def _literal_dtype(value: int | float | bool, other: str) -> str | None:
+    if isinstance(value, float) and not dt.is_float(other):
+        return None
+    return None if other in ("bool", "handle") else other
+
+
+def _common_dtype(a: str, b: str) -> str:
+    if "handle" in (a, b):
+        raise TypeError(f"no common dtype of {a} and {b}")
+    if dt.is_float(a) != dt.is_float(b):
+        return a if dt.is_float(a) else b
+    if a == "bool" or b == "bool":
+        return b if a == "bool" else a
+    if dt.bits(a) == dt.bits(b):
+        return a if a.startswith("uint") else b
+    return a if dt.bits(a) > dt.bits(b) else b
+
+
+def add(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    if is_const(a, 0):
+        return b
+    if is_const(b, 0):
+        return a
+    return _fold(Add, a, b, lambda x, y: x + y)
+
+
+def sub(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    if is_const(b, 0):
+        return a
+    return _fold(Sub, a, b, lambda x, y: x - y)
+
+
+def mul(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    if is_const(a, 1):
+        return b
+    if is_const(b, 1):
+        return a
+    if dt.is_int(a.dtype) and (is_const(a, 0) or is_const(b, 0)):
+        return const(0, a.dtype)
+    return _fold(Mul, a, b, lambda x, y: x * y)
+
+
+def div(a: ExprLike, b: ExprLike) -> Expr:
+    """Float division; on integers C's truncating division."""
+    a, b = match_dtypes(a, b)
+    if is_const(b, 1):
+        return a
+    if dt.is_int(a.dtype):
+        return _fold_division(Div, a, b, lambda x, y: int(math.copysign(abs(x) // abs(y), x * y)))
+    return Div(a, b)
+
+
+def truncmod(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    return _fold_division(Mod, a, b, lambda x, y: x - y * int(math.copysign(abs(x) // abs(y), x * y)))
+
+
+def floordiv(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    if is_const(b, 1):
+        return a
+    return _fold_division(FloorDiv, a, b, lambda x, y: x // y)
+
+
+def floormod(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    if is_const(b, 1) and dt.is_int(a.dtype):
+        return const(0, a.dtype)
+    return _fold_division(FloorMod, a, b, lambda x, y: x % y)
+
+
+def minimum(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    return a if a is b else _fold(Min, a, b, min)
+
+
+def maximum(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = match_dtypes(a, b)
+    return a if a is b else _fold(Max, a, b, max)
+
+
+def _fold(kind: type[Expr], a: Expr, b: Expr, compute: Callable[[int, int], int]) -> Expr:
+    """`kind(a, b)`, or its value when both are integer constants and it fits the dtype. Floats are left to run time."""
+    if isinstance(a, IntImm) and isinstance(b, IntImm) and dt.is_int(a.dtype):
+        value = compute(a.value, b.value)
+        if _fits(value, a.dtype):
+            return IntImm(value, a.dtype)
+    return kind(a, b)  # pyright: ignore[reportCallIssue]
+
+
+def _fold_division(kind: type[Expr], a: Expr, b: Expr, compute: Callable[[int, int], int]) -> Expr:
+    if is_const(b, 0):
+        raise ZeroDivisionError("division by the constant zero")
+    if is_const(a, 0) and dt.is_int(a.dtype):
+        return a
+    return _fold(kind, a, b, compute)
+
+
+_COMPARE: dict[type[Predicate], Callable[[float, float], bool]] = {
+    EQ: lambda x, y: x == y,
+    NE: lambda x, y: x != y,
+    LT: lambda x, y: x < y,
+    LE: lambda x, y: x <= y,
+    GT: lambda x, y: x > y,
+    GE: lambda x, y: x >= y,
+}
+
+
+def compare(kind: type[Predicate], a: ExprLike, b: ExprLike) -> Expr:
+    """EQ, NE, LT, LE, GT or GE of two values in one dtype."""
+    a, b = match_dtypes(a, b)
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return TRUE if _COMPARE[kind](a.value, b.value) else FALSE
+    return kind(a, b)
+
+
+def eq(a: ExprLike, b: ExprLike) -> Expr:
+    return compare(EQ, a, b)
+
+
+def lt(a: ExprLike, b: ExprLike) -> Expr:
+    return compare(LT, a, b)
+
+
+def le(a: ExprLike, b: ExprLike) -> Expr:
+    return compare(LE, a, b)
+
+
+def ge(a: ExprLike, b: ExprLike) -> Expr:
+    return compare(GE, a, b)
+
+
+def logical_and(*terms: ExprLike) -> Expr:
+    """The conjunction, left to right, without constant truths."""
+    result: Expr = TRUE
+    for term in map(as_expr, terms):
+        if is_true(result):
+            result = term
+        elif isinstance(term, IntImm):
+            result = result if term.value else FALSE
+        elif not is_const(result, 0):
+            result = And(result, term)
+    return result
+
+
+def logical_or(a: ExprLike, b: ExprLike) -> Expr:
+    a, b = as_expr(a), as_expr(b)
+    if isinstance(a, IntImm):
+        return TRUE if a.value else b
+    if isinstance(b, IntImm):
+        return TRUE if b.value else a
+    return Or(a, b)
+
+
+def logical_not(a: ExprLike) -> Expr:
+    a = as_expr(a)
+    if isinstance(a, IntImm):
+        return FALSE if a.value else TRUE
+    return a.a if isinstance(a, Not) else Not(a)
+
+
+def conjuncts(predicate: Expr) -> list[Expr]:
+    """The terms that `logical_and` joined; none for the constant truth."""
+    if isinstance(predicate, And):
+        return conjuncts(predicate.a) + conjuncts(predicate.b)
+    return [] if is_true(predicate) else [predicate]
+
+
+def select(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:
+    true_value, false_value = match_dtypes(true_value, false_value)
+    return Select(as_expr(condition), true_value, false_value)
+
+
+def if_then_else(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:
+    """`Call("if_then_else")`: only the chosen value is evaluated, so the other may be out of bounds."""
+    true_value, false_value = match_dtypes(true_value, false_value)
+    return Call("if_then_else", (as_expr(condition), true_value, false_value), true_value.dtype)
+
+
+def load(buffer: Buffer, indices: Iterable[ExprLike]) -> BufferLoad:
+    return BufferLoad(buffer, tuple(map(as_expr, indices)))
+
+
+def make_range(min_: ExprLike, extent: ExprLike) -> Range:
+    min_, extent = match_dtypes(min_, extent)
+    return Range(min_, extent)
+
+
+def point(index: Expr) -> Range:
+    """The range of one element."""
+    return Range(index, const(1, index.dtype))
+
+
+def full_region(buffer: Buffer) -> BufferRegion:
+    """All of `buffer`."""
+    return BufferRegion(buffer, tuple(Range(const(0, e.dtype), e) for e in buffer.shape))
+
+
+def seq(stmts: Sequence[Stmt]) -> Stmt:
+    """The statements in order, nested sequences flattened and empty ones dropped."""
+    flat = list(_flatten(stmts))
+    if not flat:
+        return Evaluate(IntImm(0))
+    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+def _flatten(stmts: Iterable[Stmt]) -> Iterable[Stmt]:
+    for stmt in stmts:
+        if isinstance(stmt, SeqStmt):
+            yield from _flatten(stmt.seq)
+        elif not is_noop(stmt):
+            yield stmt
+
+
+def is_noop(stmt: Stmt) -> bool:
+    return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)
+
+
+def nest(loops: Sequence[For], body: Stmt) -> Stmt:
+    """`body` inside copies of `loops`, outermost first; their own bodies are dropped."""
+    for loop in reversed(loops):
+        body = For(loop.loop_var, loop.min, loop.extent, loop.kind, body, loop.thread_tag, loop.annotations)
+    return body
+
+
+def serial(var: Var, extent: ExprLike, body: Stmt) -> For:
+    """`for var in range(extent): body`."""
+    return For(var, const(0, var.dtype), as_expr(extent, var.dtype), "serial", body)
+
+
+class Term:
+    """An expression that answers to Python's operators; for index maps given as Python lambdas."""
+
+    __slots__ = ("expr",)
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    def __add__(self, other: TermLike) -> Term:
+        return Term(add(self.expr, unwrap(other)))
+
+    def __radd__(self, other: TermLike) -> Term:
+        return Term(add(unwrap(other), self.expr))
+
+    def __sub__(self, other: TermLike) -> Term:
+        return Term(sub(self.expr, unwrap(other)))
+
+    def __rsub__(self, other: TermLike) -> Term:
+        return Term(sub(unwrap(other), self.expr))
+
+    def __mul__(self, other: TermLike) -> Term:
+        return Term(mul(self.expr, unwrap(other)))
+
+    def __rmul__(self, other: TermLike) -> Term:
+        return Term(mul(unwrap(other), self.expr))
+
+    def __floordiv__(self, other: TermLike) -> Term:
+        return Term(floordiv(self.expr, unwrap(other)))
+
+    def __mod__(self, other: TermLike) -> Term:
+        return Term(floormod(self.expr, unwrap(other)))
+
+    def __neg__(self) -> Term:
+        return Term(sub(0, self.expr))
+
+
+TermLike = Term | Expr | int
+
+
+def unwrap(value: TermLike) -> Expr | int:
+    return value.expr if isinstance(value, Term) else value

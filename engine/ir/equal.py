@@ -1,0 +1,146 @@
+"""Structural equality that can say where two programs differ. Names of variables, buffers and blocks do not count, as in TVM."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from .buffer import Buffer
+from .expr import FloatImm, IterVar, Let, Node, Var
+from .func import IRModule, PrimFunc
+from .stmt import Block, For, LetStmt
+
+
+class Difference(msgspec.Struct, frozen=True, eq=False):
+    """The first place where two programs differ: a path of field names, and what stands there on each side."""
+
+    path: str
+    left: object
+    right: object
+
+    def __str__(self) -> str:
+        return f"at {self.path or 'the top'}: {_show(self.left)} and {_show(self.right)}"
+
+
+def _show(value: object) -> str:
+    return repr(value) if not isinstance(value, Node) else type(value).__name__ + f" {getattr(value, 'name', '')}".rstrip()
+
+
+def structural_equal(left: Node, right: Node) -> bool:
+    return first_difference(left, right) is None
+
+
+def first_difference(left: Node, right: Node) -> Difference | None:
+    """None when the programs are equal up to the names of what they define. Free variables must be the same objects."""
+    try:
+        _Matcher().match(left, right, "")
+    except _DifferError as found:
+        return found.difference
+    return None
+
+
+class _DifferError(Exception):
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(str(difference))
+        self.difference = difference
+
+
+# Names are for people; a value of these fields never makes a program different.
+_NAMES: dict[type[Node], frozenset[str]] = {
+    Var: frozenset({"name"}),
+    Buffer: frozenset({"name", "data_alignment", "offset_factor"}),
+    Block: frozenset({"name"}),
+    PrimFunc: frozenset({"name"}),
+}
+
+
+class _Matcher:
+    """Walks two programs in step; variables and buffers are paired where they are first met in a defining place."""
+
+    def __init__(self) -> None:
+        self.paired: dict[Node, Node] = {}
+        self.paired_back: dict[Node, Node] = {}
+
+    def match(self, left: object, right: object, path: str) -> None:
+        if isinstance(left, Node) and isinstance(right, Node):
+            self._match_node(left, right, path)
+        elif isinstance(left, tuple) and isinstance(right, tuple):
+            self._match_tuple(cast("tuple[object, ...]", left), cast("tuple[object, ...]", right), path)
+        elif type(left) is not type(right) or left != right:
+            raise _DifferError(Difference(path, left, right))
+
+    def _match_tuple(self, left: tuple[object, ...], right: tuple[object, ...], path: str) -> None:
+        if _is_annotations(left) or _is_annotations(right):
+            left, right = tuple(sorted(left, key=_key)), tuple(sorted(right, key=_key))
+        if len(left) != len(right):
+            raise _DifferError(Difference(f"{path}.length", len(left), len(right)))
+        for i, (a, b) in enumerate(zip(left, right, strict=True)):
+            self.match(a, b, f"{path}[{i}]")
+
+    def _match_node(self, left: Node, right: Node, path: str) -> None:
+        if left in self.paired or right in self.paired_back:
+            if self.paired.get(left) is not right:
+                raise _DifferError(Difference(path, left, right))
+            return
+        if type(left) is not type(right):
+            raise _DifferError(Difference(path, left, right))
+        if isinstance(left, FloatImm) and left.value != left.value:
+            right_value = cast("FloatImm", right).value
+            if right_value == right_value:
+                raise _DifferError(Difference(path, left, right))
+            return
+        if isinstance(left, Var) and left is not right:
+            raise _DifferError(Difference(path, left, right))
+        self._pair_definitions(left, right, path)
+        for name in type(left).__struct_fields__:
+            if name not in _NAMES.get(type(left), ()):
+                self.match(getattr(left, name), getattr(right, name), f"{path}.{name}" if path else name)
+        if isinstance(left, Buffer):
+            self._pair(left, right)
+
+    def _pair_definitions(self, left: Node, right: Node, path: str) -> None:
+        match left, right:
+            case For(), For():
+                self._define(left.loop_var, right.loop_var, f"{path}.loop_var")
+            case (IterVar() | Let() | LetStmt()), (IterVar() | Let() | LetStmt()):
+                self._define(left.var, right.var, f"{path}.var")
+            case PrimFunc(), PrimFunc():
+                if len(left.params) != len(right.params):
+                    raise _DifferError(Difference(f"{path}.params.length", len(left.params), len(right.params)))
+                for a, b in zip(left.params, right.params, strict=True):
+                    self._define(a, b, f"{path}.params")
+                for (_, a), (_, b) in zip(left.buffer_map, right.buffer_map, strict=False):
+                    self._define_sizes(a, b)
+            case Block(), Block():
+                for a, b in zip(left.match_buffers, right.match_buffers, strict=False):
+                    self._define_sizes(a.buffer, b.buffer)
+            case IRModule(), IRModule():
+                names = [f.name for f in left.functions], [f.name for f in right.functions]
+                if names[0] != names[1]:
+                    raise _DifferError(Difference(f"{path}.functions", *names))
+            case _:
+                pass
+
+    def _define_sizes(self, left: Buffer, right: Buffer) -> None:
+        """A matched buffer defines the size variables that stand alone in its shape, strides and offset."""
+        for a, b in zip((*left.shape, *left.strides, left.elem_offset), (*right.shape, *right.strides, right.elem_offset), strict=False):
+            if isinstance(a, Var) and isinstance(b, Var) and a not in self.paired and b not in self.paired_back:
+                self._pair(a, b)
+
+    def _define(self, left: Var, right: Var, path: str) -> None:
+        if left.dtype != right.dtype:
+            raise _DifferError(Difference(f"{path}.dtype", left.dtype, right.dtype))
+        self._pair(left, right)
+
+    def _pair(self, left: Node, right: Node) -> None:
+        self.paired[left] = right
+        self.paired_back[right] = left
+
+
+def _is_annotations(value: tuple[object, ...]) -> bool:
+    return bool(value) and all(isinstance(item, tuple) and len(cast("tuple[object, ...]", item)) == 2 and isinstance(cast("tuple[object, ...]", item)[0], str) for item in value)
+
+
+def _key(item: object) -> str:
+    return str(cast("tuple[object, ...]", item)[0])

@@ -1,0 +1,55 @@
+"""A refusal is data first: a stable code, what was found and expected, how to fix it, and where. Renderers make text of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .expr import Node
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A range of text, lines from 1 and columns from 1, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    file: str = ""
+
+
+class Refusal(msgspec.Struct, frozen=True, eq=False):
+    """Why something was not done.
+
+    `code` is stable ("not-a-producer"); `nodes` are the IR nodes it points at; `fix` are calls, as Python text, that would make it legal.
+    """
+
+    code: str
+    message: str
+    found: str = ""
+    expected: str = ""
+    fix: tuple[str, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.message} [{self.code}]"]
+        if self.place is not None:
+            lines[0] = f"{self.place.file or 'line'} {self.place.line}:{self.place.column}: {lines[0]}"
+        if self.found:
+            lines.append(f"  found:    {self.found}")
+        if self.expected:
+            lines.append(f"  expected: {self.expected}")
+        lines.extend(f"  try:      {call}" for call in self.fix)
+        return "\n".join(lines)
+
+
+class TilewrightError(Exception):
+    """Base of every error the engine raises for its input. `refusal` is the data."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+    @property
+    def code(self) -> str:
+        return self.refusal.code

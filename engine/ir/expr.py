@@ -1,0 +1,196 @@
+"""Expressions: frozen nodes compared by identity, named as in TVM's `tirx`. No logic here; `build` makes and folds them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from .buffer import Buffer
+
+
+class Node(msgspec.Struct, frozen=True, eq=False):
+    """Root of all IR nodes. Two nodes are the same only when they are one object; see `equal` for structure."""
+
+
+class Expr(Node, frozen=True, eq=False):
+    """A value without effect. Every expression has a `dtype`."""
+
+    @property
+    def dtype(self) -> str:
+        raise NotImplementedError
+
+
+class Var(Expr, frozen=True, eq=False):
+    """A name for a value: loop variables, block iterators, size parameters. The object is the identity, not the name."""
+
+    name: str
+    dtype: str = "int32"
+
+
+class IntImm(Expr, frozen=True, eq=False):
+    """An integer or, with dtype "bool", a truth value (0 or 1)."""
+
+    value: int
+    dtype: str = "int32"
+
+
+class FloatImm(Expr, frozen=True, eq=False):
+    value: float
+    dtype: str = "float32"
+
+
+class StringImm(Expr, frozen=True, eq=False):
+    value: str
+
+    @property
+    def dtype(self) -> str:
+        return "handle"
+
+
+class BinaryOp(Expr, frozen=True, eq=False):
+    """Arithmetic on two operands of one dtype, which is also the dtype of the result."""
+
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.a.dtype
+
+
+class Add(BinaryOp, frozen=True, eq=False): ...
+
+
+class Sub(BinaryOp, frozen=True, eq=False): ...
+
+
+class Mul(BinaryOp, frozen=True, eq=False): ...
+
+
+class Div(BinaryOp, frozen=True, eq=False):
+    """Float division, and C's truncating division on integers (`T.truncdiv`)."""
+
+
+class Mod(BinaryOp, frozen=True, eq=False):
+    """C's remainder on integers (`T.truncmod`)."""
+
+
+class FloorDiv(BinaryOp, frozen=True, eq=False): ...
+
+
+class FloorMod(BinaryOp, frozen=True, eq=False): ...
+
+
+class Min(BinaryOp, frozen=True, eq=False): ...
+
+
+class Max(BinaryOp, frozen=True, eq=False): ...
+
+
+class Predicate(Expr, frozen=True, eq=False):
+    """Comparisons and logic on two operands: the result is bool."""
+
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> str:
+        return "bool"
+
+
+class EQ(Predicate, frozen=True, eq=False): ...
+
+
+class NE(Predicate, frozen=True, eq=False): ...
+
+
+class LT(Predicate, frozen=True, eq=False): ...
+
+
+class LE(Predicate, frozen=True, eq=False): ...
+
+
+class GT(Predicate, frozen=True, eq=False): ...
+
+
+class GE(Predicate, frozen=True, eq=False): ...
+
+
+class And(Predicate, frozen=True, eq=False): ...
+
+
+class Or(Predicate, frozen=True, eq=False): ...
+
+
+class Not(Expr, frozen=True, eq=False):
+    a: Expr
+
+    @property
+    def dtype(self) -> str:
+        return "bool"
+
+
+class Select(Expr, frozen=True, eq=False):
+    """Both values may be evaluated; a `Call("if_then_else", …)` evaluates only the chosen one."""
+
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.true_value.dtype
+
+
+class Cast(Expr, frozen=True, eq=False):
+    dtype: str
+    value: Expr
+
+
+class Let(Expr, frozen=True, eq=False):
+    """`body` with `var` standing for `value`."""
+
+    var: Var
+    value: Expr
+    body: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.body.dtype
+
+
+class BufferLoad(Expr, frozen=True, eq=False):
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> str:
+        return self.buffer.dtype
+
+
+class Call(Expr, frozen=True, eq=False):
+    """An intrinsic by its TVMScript name: "exp", "sqrt", "if_then_else", "call_extern", …"""
+
+    op: str
+    args: tuple[Expr, ...]
+    dtype: str
+
+
+IterType = Literal["spatial", "reduce", "scan", "opaque"]
+
+
+class Range(Node, frozen=True, eq=False):
+    """`min <= x < min + extent`."""
+
+    min: Expr
+    extent: Expr
+
+
+class IterVar(Node, frozen=True, eq=False):
+    """A block iterator: its variable, the domain it may take, and whether it is spatial or reduced over."""
+
+    var: Var
+    dom: Range
+    iter_type: IterType = "spatial"

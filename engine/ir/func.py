@@ -1,0 +1,38 @@
+"""Functions and modules."""
+
+from __future__ import annotations
+
+from .buffer import Buffer
+from .expr import Node, Var
+from .stmt import Annotations, Stmt
+
+
+class PrimFunc(Node, frozen=True, eq=False):
+    """A tensor program. `params` are handles for the buffers of `buffer_map` (in the order of the params) and scalars.
+
+    `body` is the realize of the root block, which holds the intermediate buffers in its `alloc_buffers`.
+    """
+
+    name: str
+    params: tuple[Var, ...]
+    buffer_map: tuple[tuple[Var, Buffer], ...]
+    body: Stmt
+    attrs: Annotations = ()
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The parameter buffers in order."""
+        return tuple(buffer for _, buffer in self.buffer_map)
+
+
+class IRModule(Node, frozen=True, eq=False):
+    """Functions by name, in order."""
+
+    functions: tuple[PrimFunc, ...]
+    attrs: Annotations = ()
+
+    def __getitem__(self, name: str) -> PrimFunc:
+        for func in self.functions:
+            if func.name == name:
+                return func
+        raise KeyError(f"no function {name!r}; the module has {', '.join(f.name for f in self.functions)}")

@@ -1,0 +1,76 @@
+"""Index maps: how the axes of a layout are made from the axes of another, with TVM's AXIS_SEPARATOR."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from .build import Term, as_expr, unwrap
+from .expr import Expr, Var
+from .visitor import substitute
+
+
+class AxisSeparator(msgspec.Struct, frozen=True):
+    """The type of AXIS_SEPARATOR."""
+
+    def __repr__(self) -> str:
+        return "AXIS_SEPARATOR"
+
+
+AXIS_SEPARATOR: Final = AxisSeparator()
+
+
+class IndexMap(msgspec.Struct, frozen=True, eq=False):
+    """`params -> indices`. `separators` are positions in `indices` before which an axis separator stands."""
+
+    params: tuple[Var, ...]
+    indices: tuple[Expr, ...]
+    separators: tuple[int, ...] = ()
+
+    @staticmethod
+    def from_function(function: Callable[..., Any], ndim: int, dtype: str = "int32") -> IndexMap:
+        """The map of a Python function of `ndim` axes that returns the new axes, as TVM's `transform_layout` takes it.
+
+        A `*name` parameter takes all axes that are left. Raises TypeError when the number of axes does not fit.
+        """
+        params = _axes(function, ndim, dtype)
+        result = function(*(Term(p) for p in params))
+        return IndexMap.from_items(params, result if isinstance(result, list | tuple) else [result])
+
+    @staticmethod
+    def from_items(params: Sequence[Var], items: Sequence[Any]) -> IndexMap:
+        """From the new axes in order, AXIS_SEPARATOR among them."""
+        indices: list[Expr] = []
+        separators: list[int] = []
+        for item in items:
+            if isinstance(item, AxisSeparator):
+                separators.append(len(indices))
+            else:
+                indices.append(as_expr(unwrap(item), params[0].dtype if params else "int32"))
+        return IndexMap(tuple(params), tuple(indices), tuple(separators))
+
+    def apply(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The new indices for old ones, not simplified."""
+        if len(indices) != len(self.params):
+            raise TypeError(f"the index map takes {len(self.params)} axes, not {len(indices)}")
+        return substitute_all(self.indices, dict(zip(self.params, indices, strict=True)))
+
+
+def substitute_all(exprs: Sequence[Expr], values: dict[Var, Expr]) -> tuple[Expr, ...]:
+    """`substitute` for each of `exprs`."""
+    return tuple(substitute(e, values) for e in exprs)
+
+
+def _axes(function: Callable[..., Any], ndim: int, dtype: str) -> list[Var]:
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names.extend(f"{parameter.name}_{i}" for i in range(ndim - len(names)))
+        else:
+            names.append(parameter.name)
+    if len(names) != ndim:
+        raise TypeError(f"the index map takes {len(names)} axes, the buffer has {ndim}")
+    return [Var(name, dtype) for name in names]

@@ -1,0 +1,96 @@
+"""Statements: loops, blocks and stores, named as in TVM. A statement stands once in a program."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .buffer import Buffer, BufferRegion, MatchBufferRegion
+from .expr import Expr, IterVar, Node, Var
+
+Annotations = tuple[tuple[str, Expr | tuple[Expr, ...]], ...]
+ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
+
+
+class Stmt(Node, frozen=True, eq=False):
+    """Something that is done."""
+
+
+class BufferStore(Stmt, frozen=True, eq=False):
+    buffer: Buffer
+    value: Expr
+    indices: tuple[Expr, ...]
+
+
+class For(Stmt, frozen=True, eq=False):
+    """`for loop_var in range(min, min + extent)`; `thread_tag` ("threadIdx.x", …) when the kind is thread_binding."""
+
+    loop_var: Var
+    min: Expr
+    extent: Expr
+    kind: ForKind
+    body: Stmt
+    thread_tag: str | None = None
+    annotations: Annotations = ()
+
+
+class SeqStmt(Stmt, frozen=True, eq=False):
+    """Two or more statements in order. `build.seq` flattens nested ones."""
+
+    seq: tuple[Stmt, ...]
+
+
+class IfThenElse(Stmt, frozen=True, eq=False):
+    condition: Expr
+    then_case: Stmt
+    else_case: Stmt | None = None
+
+
+class LetStmt(Stmt, frozen=True, eq=False):
+    var: Var
+    value: Expr
+    body: Stmt
+
+
+class AssertStmt(Stmt, frozen=True, eq=False):
+    condition: Expr
+    message: str
+    body: Stmt
+
+
+class Evaluate(Stmt, frozen=True, eq=False):
+    """An expression for its effect; `Evaluate(IntImm(0))` is the empty statement."""
+
+    value: Expr
+
+
+class Block(Stmt, frozen=True, eq=False):
+    """TVM's SBlock: a unit of computation that is isolated from its loops by its iterators and by what it reads and writes.
+
+    `init` runs at the first iteration of the reduction. Buffers in `alloc_buffers` live while the block runs.
+    """
+
+    name: str
+    iter_vars: tuple[IterVar, ...]
+    reads: tuple[BufferRegion, ...]
+    writes: tuple[BufferRegion, ...]
+    body: Stmt
+    init: Stmt | None = None
+    alloc_buffers: tuple[Buffer, ...] = ()
+    match_buffers: tuple[MatchBufferRegion, ...] = ()
+    annotations: Annotations = ()
+
+
+class BlockRealize(Stmt, frozen=True, eq=False):
+    """Runs `block` with `iter_values` for its iterators where `predicate` holds."""
+
+    iter_values: tuple[Expr, ...]
+    predicate: Expr
+    block: Block
+
+
+class Allocate(Stmt, frozen=True, eq=False):
+    """Lowered programs only: `buffer` (flat within its axis separators) lives while `body` runs."""
+
+    buffer: Buffer
+    body: Stmt
+    annotations: Annotations = ()

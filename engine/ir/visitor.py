@@ -1,0 +1,203 @@
+"""One traversal, written once. What did not change is the same object.
+
+A node's children are its fields, except the variables it defines (`For.loop_var`, `IterVar.var`, `Let.var`): those change only by `rename`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import TypeVar, cast
+
+from msgspec.structs import replace as replace_fields
+
+from .buffer import Buffer
+from .expr import Expr, IterVar, Let, Node, Var
+from .func import PrimFunc
+from .stmt import Allocate, Block, BlockRealize, For, LetStmt, Stmt
+
+N = TypeVar("N", bound=Node)
+
+# Fields that hold definitions, not uses.
+_DEFINES: dict[type[Node], frozenset[str]] = {
+    For: frozenset({"loop_var"}),
+    IterVar: frozenset({"var"}),
+    Let: frozenset({"var"}),
+    LetStmt: frozenset({"var"}),
+    PrimFunc: frozenset({"params"}),
+}
+
+
+@cache
+def _child_fields(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name not in _DEFINES.get(kind, ()))
+
+
+def _nodes_in(value: object) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, tuple):
+        for item in cast("tuple[object, ...]", value):
+            yield from _nodes_in(item)
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The nodes directly below, in the order of the fields. Buffers count as leaves where they are used."""
+    if isinstance(node, Var):
+        return
+    for name in _child_fields(type(node)):
+        yield from _nodes_in(getattr(node, name))
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """Every node below and including `root`, parents first. Buffers are not descended into."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, Buffer):
+            stack.extend(reversed(list(children(node))))
+
+
+def walk_stmts(root: Node) -> Iterator[Stmt]:
+    """The statements of `walk`, without looking into expressions."""
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Stmt):
+            yield node
+        if not isinstance(node, Expr | Buffer):
+            stack.extend(reversed(list(children(node))))
+
+
+def _map_value(value: object, fn: Callable[[Node], Node]) -> object:
+    if isinstance(value, Node):
+        return fn(value)
+    if isinstance(value, tuple):
+        items = cast("tuple[object, ...]", value)
+        mapped = tuple(_map_value(item, fn) for item in items)
+        return mapped if any(a is not b for a, b in zip(mapped, items, strict=True)) else items
+    return value
+
+
+def map_children(node: N, fn: Callable[[Node], Node]) -> N:
+    """`node` with `fn` applied to each child; the same object when no child changed."""
+    if isinstance(node, Var):
+        return node
+    changed: dict[str, object] = {}
+    for name in _child_fields(type(node)):
+        old = getattr(node, name)
+        new = _map_value(old, fn)
+        if new is not old:
+            changed[name] = new
+    return replace_fields(node, **changed) if changed else node
+
+
+def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], Node | None] | None = None) -> N:
+    """Rebuild bottom-up: `leave` gets each node with its children done. `enter` may return a node to take instead of descending.
+
+    Memoised by identity: a shared expression or buffer is rewritten once and stays shared.
+    """
+    memo: dict[Node, Node] = {}
+
+    def visit(node: Node) -> Node:
+        done = memo.get(node)
+        if done is None:
+            done = enter(node) if enter is not None else None
+            if done is None:
+                done = leave(map_children(node, visit))
+            memo[node] = done
+        return done
+
+    return cast("N", visit(root))
+
+
+def substitute(root: N, values: Mapping[Var, Expr]) -> N:
+    """Each use of a variable replaced by its value, in buffer shapes too. Definitions stay."""
+    if not values:
+        return root
+    return rewrite(root, lambda node: values.get(node, node) if isinstance(node, Var) else node)
+
+
+def replace_nodes(root: N, new: Mapping[Node, Node]) -> N:
+    """Each node that is a key replaced (not descended into). With only statements as keys, expressions are not visited."""
+    if not new:
+        return root
+    only_stmts = all(isinstance(old, Stmt) for old in new)
+
+    def enter(node: Node) -> Node | None:
+        found = new.get(node)
+        if found is None and only_stmts and isinstance(node, Expr | Buffer):
+            return node
+        return found
+
+    return rewrite(root, lambda node: node, enter=enter)
+
+
+def replace_buffers(root: N, new: Mapping[Buffer, Buffer]) -> N:
+    """Each use and each allocation of a buffer replaced. Indices stay."""
+    return replace_nodes(root, new) if new else root
+
+
+def rename(root: N, new: Mapping[Var, Var]) -> N:
+    """Variables renamed where they are defined and where they are used."""
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, Var):
+            return new.get(node, node)
+        if isinstance(node, For) and node.loop_var in new:
+            return replace_fields(node, loop_var=new[node.loop_var])
+        if isinstance(node, IterVar | Let | LetStmt) and node.var in new:
+            return replace_fields(node, var=new[node.var])
+        if isinstance(node, PrimFunc) and any(p in new for p in node.params):
+            return replace_fields(node, params=tuple(new.get(p, p) for p in node.params))
+        return node
+
+    return rewrite(root, leave)
+
+
+def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
+    """A copy of `root` that defines its own variables (same names), with the map from old to new."""
+    new: dict[Var, Var] = {}
+    for node in walk(root):
+        if isinstance(node, For):
+            new[node.loop_var] = Var(node.loop_var.name, node.loop_var.dtype)
+        elif isinstance(node, IterVar | Let | LetStmt):
+            new[node.var] = Var(node.var.name, node.var.dtype)
+    return rename(root, new), new
+
+
+def free_vars(root: Node) -> set[Var]:
+    """Variables used in `root` and not defined in it."""
+    used: set[Var] = set()
+    defined: set[Var] = set()
+    for node in walk(root):
+        if isinstance(node, Var):
+            used.add(node)
+        elif isinstance(node, For):
+            defined.add(node.loop_var)
+        elif isinstance(node, IterVar | Let | LetStmt):
+            defined.add(node.var)
+    return used - defined
+
+
+def uses_var(root: Node, var: Var) -> bool:
+    return any(node is var for node in walk(root))
+
+
+def loops_and_blocks(root: Node) -> Iterator[For | BlockRealize]:
+    """The loops and block realizes below `root`, in text order."""
+    for node in walk_stmts(root):
+        if isinstance(node, For | BlockRealize):
+            yield node
+
+
+def allocated_buffers(root: Node) -> list[Buffer]:
+    """Every buffer that a block or an Allocate in `root` owns, in text order."""
+    found: list[Buffer] = []
+    for node in walk_stmts(root):
+        if isinstance(node, Block):
+            found.extend(node.alloc_buffers)
+        elif isinstance(node, Allocate):
+            found.append(node.buffer)
+    return found
