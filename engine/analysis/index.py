@@ -1,0 +1,232 @@
+"""Where everything stands in one function: parents, loops above a block, who produces for whom.
+
+An index is made once for a PrimFunc and answers by lookups; programs are values, so it never goes stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from functools import cached_property
+
+from msgspec.structs import replace as replace_fields
+
+from ..ir import Block, BlockRealize, Buffer, Expr, For, Node, PrimFunc, Stmt, Var, children, map_children, uses_var
+
+
+class ProgramIndex:
+    """Facts about the block program `func`.
+
+    Block names must be unique in `func` (`unique_block_names` makes them so). Lookups of unknown names raise KeyError.
+    """
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.func = func
+        self._parent: dict[Stmt, Stmt] = {}
+        self._realizes: dict[str, BlockRealize] = {}
+        self._loops: dict[Var, For] = {}
+        stack: list[tuple[Node, Stmt | None]] = [(func.body, None)]
+        while stack:
+            node, parent = stack.pop()
+            if isinstance(node, Stmt):
+                if parent is not None:
+                    self._parent[node] = parent
+                if isinstance(node, BlockRealize):
+                    self._realizes[node.block.name] = node
+                elif isinstance(node, For):
+                    self._loops[node.loop_var] = node
+                parent = node
+            stack.extend((c, parent) for c in reversed(list(children(node))) if not isinstance(c, Expr | Buffer))
+
+    # Where things stand.
+
+    @property
+    def root(self) -> BlockRealize:
+        """The realize of the root block."""
+        assert isinstance(self.func.body, BlockRealize), "a block program has a root block"
+        return self.func.body
+
+    @property
+    def block_names(self) -> tuple[str, ...]:
+        """All blocks in text order, the root first."""
+        return tuple(self._realizes)
+
+    @property
+    def loops(self) -> tuple[For, ...]:
+        """All loops in text order."""
+        return tuple(self._loops.values())
+
+    def realize(self, name: str) -> BlockRealize:
+        return self._realizes[name]
+
+    def block(self, name: str) -> Block:
+        return self._realizes[name].block
+
+    def has_block(self, name: str) -> bool:
+        return name in self._realizes
+
+    def loop(self, var: Var) -> For:
+        return self._loops[var]
+
+    def has_loop(self, var: Var) -> bool:
+        return var in self._loops
+
+    def parent(self, stmt: Stmt) -> Stmt | None:
+        """The statement directly around `stmt`; None for the root."""
+        return self._parent.get(stmt)
+
+    def path(self, stmt: Stmt) -> Iterator[Stmt]:
+        """The statements around `stmt`, from the nearest to the root."""
+        parent = self._parent.get(stmt)
+        while parent is not None:
+            yield parent
+            parent = self._parent.get(parent)
+
+    def is_inside(self, stmt: Stmt, outer: Stmt) -> bool:
+        """Whether `outer` is `stmt` or stands around it."""
+        return stmt is outer or any(s is outer for s in self.path(stmt))
+
+    def scope_of(self, stmt: Stmt) -> Block:
+        """The block whose body `stmt` stands in."""
+        for outer in self.path(stmt):
+            if isinstance(outer, Block):
+                return outer
+        raise KeyError("the root block has no scope around it")
+
+    def loops_above(self, stmt: Stmt) -> tuple[For, ...]:
+        """The loops around `stmt` within its scope, outermost first."""
+        found: list[For] = []
+        for outer in self.path(stmt):
+            if isinstance(outer, For):
+                found.append(outer)
+            elif isinstance(outer, Block):
+                break
+        return tuple(reversed(found))
+
+    def loops_of(self, name: str) -> tuple[For, ...]:
+        """The loops around block `name` within its scope, outermost first."""
+        return self.loops_above(self._realizes[name])
+
+    def child_blocks(self, stmt: Stmt) -> tuple[BlockRealize, ...]:
+        """The blocks below `stmt` in text order, not those inside of other blocks. For a Block or its realize: those in its body."""
+        top = stmt.block if isinstance(stmt, BlockRealize) else stmt
+        return tuple(self._child_blocks(top))
+
+    def _child_blocks(self, stmt: Stmt) -> Iterator[BlockRealize]:
+        for child in children(stmt):
+            if isinstance(child, BlockRealize):
+                yield child
+            elif isinstance(child, Stmt):
+                yield from self._child_blocks(child)
+
+    def siblings(self, name: str) -> tuple[BlockRealize, ...]:
+        """The blocks of the scope that `name` stands in, itself too, in text order."""
+        return self.child_blocks(self.scope_of(self._realizes[name]))
+
+    # Who writes what for whom.
+
+    @cached_property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Parameters first, then what the blocks allocate, in text order."""
+        owned = [b for r in self._realizes.values() for b in r.block.alloc_buffers]
+        return (*self.func.buffers, *owned)
+
+    def is_param(self, buffer: Buffer) -> bool:
+        return any(b is buffer for b in self.func.buffers)
+
+    def producers(self, name: str) -> tuple[str, ...]:
+        """Blocks of the same scope, before `name` in the text, that write what it reads or updates."""
+        needed = _touched(self.block(name), reads=True)
+        return tuple(r.block.name for r in self._before(name) if needed & _touched(r.block, reads=False))
+
+    def consumers(self, name: str) -> tuple[str, ...]:
+        """Blocks of the same scope, after `name` in the text, that read or update what it writes."""
+        written = _touched(self.block(name), reads=False)
+        return tuple(r.block.name for r in self._after(name) if written & _touched(r.block, reads=True))
+
+    def writers(self, buffer: Buffer) -> tuple[str, ...]:
+        """All blocks but the root that write `buffer`, in text order."""
+        return tuple(n for n, r in self._realizes.items() if r is not self.func.body and buffer in _touched(r.block, reads=False))
+
+    def readers(self, buffer: Buffer) -> tuple[str, ...]:
+        """All blocks but the root that read `buffer`, in text order."""
+        return tuple(
+            n for n, r in self._realizes.items() if r is not self.func.body and any(x.buffer is buffer for x in r.block.reads)
+        )
+
+    def is_output(self, name: str) -> bool:
+        """Whether block `name` writes a buffer that lives outside of its scope (a parameter, for the root's blocks)."""
+        local = self.scope_of(self._realizes[name]).alloc_buffers
+        return any(all(w.buffer is not b for b in local) for w in self.block(name).writes)
+
+    def _before(self, name: str) -> Iterator[BlockRealize]:
+        for realize in self.siblings(name):
+            if realize.block.name == name:
+                return
+            yield realize
+
+    def _after(self, name: str) -> Iterator[BlockRealize]:
+        found = False
+        for realize in self.siblings(name):
+            if found:
+                yield realize
+            found = found or realize.block.name == name
+
+    # What kind of block it is, by TVM's definitions.
+
+    def is_dominant(self, name: str) -> bool:
+        """Whether it is the only block of its scope that writes its buffers."""
+        mine = _touched(self.block(name), reads=False)
+        return not any(r.block.name != name and mine & _touched(r.block, reads=False) for r in self.siblings(name))
+
+    def is_complete(self, name: str) -> bool:
+        """TVM's complete block: dominant, all iterators spatial, and it does not read what it writes."""
+        block = self.block(name)
+        spatial = all(iv.iter_type == "spatial" for iv in block.iter_vars)
+        return self.is_dominant(name) and spatial and not self.updates_in_place(name)
+
+    def is_reduction(self, name: str) -> bool:
+        """TVM's reduction block: dominant, has an init, spatial and reduction iterators only, and does not index its output by the latter."""
+        block = self.block(name)
+        if block.init is None or not self.is_dominant(name):
+            return False
+        if any(iv.iter_type not in ("spatial", "reduce") for iv in block.iter_vars):
+            return False
+        reduce_vars = [iv.var for iv in block.iter_vars if iv.iter_type == "reduce"]
+        ranges = [r for w in block.writes for r in w.region]
+        return not any(uses_var(r, v) for r in ranges for v in reduce_vars)
+
+    def updates_in_place(self, name: str) -> bool:
+        """Whether the block reads a buffer that it writes (a reduction does)."""
+        block = self.block(name)
+        return any(r.buffer is w.buffer for r in block.reads for w in block.writes)
+
+
+def _touched(block: Block, *, reads: bool) -> set[Buffer]:
+    regions = (*block.reads, *block.writes) if reads else block.writes
+    return {r.buffer for r in regions}
+
+
+def unique_block_names(func: PrimFunc) -> PrimFunc:
+    """`func` with block names made unique: the second "X_local" becomes "X_local_1". A block without a name is called "block"."""
+    taken: set[str] = set()
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Expr | Buffer):
+            return node
+        if isinstance(node, Block):
+            name = fresh_name(node.name or "block", taken)
+            taken.add(name)
+            if name != node.name:
+                node = replace_fields(node, name=name)
+        return map_children(node, visit)
+
+    return map_children(func, visit)
+
+
+def fresh_name(base: str, taken: Container[str]) -> str:
+    """`base`, or `base_1`, `base_2`… when it is taken."""
+    name, n = base, 0
+    while name in taken:
+        n += 1
+        name = f"{base}_{n}"
+    return name

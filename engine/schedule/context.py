@@ -1,0 +1,163 @@
+"""What a primitive gets and gives: a function with its index in, a function and handles out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ..analysis import ProgramIndex, fresh_name
+from ..ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    For,
+    Node,
+    PrimFunc,
+    Range,
+    Stmt,
+    Var,
+    build,
+    replace_nodes,
+)
+from .errors import refuse
+
+LoopRV = Var
+"""The handle of a loop: its variable."""
+
+BlockRV = str
+"""The handle of a block: its unique name."""
+
+
+class Result(msgspec.Struct, frozen=True, eq=False):
+    """What a primitive returns: the new function, and the handles of what was born (or what the call returns in TVM)."""
+
+    func: PrimFunc
+    results: tuple[Var | str, ...] = ()
+
+
+class Context:
+    """One function as a primitive sees it. Lookups refuse with a code of their own what is not there."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.func = func
+
+    @cached_property
+    def index(self) -> ProgramIndex:
+        return ProgramIndex(self.func)
+
+    def realize(self, block: BlockRV) -> BlockRealize:
+        """The realize of `block`; refuses "unknown-block" with near names."""
+        if not self.index.has_block(block):
+            raise refuse(
+                "unknown-block",
+                f"there is no block {block!r} in {self.func.name!r}",
+                expected="one of " + ", ".join(repr(n) for n in self.index.block_names),
+            )
+        return self.index.realize(block)
+
+    def block(self, block: BlockRV) -> Block:
+        return self.realize(block).block
+
+    def loop(self, loop: LoopRV | str) -> For:
+        """The loop of a handle or of a name that only one loop has; refuses "unknown-loop", "ambiguous-loop"."""
+        if isinstance(loop, Var):
+            if not self.index.has_loop(loop):
+                raise refuse(
+                    "unknown-loop",
+                    f"loop {loop.name!r} is not in the program any more",
+                    found="a loop that was split, fused, moved or inlined away",
+                    expected="one of " + self._loop_names(),
+                )
+            return self.index.loop(loop)
+        named = [f for f in self.index.loops if f.loop_var.name == loop]
+        if len(named) == 1:
+            return named[0]
+        if not named:
+            raise refuse("unknown-loop", f"there is no loop {loop!r}", expected="one of " + self._loop_names())
+        raise refuse(
+            "ambiguous-loop",
+            f"{len(named)} loops are called {loop!r}",
+            *named,
+            expected="a handle from get_loops, or a name that only one loop has",
+        )
+
+    def _loop_names(self) -> str:
+        return ", ".join(f.loop_var.name for f in self.index.loops) or "none: the program has no loops"
+
+    def buffer_region(self, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer, *, side: str) -> BufferRegion:
+        """The region of `buffer` that `block` touches. An int counts in `side` ("read" or "write"); ("read", i) names the side itself."""
+        body = self.block(block)
+        if isinstance(buffer, tuple):
+            side, buffer = buffer
+            if side not in ("read", "write"):
+                raise refuse("bad-buffer-index", f"unknown side {side!r}", expected='("read", i) or ("write", i)')
+        regions = body.reads if side == "read" else body.writes
+        if isinstance(buffer, int):
+            if not 0 <= buffer < len(regions):
+                names = ", ".join(f"{i}: {r.buffer.name}" for i, r in enumerate(regions))
+                raise refuse(
+                    "bad-buffer-index",
+                    f"block {block!r} has no {side} buffer {buffer}",
+                    body,
+                    expected=names or f"nothing: the block has no {side}s",
+                )
+            return regions[buffer]
+        found = [r for r in (*regions, *body.reads, *body.writes) if r.buffer is buffer or r.buffer.name == buffer]
+        if not found:
+            name = buffer.name if isinstance(buffer, Buffer) else buffer
+            touched = ", ".join(dict.fromkeys(r.buffer.name for r in (*body.reads, *body.writes)))
+            raise refuse("unknown-buffer", f"block {block!r} does not touch a buffer {name!r}", body, expected=f"one of {touched}")
+        return found[0]
+
+    # Fresh names, and the function with parts replaced.
+
+    def fresh_block_name(self, base: str) -> str:
+        return fresh_name(base, set(self.index.block_names))
+
+    def fresh_buffer_name(self, base: str) -> str:
+        return fresh_name(base, {b.name for b in self.index.buffers})
+
+    def replaced(self, new: Mapping[Node, Node]) -> PrimFunc:
+        """The function with statements (or other nodes) replaced by identity."""
+        return replace_nodes(self.func, new)
+
+    def loop_ranges(self, stmt: Stmt) -> dict[Var, Range]:
+        """The range of each loop around `stmt`, through enclosing blocks to the root, and of their iterators."""
+        ranges: dict[Var, Range] = {}
+        for outer in self.index.path(stmt):
+            if isinstance(outer, For):
+                ranges[outer.loop_var] = Range(outer.min, outer.extent)
+            elif isinstance(outer, Block):
+                ranges.update({iv.var: iv.dom for iv in outer.iter_vars})
+        return ranges
+
+
+def with_block(realize: BlockRealize, **changes: object) -> BlockRealize:
+    """`realize` of its block with fields changed."""
+    return replace_fields(realize, block=replace_fields(realize.block, **changes))
+
+
+def with_allocations(root: Block, buffers: Iterable[Buffer]) -> Block:
+    """`root` that also allocates `buffers`."""
+    return replace_fields(root, alloc_buffers=(*root.alloc_buffers, *buffers))
+
+
+def loop_with(loop: For, body: Stmt) -> For:
+    """`loop` around another body."""
+    return replace_fields(loop, body=body)
+
+
+__all__ = [
+    "BlockRV",
+    "Context",
+    "LoopRV",
+    "Result",
+    "build",
+    "loop_with",
+    "with_allocations",
+    "with_block",
+]

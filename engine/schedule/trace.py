@@ -1,0 +1,70 @@
+"""The calls that made a schedule, as data that can be shown, replayed and exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ..ir import AXIS_SEPARATOR, IndexMap, Var
+
+Value = Any
+"""A traced argument: a Var (loop), str, number, bool, None, IndexMap, Expr, or a tuple of these."""
+
+
+class Step(msgspec.Struct, frozen=True, eq=False):
+    """One call. `arguments` are by keyword in the order of the signature; `results` are the handles it gave.
+
+    `changes` is False for queries (`get_block`, `get_loops`, …).
+    """
+
+    method: str
+    arguments: tuple[tuple[str, Value], ...]
+    results: tuple[Var | str, ...] = ()
+    changes: bool = True
+
+    def argument(self, name: str) -> Value:
+        return dict(self.arguments)[name]
+
+
+class Trace(msgspec.Struct, frozen=True, eq=False):
+    """Steps in order."""
+
+    steps: tuple[Step, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+def describe(step: Step) -> str:
+    """A step as a short call for people: `split(i, factors=(None, 16))`, loops by name."""
+    shown = [f"{_text(v)}" if n in _POSITIONAL else f"{n}={_text(v)}" for n, v in step.arguments if v is not None]
+    return f"{step.method}({', '.join(shown)})"
+
+
+_POSITIONAL = frozenset({"loop", "block", "name", "block_or_loop"})
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, Var):
+        return value.name
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_text(v) for v in value) + ")"
+    if isinstance(value, IndexMap):
+        items = [f"index {i}" for i in range(len(value.indices))]
+        for at in reversed(value.separators):
+            items.insert(at, repr(AXIS_SEPARATOR))
+        return f"lambda {', '.join(p.name for p in value.params)}: [{', '.join(items)}]"
+    return repr(value)
+
+
+def renamed(arguments: Mapping[str, Value], new: Mapping[Var | str, Var | str]) -> dict[str, Value]:
+    """Arguments with handles replaced; for replay on another program."""
+
+    def visit(value: Value) -> Value:
+        if isinstance(value, tuple):
+            return tuple(visit(v) for v in value)
+        return new.get(value, value) if isinstance(value, Var | str) else value
+
+    return {name: visit(value) for name, value in arguments.items()}
