@@ -79,7 +79,7 @@ class ProgramBuilder:
         identity: Expr | None = None,
         reduce_first: bool = False,
     ) -> Buffer:
-        """`name[spatial] = value(*spatial)`; with `reduce` extents `combine(name[spatial], value(*spatial, *reduced))`."""
+        """`name[spatial] = value(*spatial)`; with `reduce` `combine(name[spatial], value(*spatial, *reduced))`."""
         target = self.buffer(name, shape, dtype)
         iters = [self._iter("v_i", n, e, "spatial") for n, e in enumerate(shape)]
         iters += [self._iter("v_k", n, e, "reduce") for n, e in enumerate(reduce)]
