@@ -1,0 +1,57 @@
+"""The primitives, one family a file, and the one table of them all. The forms of the app, the docs and the tests go over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from ..context import Result
+from . import cache, compute_at, inline, kinds, layout, loops, reduction
+
+Returns = Literal["nothing", "one", "many"]
+
+
+class Primitive(msgspec.Struct, frozen=True):
+    """A schedule call that changes the program: `apply(context, **arguments) -> Result`."""
+
+    apply: Callable[..., Result]
+    returns: Returns = "nothing"
+
+    @property
+    def name(self) -> str:
+        return self.apply.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first line of the doc."""
+        return (self.apply.__doc__ or "").strip().splitlines()[0]
+
+
+PRIMITIVES: dict[str, Primitive] = {
+    p.name: p
+    for p in (
+        Primitive(loops.split, "many"),
+        Primitive(loops.fuse, "one"),
+        Primitive(loops.reorder),
+        Primitive(kinds.parallel),
+        Primitive(kinds.vectorize),
+        Primitive(kinds.unroll),
+        Primitive(kinds.bind),
+        Primitive(kinds.annotate),
+        Primitive(kinds.unannotate),
+        Primitive(kinds.double_buffer),
+        Primitive(compute_at.compute_at),
+        Primitive(compute_at.reverse_compute_at),
+        Primitive(inline.compute_inline),
+        Primitive(inline.reverse_compute_inline),
+        Primitive(cache.cache_read, "one"),
+        Primitive(cache.cache_write, "one"),
+        Primitive(layout.set_scope),
+        Primitive(layout.transform_layout),
+        Primitive(reduction.decompose_reduction, "one"),
+    )
+}
+
+__all__ = ["PRIMITIVES", "Primitive"]

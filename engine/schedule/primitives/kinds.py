@@ -1,0 +1,175 @@
+"""How a loop runs, and notes on loops and blocks: parallel, vectorize, unroll, bind, annotate, unannotate, double_buffer."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace as replace_fields
+
+from ...ir import BlockRealize, Expr, For, ForKind, StringImm, build, uses_var
+from ..checks import require_order_free
+from ..context import BlockRV, Context, LoopRV, Result, with_block
+from ..errors import refuse
+
+_THREAD_TAG = re.compile(r"(blockIdx|threadIdx|vthread)\.[xyz]$|vthread$|cthread$")
+
+AnnotationLike = Expr | str | int | float | bool | list["AnnotationLike"] | tuple["AnnotationLike", ...]
+
+
+def parallel(ctx: Context, loop: LoopRV) -> Result:
+    """Let the iterations of a loop run at the same time on several cores.
+
+    Rewrite:    for i in range(n)   =>   for i in T.parallel(n)
+    Requires: no iteration needs what another one computes, and none reduces into what another one does.
+    Returns: nothing; the loop lives on.
+    Errors: reduction-in-parallel, order-dependent, opaque-iterator.
+    Source: TVM src/s_tir/schedule/primitive/for_kind.cc, ParallelizeComputation.
+    """
+    return _with_kind(ctx, loop, "parallel")
+
+
+def vectorize(ctx: Context, loop: LoopRV) -> Result:
+    """Let the iterations of a loop be lanes of vector instructions.
+
+    Rewrite:    for i in range(n)   =>   for i in T.vectorized(n)
+    Requires, Returns, Errors, Source: as `parallel`.
+    """
+    return _with_kind(ctx, loop, "vectorized")
+
+
+def bind(ctx: Context, loop: LoopRV, thread_axis: str) -> Result:
+    """Give each iteration of a loop to a thread of `thread_axis` ("blockIdx.x", "threadIdx.y", "vthread.z", …).
+
+    Rewrite:    for i in range(n)   =>   for i in T.thread_binding(n, thread=thread_axis)
+    Requires: as `parallel`; a reduction may be bound to threadIdx (a cross-thread reduction).
+    Returns: nothing; the loop lives on.
+    Errors: bad-thread-axis, and those of `parallel`.
+    Source: TVM src/s_tir/schedule/primitive/for_kind.cc, Bind.
+    """
+    if not _THREAD_TAG.match(thread_axis):
+        raise refuse(
+            "bad-thread-axis", f"there is no thread axis {thread_axis!r}",
+            expected="blockIdx.x|y|z, threadIdx.x|y|z, vthread, vthread.x|y|z or cthread",
+        )  # fmt: skip
+    return _with_kind(ctx, loop, "thread_binding", thread_axis)
+
+
+def unroll(ctx: Context, loop: LoopRV) -> Result:
+    """Write the iterations of a loop out, one after the other. Always legal.
+
+    Rewrite:    for i in range(n)   =>   for i in T.unroll(n)
+    Returns: nothing; the loop lives on.
+    Source: TVM src/s_tir/schedule/primitive/for_kind.cc, Unroll.
+    """
+    old = ctx.loop(loop)
+    return Result(ctx.replaced({old: replace_fields(old, kind="unrolled", thread_tag=None)}))
+
+
+def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: AnnotationLike) -> Result:
+    """Put a note for later passes on a loop or a block.
+
+    Rewrite:    T.block("C")   =>   T.block("C"), T.block_attr({ann_key: ann_val})
+    Returns: nothing.
+    Errors: annotation-exists.
+    Source: TVM src/s_tir/schedule/primitive/annotate.cc, Annotate.
+    """
+    old = _annotations(ctx, block_or_loop)
+    if any(key == ann_key for key, _ in old):
+        raise refuse(
+            "annotation-exists", f"{ann_key!r} is annotated already", expected="another key, or unannotate first"
+        )
+    return _with_annotations(ctx, block_or_loop, (*old, (ann_key, _annotation_value(ann_val))))
+
+
+def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> Result:
+    """Take a note off a loop or a block.
+
+    Rewrite:    T.block("C"), T.block_attr({ann_key: …})   =>   T.block("C")
+    Returns: nothing.
+    Errors: no-annotation.
+    Source: TVM src/s_tir/schedule/primitive/annotate.cc, Unannotate.
+    """
+    old = _annotations(ctx, block_or_loop)
+    if all(key != ann_key for key, _ in old):
+        raise refuse("no-annotation", f"there is no annotation {ann_key!r}", expected=", ".join(k for k, _ in old) or "none")
+    return _with_annotations(ctx, block_or_loop, tuple(a for a in old if a[0] != ann_key))
+
+
+def double_buffer(ctx: Context, block: BlockRV) -> Result:
+    """Give the buffer that a copy block writes two slots, so that the next tile loads while this one is used.
+
+    Rewrite:    T.block("A_vtcm")   =>   T.block("A_vtcm"), T.block_attr({"double_buffer_scope": 0})
+                lowered, the buffer gets a slot axis of two: `[2][4096]` where its layout has axis separators.
+    Requires: the block writes one intermediate buffer, is its only writer, does not read it, and stands under a loop, which is what
+    the slots alternate over.
+    Returns: nothing.
+    Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists.
+    Source: TVM's `double_buffer_scope` annotation; its pass takes 1-D buffers only, `lower` takes any (seeds/002).
+    """
+    body = ctx.block(block)
+    if len(body.writes) != 1 or ctx.index.is_param(body.writes[0].buffer):
+        raise refuse("not-an-intermediate", f"block {block!r} does not write one intermediate buffer", body,
+                     fix=('sch.cache_read(consumer, 0, "local")',))  # fmt: skip
+    buffer = body.writes[0].buffer
+    if ctx.index.writers(buffer) != (block,) or ctx.index.updates_in_place(block) or body.init is not None:
+        raise refuse("not-the-only-writer", f"buffer {buffer.name!r} is also written elsewhere or updated in place", body,
+                     found=", ".join(ctx.index.writers(buffer)), expected=f"one block that fills {buffer.name!r}")  # fmt: skip
+    if not _staged_under_loop(ctx, block):
+        raise refuse(
+            "no-loop-to-overlap", f"block {block!r} fills {buffer.name!r} once: there is no loop whose iterations could overlap", body,
+            expected="the block under a loop of its consumer", fix=(f"sch.compute_at({block!r}, loop)",),
+        )  # fmt: skip
+    return annotate(ctx, block, "double_buffer_scope", 0)
+
+
+def _staged_under_loop(ctx: Context, block: BlockRV) -> bool:
+    """Whether a loop stands around the block and all its consumers."""
+    loops = set(ctx.index.loops_of(block))
+    for consumer in ctx.index.consumers(block):
+        loops &= set(ctx.index.loops_of(consumer))
+    return any(not build.is_const(f.extent, 1) for f in loops)
+
+
+def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None = None) -> Result:
+    old = ctx.loop(loop)
+    cross_thread = thread_tag is not None and thread_tag.startswith("threadIdx")
+    require_spatial(ctx, old, kind, reduction_allowed=cross_thread)
+    require_order_free(ctx, old, [old.loop_var], kind)
+    return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}))
+
+
+# Iterations that run at the same time must not reduce into one element.
+def require_spatial(ctx: Context, loop: For, kind: str, *, reduction_allowed: bool) -> None:
+    for realize in ctx.index.child_blocks(loop):
+        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            if iter_var.iter_type == "spatial" or not uses_var(value, loop.loop_var):
+                continue
+            if iter_var.iter_type == "reduce" and reduction_allowed:
+                continue
+            raise refuse(
+                "reduction-in-parallel",
+                f"loop {loop.loop_var.name!r} drives the {iter_var.iter_type} iterator {iter_var.var.name!r} of block "
+                f"{realize.block.name!r}: its iterations cannot run at the same time ({kind})",
+                loop, realize,
+                expected="a loop over spatial iterators only",
+            )  # fmt: skip
+
+
+def _annotations(ctx: Context, target: BlockRV | LoopRV) -> tuple[tuple[str, object], ...]:
+    return ctx.block(target).annotations if isinstance(target, str) else ctx.loop(target).annotations
+
+
+def _with_annotations(ctx: Context, target: BlockRV | LoopRV, annotations: tuple[tuple[str, object], ...]) -> Result:
+    if isinstance(target, str):
+        old: BlockRealize | For = ctx.realize(target)
+        return Result(ctx.replaced({old: with_block(old, annotations=annotations)}))
+    old = ctx.loop(target)
+    return Result(ctx.replaced({old: replace_fields(old, annotations=annotations)}))
+
+
+def _annotation_value(value: AnnotationLike) -> Expr | tuple[object, ...]:
+    if isinstance(value, str):
+        return StringImm(value)
+    if isinstance(value, list | tuple):
+        return tuple(_annotation_value(v) for v in value)
+    return build.as_expr(value)

@@ -1,0 +1,273 @@
+"""Loops cut, joined and reordered: split, fuse, reorder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from msgspec.structs import replace as replace_fields
+
+from ...arith import simplify
+from ...ir import (
+    BlockRealize,
+    Expr,
+    For,
+    Node,
+    Range,
+    Stmt,
+    Var,
+    build,
+    map_children,
+    substitute,
+    uses_var,
+)
+from ...ir import Buffer as _Buffer
+from ..checks import require_order_free
+from ..context import Context, LoopRV, Result
+from ..errors import refuse
+
+
+def split(
+    ctx: Context,
+    loop: LoopRV,
+    factors: Sequence[int | None],
+    preserve_unit_iters: bool = True,
+    disable_predication: bool = False,
+    names: Sequence[str] | None = None,
+) -> Result:
+    """Cut a loop into a nest, `factors` outermost first; one of them may be None and is inferred.
+
+    Rewrite:
+        for i in range(n):            for i_0, i_1 in T.grid(ceil(n / 16), 16):
+            f(i)                 =>       f(i_0 * 16 + i_1)        # where i_0 * 16 + i_1 < n, when 16 does not divide n
+    Requires: the loop starts at zero and has neither annotations nor a thread binding; the factors cover the extent.
+    Returns: the new loops, outermost first, named `names` (default `i_0, i_1, …`). The old loop dies.
+    Errors: bad-factors, bad-names, loop-not-from-zero, loop-annotated, needs-predicate.
+    Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Split; `names` is Tilewright's.
+    """
+    old = ctx.loop(loop)
+    require_plain(old, "split")
+    sizes = _complete_factors(old, factors)
+    variables = _new_vars(old, sizes, names)
+    values = {v: Range(build.const(0, v.dtype), s) for v, s in zip(variables, sizes, strict=True)}
+
+    index: Expr = build.const(0, old.loop_var.dtype)
+    for variable, size in zip(variables, sizes, strict=True):
+        index = build.add(build.mul(index, size), variable)
+    ranges = {**ctx.loop_ranges(old), **values}
+    kept = [v for v, s in zip(variables, sizes, strict=True) if preserve_unit_iters or not build.is_const(s, 1)] or variables[-1:]
+    index = simplify(substitute(index, {v: build.const(0, v.dtype) for v in variables if v not in kept}), ranges)
+
+    condition = simplify(build.lt(index, old.extent), ranges)
+    body = substitute(old.body, {old.loop_var: index})
+    if not build.is_true(condition):
+        if disable_predication:
+            raise refuse(
+                "needs-predicate", f"the factors do not divide loop {old.loop_var.name!r}", old,
+                found=f"extent {_number(old.extent)}", expected="a divisor, or predication allowed",
+            )  # fmt: skip
+        body = with_predicate(body, condition)
+    body = simplify_bindings(body, ranges)
+    new = build.nest([build.serial(v, values[v].extent, old.body) for v in kept], body)
+    return Result(ctx.replaced({old: new}), tuple(kept))
+
+
+def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True) -> Result:
+    """Join perfectly nested loops into one.
+
+    Rewrite:
+        for i, j in T.grid(n, m):           for i_j_fused in range(n * m):
+            f(i, j)                    =>       f(i_j_fused // m, i_j_fused % m)
+    Requires: the loops are nested directly in the given order, start at zero, have neither annotations nor thread bindings, and no
+    extent depends on another of them.
+    Returns: the fused loop. The old loops die.
+    Errors: not-nested, loop-not-from-zero, loop-annotated, extent-depends, too-few-loops.
+    Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Fuse.
+    """
+    nest = [ctx.loop(v) for v in loops]
+    if not nest:
+        raise refuse("too-few-loops", "fuse takes at least one loop")
+    for old in nest:
+        require_plain(old, "fuse")
+    require_perfect_nest(nest)
+    require_independent_extents(nest)
+
+    if not preserve_unit_iters:
+        nest_kept = [f for f in nest if not build.is_const(f.extent, 1)] or nest[-1:]
+    else:
+        nest_kept = nest
+    fused = Var("_".join(f.loop_var.name for f in nest_kept) + "_fused", nest[0].loop_var.dtype)
+    extent: Expr = build.const(1, fused.dtype)
+    for old in nest_kept:
+        extent = build.mul(extent, old.extent)
+    ranges = {**ctx.loop_ranges(nest[0]), fused: Range(build.const(0, fused.dtype), extent)}
+    values: dict[Var, Expr] = {f.loop_var: build.const(0, f.loop_var.dtype) for f in nest}
+    values |= _unfused(fused, nest_kept, ranges)
+    body = simplify_bindings(substitute(nest[-1].body, values), ranges)
+    return Result(ctx.replaced({nest[0]: build.serial(fused, simplify(extent, ranges), body)}), (fused,))
+
+
+def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
+    """Put loops of one nest into the given order; loops between them that are not named keep their places.
+
+    Rewrite:
+        for i, j, k in T.grid(a, b, c):          for k, j, i in T.grid(c, b, a):
+            f(i, j, k)                    =>         f(i, j, k)                       # reorder(k, i)
+    Requires: the loops stand in one chain with only loops between; no extent depends on a loop that comes to stand inside; the blocks
+    below give the same result in any order of their iterators.
+    Returns: nothing; all loops live on.
+    Errors: duplicate-loop, not-one-chain, extent-depends, order-dependent, opaque-iterator.
+    Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Reorder.
+    """
+    named = [ctx.loop(v) for v in ordered_loops]
+    if len(set(named)) != len(named):
+        raise refuse("duplicate-loop", "a loop stands twice in the new order", *named)
+    if len(named) < 2:
+        return Result(ctx.func)
+    chain = require_one_chain(ctx, named)
+    wanted = iter(named)
+    order = [next(wanted) if f in named else f for f in chain]
+    require_extents_above(order)
+    require_order_free(ctx, chain[0], [f.loop_var for f in named], "reorder")
+    return Result(ctx.replaced({chain[0]: build.nest(order, chain[-1].body)}))
+
+
+# A loop that is cut or joined counts from zero, and says nothing about itself that would be lost.
+def require_plain(loop: For, what: str) -> None:
+    if not build.is_const(loop.min, 0):
+        raise refuse("loop-not-from-zero", f"cannot {what} loop {loop.loop_var.name!r}: it does not start at 0", loop)
+    if loop.annotations or loop.thread_tag is not None:
+        found = f"a binding to {loop.thread_tag}" if loop.thread_tag else "annotations " + ", ".join(k for k, _ in loop.annotations)
+        raise refuse(
+            "loop-annotated", f"cannot {what} loop {loop.loop_var.name!r}: it has annotations or a thread binding", loop,
+            found=found, expected=f"{what} before annotate and bind",
+        )  # fmt: skip
+
+
+# Loops that are joined stand directly in each other.
+def require_perfect_nest(nest: Sequence[For]) -> None:
+    for outer, inner in zip(nest, nest[1:], strict=False):
+        if outer.body is not inner:
+            raise refuse(
+                "not-nested", f"loop {inner.loop_var.name!r} is not the only thing in loop {outer.loop_var.name!r}", outer, inner,
+                expected="loops nested directly, outermost first",
+            )  # fmt: skip
+
+
+# A joined loop has one extent: none may change while another one runs.
+def require_independent_extents(nest: Sequence[For]) -> None:
+    for position, inner in enumerate(nest):
+        for outer in nest[:position]:
+            if uses_var(inner.extent, outer.loop_var):
+                raise refuse("extent-depends", f"the extent of {inner.loop_var.name!r} depends on {outer.loop_var.name!r}", inner, outer)
+
+
+# Loops that are reordered stand in one chain: each contains the next, with nothing but loops between.
+def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
+    """The chain from the outermost of `loops` to the innermost, those between included."""
+    deepest = max(loops, key=lambda f: sum(1 for _ in ctx.index.path(f)))
+    chain = [deepest]
+    missing = set(loops) - {deepest}
+    for outer in ctx.index.path(deepest):
+        if not missing:
+            break
+        if not isinstance(outer, For):
+            break
+        chain.append(outer)
+        missing.discard(outer)
+    if missing:
+        stray = next(f for f in loops if f in missing)
+        raise refuse(
+            "not-one-chain",
+            f"loops {stray.loop_var.name!r} and {deepest.loop_var.name!r} do not stand in one chain of loops", stray, deepest,
+            found="a block, a branch or another statement between them", expected="loops with only loops between",
+        )  # fmt: skip
+    return chain[::-1]
+
+
+# A loop may not move above a loop that its bounds are made of.
+def require_extents_above(order: Sequence[For]) -> None:
+    for position, outer in enumerate(order):
+        for inner in order[position + 1 :]:
+            if uses_var(outer.extent, inner.loop_var) or uses_var(outer.min, inner.loop_var):
+                raise refuse("extent-depends", f"the extent of {outer.loop_var.name!r} depends on {inner.loop_var.name!r}", outer, inner)
+
+
+def _complete_factors(loop: For, factors: Sequence[int | None]) -> list[Expr]:
+    """The factors as expressions of the loop's dtype, the None among them inferred."""
+    dtype = loop.loop_var.dtype
+    known = [f for f in factors if f is not None]
+    extent = build.int_value(loop.extent)
+    if not factors or len(factors) - len(known) > 1:
+        raise refuse("bad-factors", "split takes at least one factor, and infers at most one", loop, found=str(list(factors)))
+    if any(isinstance(f, bool) or not isinstance(f, int) or f <= 0 for f in known):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refuse("bad-factors", "factors are positive integers or None", loop, found=str(list(factors)))
+    product = prod(known)
+    if len(known) == len(factors):
+        if extent is None or product < extent:
+            raise refuse(
+                "bad-factors", f"the factors do not cover loop {loop.loop_var.name!r}", loop,
+                found=f"product {product}", expected=f"at least {_number(loop.extent)}, or None for one factor",
+            )  # fmt: skip
+    rest = simplify(build.floordiv(build.add(loop.extent, product - 1), product))
+    return [rest if f is None else build.const(f, dtype) for f in factors]
+
+
+def _new_vars(loop: For, sizes: Sequence[Expr], names: Sequence[str] | None) -> list[Var]:
+    if names is None:
+        names = [f"{loop.loop_var.name}_{i}" for i in range(len(sizes))]
+    if len(names) != len(sizes) or len(set(names)) != len(names) or not all(n.isidentifier() for n in names):
+        raise refuse(
+            "bad-names", "names are distinct identifiers, one a factor", loop, found=str(list(names)), expected=f"{len(sizes)} names"
+        )
+    return [Var(name, loop.loop_var.dtype) for name in names]
+
+
+def _unfused(fused: Var, nest: Sequence[For], ranges: Mapping[Var, Range]) -> dict[Var, Expr]:
+    """Each old loop variable as a function of the fused one."""
+    values: dict[Var, Expr] = {}
+    inner: Expr = build.const(1, fused.dtype)
+    for position, loop in reversed(list(enumerate(nest))):
+        value = build.floordiv(fused, inner)
+        if position > 0:
+            value = build.floormod(value, loop.extent)
+        values[loop.loop_var] = simplify(value, ranges)
+        inner = build.mul(inner, loop.extent)
+    return values
+
+
+def with_predicate(body: Stmt, condition: Expr) -> Stmt:
+    """`body` with `condition` required by each block directly below (not by blocks inside of those)."""
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, BlockRealize):
+            return replace_fields(node, predicate=build.logical_and(node.predicate, condition))
+        return node if isinstance(node, Expr | _Buffer) else map_children(node, visit)
+
+    result = visit(body)
+    assert isinstance(result, Stmt)
+    return result
+
+
+def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range]) -> Stmt:
+    """`body` with the bindings and predicates of the blocks directly below simplified."""
+
+    def visit(node: Node, ranges: Mapping[Var, Range]) -> Node:
+        if isinstance(node, BlockRealize):
+            values = tuple(simplify(v, ranges) for v in node.iter_values)
+            terms = (simplify(t, ranges) for t in build.conjuncts(node.predicate))
+            return replace_fields(node, iter_values=values, predicate=build.logical_and(*terms))
+        if isinstance(node, For):
+            ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
+        return node if isinstance(node, Expr | _Buffer) else map_children(node, lambda child: visit(child, ranges))
+
+    result = visit(body, ranges)
+    assert isinstance(result, Stmt)
+    return result
+
+
+def _number(extent: Expr) -> str:
+    value = build.int_value(extent)
+    return "a symbolic extent" if value is None else str(value)
+
+

@@ -1,0 +1,124 @@
+"""Reductions taken apart: decompose_reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace as replace_fields
+
+from ...ir import Block, BlockRealize, Expr, For, IterVar, Node, SeqStmt, Stmt, Var, build, free_vars, rename, replace_nodes, substitute, uses_var
+from ..context import BlockRV, Context, LoopRV, Result
+from ..errors import refuse
+
+
+def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
+    """Give the init of a reduction a block of its own, before `loop`.
+
+    Rewrite:
+        for i, k in T.grid(n, m):             for i in range(n):
+            with T.block("B"):                    with T.block("B_init"):
+                with T.init(): B[i] = 0     =>        B[i] = 0
+                B[i] = B[i] + A[i, k]             for k in range(m):
+                                                      with T.block("B"): B[i] = B[i] + A[i, k]     # decompose_reduction(B, k)
+    Requires: a reduction block; `loop` around it; no loop outside of `loop` drives a reduction iterator.
+    Returns: the init block `<block>_init`. The block keeps its name (TVM calls it `<block>_update`).
+    Errors: not-a-reduction, loop-not-around, reduction-outside, predicate-on-reduction.
+    Source: TVM src/s_tir/schedule/primitive/reduction.cc, DecomposeReduction.
+    """
+    realize = ctx.realize(block)
+    target = ctx.loop(loop)
+    require_reduction(ctx, realize)
+    loops = ctx.index.loops_of(block)
+    require_around(block, loops, target)
+    position = loops.index(target)
+    require_reduction_inside(realize, loops[:position])
+    body = realize.block
+
+    init_name = ctx.fresh_block_name(f"{block}_init")
+    init_nest = _init_nest(realize, loops[position:], init_name)
+    update = replace_fields(realize, block=replace_fields(body, init=None, reads=_with_own_output(body)))
+    new_loop = replace_nodes(target, {realize: update})
+    return Result(ctx.replaced(_before(ctx, target, init_nest, new_loop)), (init_name,))
+
+
+# Only a reduction block has an init to take out.
+def require_reduction(ctx: Context, realize: BlockRealize) -> None:
+    name = realize.block.name
+    if realize.block.init is None:
+        raise refuse("not-a-reduction", f"block {name!r} has no init", realize, expected="a reduction block with T.init()")
+    if not ctx.index.is_reduction(name):
+        raise refuse("not-a-reduction", f"block {name!r} is not a reduction block", realize,
+                     expected="the only writer of its buffers, which are indexed by spatial iterators only")  # fmt: skip
+
+
+# The init is put in front of a loop of the block itself.
+def require_around(block: BlockRV, loops: Sequence[For], loop: For) -> None:
+    if loop not in loops:
+        raise refuse("loop-not-around", f"loop {loop.loop_var.name!r} does not stand around block {block!r}", loop,
+                     expected="one of " + ", ".join(f.loop_var.name for f in loops))  # fmt: skip
+
+
+# Were a reduction loop outside, the init would run again in each of its iterations and wipe what was summed up.
+def require_reduction_inside(realize: BlockRealize, outside: Sequence[For]) -> None:
+    for outer in outside:
+        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            if iter_var.iter_type == "reduce" and uses_var(value, outer.loop_var):
+                raise refuse(
+                    "reduction-outside",
+                    f"loop {outer.loop_var.name!r}, outside of the given one, drives the reduction iterator {iter_var.var.name!r}",
+                    outer, realize, expected="all reduction loops at or inside of the given loop",
+                    fix=(f"sch.decompose_reduction({realize.block.name!r}, {outer.loop_var.name})",),
+                )  # fmt: skip
+
+
+def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
+    """The init as a block over the spatial iterators, under copies of those of `loops` that drive them."""
+    block = realize.block
+    assert block.init is not None
+    spatial = [(iv, v) for iv, v in zip(block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "spatial"]
+    driven = [f for f in loops if any(uses_var(v, f.loop_var) for _, v in spatial)]
+    predicate = _init_predicate(realize, loops, driven)
+
+    fresh = {iv.var: Var(iv.var.name, iv.var.dtype) for iv, _ in spatial}
+    init = Block(
+        name=name,
+        iter_vars=tuple(IterVar(fresh[iv.var], iv.dom, iv.iter_type) for iv, _ in spatial),
+        reads=(),
+        writes=tuple(rename(w, fresh) for w in block.writes),
+        body=rename(block.init, fresh),
+        alloc_buffers=(),
+        annotations=block.annotations,
+    )
+    copies = {f.loop_var: Var(f.loop_var.name, f.loop_var.dtype) for f in driven}
+    body: Stmt = BlockRealize(tuple(substitute(v, copies) for _, v in spatial), substitute(predicate, copies), init)
+    for old in reversed(driven):
+        body = For(copies[old.loop_var], old.min, substitute(old.extent, copies), "serial", body)
+    return body
+
+
+def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequence[For]) -> Expr:
+    """The part of the predicate that the init needs: terms that no dropped loop takes part in."""
+    dropped = {f.loop_var for f in loops if f not in driven}
+    kept: list[Expr] = []
+    for term in build.conjuncts(realize.predicate):
+        used = free_vars(term)
+        if not used & dropped:
+            kept.append(term)
+        elif used & {f.loop_var for f in driven}:
+            raise refuse("predicate-on-reduction", "a predicate ties spatial and reduction loops together", realize)
+    return build.logical_and(*kept)
+
+
+def _with_own_output(block: Block):
+    """The reads of the update: its own output first, as it now reads what the init wrote."""
+    missing = [w for w in block.writes if all(r.buffer is not w.buffer for r in block.reads)]
+    return (*missing, *block.reads)
+
+
+def _before(ctx: Context, loop: For, first: Stmt, new_loop: For) -> dict[Node, Node]:
+    """`first` in front of `loop`, in the sequence that holds it if there is one."""
+    parent = ctx.index.parent(loop)
+    if isinstance(parent, SeqStmt):
+        items = [s for item in parent.seq for s in ((first, new_loop) if item is loop else (item,))]
+        return {parent: build.seq(items)}
+    return {loop: build.seq([first, new_loop])}

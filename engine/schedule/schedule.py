@@ -1,0 +1,315 @@
+"""A schedule is a program plus the calls that made it. Method names and keywords are TVM's, so its documentation stays true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ..analysis import ProgramIndex, unique_block_names
+from ..execute import Verdict, verify
+from ..ir import Block, BlockRealize, Buffer, Expr, For, IndexMap, IRModule, PrimFunc, Var
+from ..script import to_script
+from .context import BlockRV, Context, LoopRV
+from .errors import refuse
+from .primitives import PRIMITIVES
+from .primitives.compute_at import Target, legal_targets
+from .primitives.kinds import AnnotationLike
+from .trace import Step, Trace
+
+IndexMapLike = IndexMap | Callable[..., Any]
+BufferLike = int | str | tuple[str, int] | Buffer
+
+
+class State(msgspec.Struct, frozen=True, eq=False):
+    """A moment of a schedule: the module, and the trace that led to it."""
+
+    mod: IRModule
+    trace: Trace
+
+
+class Schedule:
+    """The calls applied to a program so far.
+
+    Handles: a loop is its `Var`, a block its unique name; names of loops may be given where one loop only has it. A refused call raises
+    ScheduleError and changes nothing. Blocks of one function that share a name are numbered (`X_local`, `X_local_1`).
+    """
+
+    def __init__(self, program: IRModule | PrimFunc, func_name: str | None = None) -> None:
+        module = program if isinstance(program, IRModule) else IRModule((program,))
+        if not module.functions:
+            raise refuse("no-function", "the module has no function to schedule")
+        module = replace_fields(module, functions=tuple(unique_block_names(_require_blocks(f)) for f in module.functions))
+        self._states: tuple[State, ...] = (State(module, Trace()),)
+        self._func_name = func_name or _default_function(module)
+        self._context: Context | None = None
+
+    # What it is now.
+
+    @property
+    def mod(self) -> IRModule:
+        return self._states[-1].mod
+
+    @property
+    def func(self) -> PrimFunc:
+        """The function that is worked on."""
+        return self.mod[self._func_name]
+
+    @property
+    def original(self) -> IRModule:
+        """The module before the first call."""
+        return self._states[0].mod
+
+    @property
+    def trace(self) -> Trace:
+        return self._states[-1].trace
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """Every moment from the original on, one a traced step."""
+        return self._states
+
+    @property
+    def index(self) -> ProgramIndex:
+        return self._ctx.index
+
+    def work_on(self, func_name: str) -> None:
+        """Work on another function of the module."""
+        if all(f.name != func_name for f in self.mod.functions):
+            names = ", ".join(f.name for f in self.mod.functions)
+            raise refuse("unknown-function", f"there is no function {func_name!r}", expected=f"one of {names}")
+        self._func_name = func_name
+        self._context = None
+        self._record("work_on", {"func_name": func_name}, ())
+
+    def undo(self) -> bool:
+        """Take the last change back, with the queries after it. False when there is none."""
+        changes = [i for i, step in enumerate(self.trace.steps) if step.changes]
+        if not changes:
+            return False
+        self._states = self._states[: changes[-1] + 1]
+        self._context = None
+        return True
+
+    def copy(self) -> Schedule:
+        """An independent schedule at the same moment; handles are valid in both."""
+        other = object.__new__(Schedule)
+        other._states = self._states
+        other._func_name = self._func_name
+        other._context = self._context
+        return other
+
+    def verify(self, original: PrimFunc | None = None, *, seed: int = 0) -> Verdict:
+        """Run the function and its origin on the same random inputs and compare; see `execute.verify`."""
+        return verify(self.func, original or self.original[self._func_name], seed=seed)
+
+    def show(self) -> None:
+        """Print the module as TVMScript."""
+        print(to_script(self.mod))
+
+    # Queries.
+
+    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
+        """The handle of the block called `name`: its name. Raises ScheduleError "unknown-block"."""
+        if func_name is not None and func_name != self._func_name:
+            self.work_on(func_name)
+        self._ctx.realize(name)
+        return cast("BlockRV", self._record("get_block", {"name": name}, (name,))[0])
+
+    get_sblock = get_block
+
+    def get_loops(self, block: BlockRV) -> list[LoopRV]:
+        """The loops around a block, outermost first."""
+        self._ctx.realize(block)
+        loops = tuple(f.loop_var for f in self.index.loops_of(block))
+        return cast("list[LoopRV]", list(self._record("get_loops", {"block": block}, loops)))
+
+    def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
+        """The blocks directly below a block or loop, in text order."""
+        top = self._ctx.realize(block_or_loop) if isinstance(block_or_loop, str) else self._ctx.loop(block_or_loop)
+        return self._blocks("get_child_blocks", {"block_or_loop": block_or_loop}, [r.block.name for r in self.index.child_blocks(top)])
+
+    def get_producers(self, block: BlockRV) -> list[BlockRV]:
+        """The blocks of the same scope that write what `block` reads."""
+        self._ctx.realize(block)
+        return self._blocks("get_producers", {"block": block}, self.index.producers(block))
+
+    def get_consumers(self, block: BlockRV) -> list[BlockRV]:
+        """The blocks of the same scope that read what `block` writes."""
+        self._ctx.realize(block)
+        return self._blocks("get_consumers", {"block": block}, self.index.consumers(block))
+
+    def get_output_blocks(self, scope_block: BlockRV = "root") -> list[BlockRV]:
+        """The blocks of a scope that write a buffer from outside of it."""
+        below = [r.block.name for r in self.index.child_blocks(self._ctx.realize(scope_block))]
+        return self._blocks("get_output_blocks", {"scope_block": scope_block}, [n for n in below if self.index.is_output(n)])
+
+    def get(self, handle: BlockRV | LoopRV) -> Block | For:
+        """The node that a handle stands for now."""
+        return self._ctx.block(handle) if isinstance(handle, str) else self._ctx.loop(handle)
+
+    def legal_targets(self, block: BlockRV) -> tuple[Target, ...]:
+        """For every loop of the function: whether `block` may be moved there, by which primitive, or why not. Changes nothing."""
+        return legal_targets(self._ctx, block)
+
+    # Loops.
+
+    def split(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | None],
+        preserve_unit_iters: bool = True,
+        disable_predication: bool = False,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> list[LoopRV]:
+        return self._many("split", loop=loop, factors=factors, preserve_unit_iters=preserve_unit_iters,
+                          disable_predication=disable_predication, names=names)  # fmt: skip
+
+    def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
+        return cast("LoopRV", self._apply("fuse", {"loops": loops, "preserve_unit_iters": preserve_unit_iters})[0])
+
+    def reorder(self, *ordered_loops: LoopRV) -> None:
+        self._apply("reorder", {"ordered_loops": ordered_loops})
+
+    def parallel(self, loop: LoopRV) -> None:
+        self._apply("parallel", {"loop": loop})
+
+    def vectorize(self, loop: LoopRV) -> None:
+        self._apply("vectorize", {"loop": loop})
+
+    def unroll(self, loop: LoopRV) -> None:
+        self._apply("unroll", {"loop": loop})
+
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        self._apply("bind", {"loop": loop, "thread_axis": thread_axis})
+
+    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: AnnotationLike) -> None:
+        self._apply("annotate", {"block_or_loop": block_or_loop, "ann_key": ann_key, "ann_val": ann_val})
+
+    def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
+        self._apply("unannotate", {"block_or_loop": block_or_loop, "ann_key": ann_key})
+
+    # Moves.
+
+    def compute_at(self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
+        self._apply("compute_at", {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index})
+
+    def reverse_compute_at(self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
+        arguments = {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index}
+        self._apply("reverse_compute_at", arguments)
+
+    def compute_inline(self, block: BlockRV) -> None:
+        self._apply("compute_inline", {"block": block})
+
+    def reverse_compute_inline(self, block: BlockRV) -> None:
+        self._apply("reverse_compute_inline", {"block": block})
+
+    # Memory.
+
+    def cache_read(
+        self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Sequence[BlockRV] | None = None
+    ) -> BlockRV:
+        return self._one("cache_read", block=block, read_buffer_index=read_buffer_index, storage_scope=storage_scope,
+                         consumer_blocks=consumer_blocks)  # fmt: skip
+
+    def cache_write(
+        self, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Sequence[BlockRV] | None = None
+    ) -> BlockRV:
+        return self._one("cache_write", block=block, write_buffer_index=write_buffer_index, storage_scope=storage_scope,
+                         consumer_blocks=consumer_blocks)  # fmt: skip
+
+    def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
+        self._apply("set_scope", {"block": block, "buffer_index": buffer_index, "storage_scope": storage_scope})
+
+    def transform_layout(
+        self,
+        block: BlockRV,
+        buffer: BufferLike,
+        index_map: IndexMapLike,
+        pad_value: int | float | Expr | None = None,
+        *,
+        assume_injective_transform: bool = False,
+    ) -> None:
+        if not isinstance(index_map, IndexMap):
+            region = self._ctx.buffer_region(block, buffer, side="read")
+            index_map = _index_map(index_map, region.buffer)
+        arguments = {"block": block, "buffer": buffer, "index_map": index_map, "pad_value": pad_value}
+        self._apply("transform_layout", arguments | {"assume_injective_transform": assume_injective_transform})
+
+    def double_buffer(self, block: BlockRV) -> None:
+        self._apply("double_buffer", {"block": block})
+
+    def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
+        return self._one("decompose_reduction", block=block, loop=loop)
+
+    # How a call is applied.
+
+    @property
+    def _ctx(self) -> Context:
+        if self._context is None:
+            self._context = Context(self.func)
+        return self._context
+
+    def _many(self, name: str, **arguments: object) -> list[LoopRV]:
+        return cast("list[LoopRV]", list(self._apply(name, arguments)))
+
+    def _one(self, name: str, **arguments: object) -> BlockRV:
+        return cast("BlockRV", self._apply(name, arguments)[0])
+
+    def _blocks(self, name: str, arguments: dict[str, object], found: Sequence[str]) -> list[BlockRV]:
+        return cast("list[BlockRV]", list(self._record(name, arguments, tuple(found))))
+
+    def _apply(self, name: str, arguments: dict[str, object]) -> tuple[Var | str, ...]:
+        """Call a primitive and trace it; ScheduleError leaves the schedule as it was."""
+        arguments = {key: self._canonical(key, value) for key, value in arguments.items()}
+        positional = cast("tuple[object, ...]", arguments.get("loops") or arguments.get("ordered_loops") or ())
+        keywords = {key: value for key, value in arguments.items() if key not in ("loops", "ordered_loops")}
+        result = PRIMITIVES[name].apply(self._ctx, *positional, **keywords)
+        mod = replace_fields(self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions))
+        self._push(mod, Step(name, tuple(arguments.items()), result.results))
+        self._context = Context(result.func)
+        return result.results
+
+    def _record(self, name: str, arguments: dict[str, object], results: tuple[Var | str, ...]) -> tuple[Var | str, ...]:
+        self._push(self.mod, Step(name, tuple(arguments.items()), results, changes=False))
+        return results
+
+    def _push(self, mod: IRModule, step: Step) -> None:
+        self._states = (*self._states, State(mod, Trace((*self.trace.steps, step))))
+
+    def _canonical(self, key: str, value: object) -> object:
+        """Lists as tuples, loops given by name as their handles."""
+        if isinstance(value, list | tuple):
+            items = cast("Sequence[object]", value)
+            return tuple(self._canonical(_ITEM.get(key, ""), item) for item in items)
+        if key == "loop" and isinstance(value, str):
+            return self._ctx.loop(value).loop_var
+        if key == "block_or_loop" and isinstance(value, str) and not self.index.has_block(value):
+            return self._ctx.loop(value).loop_var
+        return value
+
+
+_ITEM = {"loops": "loop", "ordered_loops": "loop"}
+
+
+def _default_function(module: IRModule) -> str:
+    names = [f.name for f in module.functions]
+    return "main" if "main" in names else names[0]
+
+
+def _index_map(function: Callable[..., Any], buffer: Buffer) -> IndexMap:
+    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
+    try:
+        return IndexMap.from_function(function, len(buffer.shape), dtype)
+    except (TypeError, ZeroDivisionError) as error:
+        raise refuse("bad-index-map", str(error), buffer, expected=f"a function of {len(buffer.shape)} axes") from error
+
+
+# A schedule works on blocks; a function without them has nothing that calls could point at.
+def _require_blocks(func: PrimFunc) -> PrimFunc:
+    if not isinstance(func.body, BlockRealize):
+        raise refuse("no-root-block", f"function {func.name!r} has no root block", func, expected="a block program, not a lowered one")
+    return func
