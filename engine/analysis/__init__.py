@@ -1,6 +1,31 @@
-"""Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches."""
+"""Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches, what depends on what."""
 
+from .dependence import (
+    Conflict,
+    find_conflict,
+    is_associative_update,
+    is_covered,
+    is_injective,
+    separated_loops,
+    updates_only_own_element,
+    writes_distinct,
+)
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .regions import accessed_regions, hull, realized
 
-__all__ = ["ProgramIndex", "accessed_regions", "fresh_name", "hull", "realized", "unique_block_names"]
+__all__ = [
+    "Conflict",
+    "ProgramIndex",
+    "accessed_regions",
+    "find_conflict",
+    "fresh_name",
+    "hull",
+    "is_associative_update",
+    "is_covered",
+    "is_injective",
+    "realized",
+    "separated_loops",
+    "unique_block_names",
+    "updates_only_own_element",
+    "writes_distinct",
+]

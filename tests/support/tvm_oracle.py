@@ -1,0 +1,60 @@
+"""Real TVM as the judge: the same calls on the same text, both refuse or both give structurally equal programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+tvm = pytest.importorskip("tvm")
+
+Calls = Callable[[Any], object]
+"""Schedule calls, written once for both: `get_sblock`, TVM's method names, handles passed through."""
+
+
+def tvm_parse(text: str) -> Any:
+    """TVM's own reading of TVMScript, as an IRModule."""
+    found = tvm.script.from_source(text)
+    return found if isinstance(found, tvm.ir.IRModule) else tvm.ir.IRModule({"main": found.with_attr("global_symbol", "main")})
+
+
+def tvm_schedule(text: str) -> Any:
+    return tvm.s_tir.Schedule(tvm_parse(text))
+
+
+def assert_same_program(ours: str, theirs: Any) -> None:
+    """Our text, read by TVM, is structurally equal to TVM's module after both are simplified."""
+    simplify = tvm.tirx.transform.StmtSimplify()
+    tvm.ir.assert_structural_equal(simplify(_plain(tvm_parse(ours))), simplify(_plain(theirs)), map_free_vars=True)
+
+
+def _plain(mod: Any) -> Any:
+    """Names and attributes that do not change what is computed are dropped."""
+    functions = {"main": f.without_attr("global_symbol") if "global_symbol" in (f.attrs or {}) else f for f in mod.functions.values()}
+    return tvm.ir.IRModule(functions)
+
+
+def outcome(schedule: Any, calls: Calls, refusals: tuple[type[BaseException], ...]) -> bool:
+    """Whether the calls were all accepted."""
+    try:
+        calls(schedule)
+    except refusals:
+        return False
+    return True
+
+
+def assert_agrees(text: str, calls: Calls) -> None:
+    """Both accept with equal programs, or both refuse."""
+    ours = Schedule(parse(text).program)
+    theirs = tvm_schedule(text)
+    accepted = outcome(ours, calls, (ScheduleError,))
+    accepted_by_tvm = outcome(theirs, calls, (tvm.s_tir.schedule.ScheduleError, tvm.TVMError, ValueError))
+    assert accepted == accepted_by_tvm, f"Tilewright {'accepts' if accepted else 'refuses'}, TVM does not agree"
+    if accepted:
+        assert_same_program(to_script(ours.mod), theirs.mod)
+
+
