@@ -17,16 +17,17 @@ from .errors import refuse
 from .primitives import PRIMITIVES
 from .primitives.compute_at import Target, legal_targets
 from .primitives.kinds import AnnotationLike
-from .trace import Step, Trace
+from .trace import Step, Trace, renamed
 
 IndexMapLike = IndexMap | Callable[..., Any]
 BufferLike = int | str | tuple[str, int] | Buffer
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
-    """A moment of a schedule: the module, and the trace that led to it."""
+    """A moment of a schedule: the module, the function that is worked on, and the trace that led to it."""
 
     mod: IRModule
+    func_name: str
     trace: Trace
 
 
@@ -42,8 +43,7 @@ class Schedule:
         if not module.functions:
             raise refuse("no-function", "the module has no function to schedule")
         module = replace_fields(module, functions=tuple(unique_block_names(_require_blocks(f)) for f in module.functions))
-        self._states: tuple[State, ...] = (State(module, Trace()),)
-        self._func_name = func_name or _default_function(module)
+        self._states: tuple[State, ...] = (State(module, func_name or _default_function(module), Trace()),)
         self._context: Context | None = None
 
     # What it is now.
@@ -55,7 +55,11 @@ class Schedule:
     @property
     def func(self) -> PrimFunc:
         """The function that is worked on."""
-        return self.mod[self._func_name]
+        return self.mod[self.func_name]
+
+    @property
+    def func_name(self) -> str:
+        return self._states[-1].func_name
 
     @property
     def original(self) -> IRModule:
@@ -80,9 +84,9 @@ class Schedule:
         if all(f.name != func_name for f in self.mod.functions):
             names = ", ".join(f.name for f in self.mod.functions)
             raise refuse("unknown-function", f"there is no function {func_name!r}", expected=f"one of {names}")
-        self._func_name = func_name
         self._context = None
-        self._record("work_on", {"func_name": func_name}, ())
+        step = Step("work_on", (("func_name", func_name),), changes=False)
+        self._states = (*self._states, State(self.mod, func_name, Trace((*self.trace.steps, step))))
 
     def undo(self) -> bool:
         """Take the last change back, with the queries after it. False when there is none."""
@@ -97,13 +101,28 @@ class Schedule:
         """An independent schedule at the same moment; handles are valid in both."""
         other = object.__new__(Schedule)
         other._states = self._states
-        other._func_name = self._func_name
         other._context = self._context
         return other
 
+    def replayed(self) -> Schedule:
+        """A fresh schedule of the original with every traced call made again."""
+        other = Schedule(self.original, self._states[0].func_name)
+        new: dict[Var | str, Var | str] = {}
+        for step in self.trace.steps:
+            arguments = renamed(dict(step.arguments), new)
+            results = other._again(step, arguments)
+            new.update(zip(step.results, results, strict=True))
+        return other
+
+    def _again(self, step: Step, arguments: dict[str, object]) -> tuple[Var | str, ...]:
+        if step.changes:
+            return self._apply(step.method, arguments)
+        found = getattr(self, step.method)(**arguments)
+        return tuple(cast("list[Var | str]", found)) if isinstance(found, list) else () if found is None else (found,)
+
     def verify(self, original: PrimFunc | None = None, *, seed: int = 0) -> Verdict:
         """Run the function and its origin on the same random inputs and compare; see `execute.verify`."""
-        return verify(self.func, original or self.original[self._func_name], seed=seed)
+        return verify(self.func, original or self.original[self.func_name], seed=seed)
 
     def show(self) -> None:
         """Print the module as TVMScript."""
@@ -113,7 +132,7 @@ class Schedule:
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
         """The handle of the block called `name`: its name. Raises ScheduleError "unknown-block"."""
-        if func_name is not None and func_name != self._func_name:
+        if func_name is not None and func_name != self.func_name:
             self.work_on(func_name)
         self._ctx.realize(name)
         return cast("BlockRV", self._record("get_block", {"name": name}, (name,))[0])
@@ -278,7 +297,7 @@ class Schedule:
         return results
 
     def _push(self, mod: IRModule, step: Step) -> None:
-        self._states = (*self._states, State(mod, Trace((*self.trace.steps, step))))
+        self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step))))
 
     def _canonical(self, key: str, value: object) -> object:
         """Lists as tuples, loops given by name as their handles."""

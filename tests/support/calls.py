@@ -1,0 +1,95 @@
+"""Random schedule calls over all primitives, drawn for the program as it is now. Most are plausible; some must be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from tilewright.engine.ir import AXIS_SEPARATOR
+from tilewright.engine.schedule import PRIMITIVES, Schedule
+
+Call = tuple[str, dict[str, Any]]
+SCOPES = ("local", "shared", "global", "local.vtcm")
+
+
+def calls(sch: Schedule) -> st.SearchStrategy[Call]:
+    """A call of any primitive with arguments from the program."""
+    blocks = [n for n in sch.index.block_names if n != "root"]
+    loops = [f.loop_var for f in sch.index.loops]
+    if not loops:
+        return st.sampled_from(blocks).flatmap(lambda b: st.just(("cache_write", _cache(b, "write", 0, "local"))))
+    block, loop = st.sampled_from(blocks), st.sampled_from(loops)
+    drawn: dict[str, st.SearchStrategy[Any]] = {
+        "split": st.fixed_dictionaries({"loop": loop, "factors": _factors()}),
+        "fuse": block.flatmap(lambda b: _some_loops(sch, b, ordered=True)).map(lambda v: {"loops": v}),
+        "reorder": block.flatmap(lambda b: _some_loops(sch, b, ordered=False)).map(lambda v: {"ordered_loops": v}),
+        "parallel": loop.map(lambda v: {"loop": v}),
+        "vectorize": loop.map(lambda v: {"loop": v}),
+        "unroll": loop.map(lambda v: {"loop": v}),
+        "bind": st.fixed_dictionaries({"loop": loop, "thread_axis": st.sampled_from(("blockIdx.x", "threadIdx.x", "vthread"))}),
+        "annotate": st.fixed_dictionaries({"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note"), "ann_val": st.just(1)}),
+        "unannotate": st.fixed_dictionaries({"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note")}),
+        "double_buffer": block.map(lambda b: {"block": b}),
+        "compute_at": _move(block, loop),
+        "reverse_compute_at": _move(block, loop),
+        "compute_inline": block.map(lambda b: {"block": b}),
+        "reverse_compute_inline": block.map(lambda b: {"block": b}),
+        "cache_read": st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
+        "cache_write": st.builds(_cache, block, st.just("write"), st.integers(0, 1), st.sampled_from(SCOPES)),
+        "set_scope": st.fixed_dictionaries({"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}),
+        "transform_layout": block.flatmap(lambda b: _layout(sch, b)),
+        "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
+    }
+    assert drawn.keys() == PRIMITIVES.keys(), "a primitive without a way to draw it"
+    return st.sampled_from(sorted(drawn)).flatmap(lambda name: drawn[name].map(lambda arguments: (name, arguments)))
+
+
+def apply(sch: Schedule, call: Call) -> object:
+    """The call on the schedule, by keyword."""
+    name, arguments = call
+    method = getattr(sch, name)
+    arguments = dict(arguments)
+    positional = arguments.pop("loops", None) or arguments.pop("ordered_loops", None) or ()
+    return method(*positional, **arguments)
+
+
+def _factors() -> st.SearchStrategy[list[int | None]]:
+    sizes = st.lists(st.integers(1, 5), min_size=1, max_size=2)
+    return st.one_of(sizes.map(lambda f: [None, *f]), sizes.map(lambda f: [*f, None]), sizes)
+
+
+def _some_loops(sch: Schedule, block: str, *, ordered: bool) -> st.SearchStrategy[tuple[Any, ...]]:
+    mine = [f.loop_var for f in sch.index.loops_of(block)]
+    if len(mine) < 2:
+        return st.just(tuple(mine))
+    if not ordered:
+        return st.permutations(mine).flatmap(lambda p: st.integers(2, len(p)).map(lambda n: tuple(p[:n])))
+    return st.integers(0, len(mine) - 2).flatmap(lambda a: st.integers(a + 2, len(mine)).map(lambda b: tuple(mine[a:b])))
+
+
+def _move(block: st.SearchStrategy[str], loop: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {"block": block, "loop": loop, "preserve_unit_loops": st.booleans(), "index": st.sampled_from((-1, -1, -2, 0))}
+    )
+
+
+def _cache(block: str, side: str, index: int, scope: str) -> dict[str, Any]:
+    return {"block": block, f"{side}_buffer_index": index, "storage_scope": scope}
+
+
+Map = Callable[..., list[Any]]
+
+MAPS: tuple[Map, ...] = (
+    lambda *i: list(reversed(i)),
+    lambda *i: [i[0] // 2, *i[1:], i[0] % 2],
+    lambda *i: [i[-1] % 3, AXIS_SEPARATOR, *i[:-1], i[-1] // 3],
+    lambda *i: [*i[:-1], i[-1] * 2],
+    lambda *i: [sum(i[1:], i[0])],
+)
+
+
+def _layout(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    body = sch.index.block(block)
+    sides = [("read", n) for n in range(len(body.reads))] + [("write", n) for n in range(len(body.writes))]
+    return st.fixed_dictionaries({"block": st.just(block), "buffer": st.sampled_from(sides), "index_map": st.sampled_from(MAPS)})
