@@ -92,7 +92,9 @@ def is_covered(index: ProgramIndex, producer: BlockRealize, consumer: BlockReali
     if written is None or read is None or not _is_dense(index, producer, buffer, common):
         return False
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
-    return all(_contains(w, r, extent, outer) for w, r, extent in zip(written.region, read.region, buffer.shape, strict=True))
+    return all(
+        _contains(w, r, extent, outer) for w, r, extent in zip(written.region, read.region, buffer.shape, strict=True)
+    )
 
 
 def _contains(outer: Range, inner: Range, limit: Expr, ranges: Ranges) -> bool:
@@ -143,7 +145,11 @@ def _is_dense(index: ProgramIndex, producer: BlockRealize, buffer: Buffer, commo
         return False
     points = tuple(r.min for r in region.region)
     whole = all(build.is_const(r.extent, 1) for r in region.region)
-    return whole and prod(s or 0 for s in sizes) == prod(t or 0 for t in trips) and is_injective(points, {**inner, **outer})
+    return (
+        whole
+        and prod(s or 0 for s in sizes) == prod(t or 0 for t in trips)
+        and is_injective(points, {**inner, **outer})
+    )
 
 
 def _is_dense_by_axis(region: BufferRegion, inner: Ranges) -> bool:
@@ -190,9 +196,9 @@ def _is_carried(
 
 def separated_loops(a: Sequence[Range], b: Sequence[Range], loops: Ranges) -> set[Var]:
     """Loops that must be in the same iteration wherever box `a` of one iteration meets box `b` of another."""
-    if all(structural_equal(x, y) and build.is_const(x.extent, 1) for x, y in zip(a, b, strict=True)):
-        if is_injective([x.min for x in a], loops):
-            return set(loops)
+    same_point = all(structural_equal(x, y) and build.is_const(x.extent, 1) for x, y in zip(a, b, strict=True))
+    if same_point and is_injective([x.min for x in a], loops):
+        return set(loops)
     known: set[Var] = {v for v, r in loops.items() if build.is_const(r.extent, 1)}
     while True:
         before = len(known)
@@ -247,7 +253,9 @@ def writes_distinct(block: Block) -> bool:
     spatial = {iv.var: iv.dom for iv in block.iter_vars if iv.iter_type == "spatial"}
     wanted = {v for v, dom in spatial.items() if not build.is_const(dom.extent, 1)}
     return all(
-        wanted <= separated_loops(w.region, w.region, spatial) if _has_width(w) else is_injective([r.min for r in w.region], spatial)
+        wanted <= separated_loops(w.region, w.region, spatial)
+        if _has_width(w)
+        else is_injective([r.min for r in w.region], spatial)
         for w in block.writes
     )
 
@@ -261,7 +269,9 @@ def is_associative_update(block: Block) -> bool:
     store = block.body
     if not isinstance(store, BufferStore) or not isinstance(store.value, Add | Mul | Min | Max | And | Or):
         return False
-    return any(_is_same_element(mine, store) and not _touches(other, store.buffer) for mine, other in _operands(store.value))
+    return any(
+        _is_same_element(mine, store) and not _touches(other, store.buffer) for mine, other in _operands(store.value)
+    )
 
 
 def _operands(value: BinaryOp | And | Or) -> Iterable[tuple[Expr, Expr]]:
@@ -282,11 +292,13 @@ def _touches(expr: Expr, buffer: Buffer) -> bool:
 
 def updates_only_own_element(block: Block) -> bool:
     """Whether the block reads, of the buffers it writes, only the elements that it writes."""
-    for write in block.writes:
-        for node in walk(block.body):
-            if isinstance(node, BufferLoad) and node.buffer is write.buffer:
-                if _has_width(write) or not all(
-                    structural_equal(i, r.min) for i, r in zip(node.indices, write.region, strict=True)
-                ):
-                    return False
-    return True
+    return all(
+        isinstance(node, BufferStore) or _is_written_point(node, write)
+        for write in block.writes
+        for node in walk(block.body)
+        if isinstance(node, BufferLoad | BufferStore) and node.buffer is write.buffer
+    )
+
+
+def _is_written_point(load: BufferLoad, write: BufferRegion) -> bool:
+    return not _has_width(write) and all(structural_equal(i, r.min) for i, r in zip(load.indices, write.region, strict=True))

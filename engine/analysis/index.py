@@ -107,7 +107,7 @@ class ProgramIndex:
         return self.loops_above(self._realizes[name])
 
     def child_blocks(self, stmt: Stmt) -> tuple[BlockRealize, ...]:
-        """The blocks below `stmt` in text order, not those inside of other blocks. For a Block or its realize: those in its body."""
+        """The blocks below `stmt` in text order, not those inside of other blocks; of a block, those in its body."""
         top = stmt.block if isinstance(stmt, BlockRealize) else stmt
         return tuple(self._child_blocks(top))
 
@@ -145,12 +145,16 @@ class ProgramIndex:
 
     def writers(self, buffer: Buffer) -> tuple[str, ...]:
         """All blocks but the root that write `buffer`, in text order."""
-        return tuple(n for n, r in self._realizes.items() if r is not self.func.body and buffer in _touched(r.block, reads=False))
+        return tuple(
+            n for n, r in self._realizes.items() if r is not self.func.body and buffer in _touched(r.block, reads=False)
+        )
 
     def readers(self, buffer: Buffer) -> tuple[str, ...]:
         """All blocks but the root that read `buffer`, in text order."""
         return tuple(
-            n for n, r in self._realizes.items() if r is not self.func.body and any(x.buffer is buffer for x in r.block.reads)
+            n
+            for n, r in self._realizes.items()
+            if r is not self.func.body and any(x.buffer is buffer for x in r.block.reads)
         )
 
     def is_output(self, name: str) -> bool:
@@ -185,7 +189,7 @@ class ProgramIndex:
         return self.is_dominant(name) and spatial and not self.updates_in_place(name)
 
     def is_reduction(self, name: str) -> bool:
-        """TVM's reduction block: dominant, has an init, spatial and reduction iterators only, and does not index its output by the latter."""
+        """TVM's reduction block: dominant, with an init, spatial and reduction iterators only, its output not indexed by the latter."""
         block = self.block(name)
         if block.init is None or not self.is_dominant(name):
             return False

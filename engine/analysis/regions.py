@@ -42,7 +42,9 @@ def hull(regions: Sequence[BufferRegion], relaxed: Mapping[Var, Range], ranges: 
     axes: list[Range] = []
     for axis, extent in enumerate(buffer.shape):
         parts = [_relax(r.region[axis], relaxed, ranges) for r in regions]
-        axes.append(_union([p for p in parts if p is not None], ranges) if None not in parts else build.make_range(0, extent))
+        axes.append(
+            _union([p for p in parts if p is not None], ranges) if None not in parts else build.make_range(0, extent)
+        )
     return BufferRegion(buffer, tuple(axes))
 
 
@@ -101,7 +103,7 @@ class _Accesses:
                 if node.init is not None:
                     inner.visit(node.init, loops)
                     written = {w.buffer for w, _ in inner.writes}
-                    inner.reads = [(r, l) for r, l in inner.reads if r.buffer not in written]
+                    inner.reads = [a for a in inner.reads if a[0].buffer not in written]
                 self.reads.extend(inner.reads)
                 self.writes.extend(inner.writes)
                 return

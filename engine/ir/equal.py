@@ -24,7 +24,9 @@ class Difference(msgspec.Struct, frozen=True, eq=False):
 
 
 def _show(value: object) -> str:
-    return repr(value) if not isinstance(value, Node) else type(value).__name__ + f" {getattr(value, 'name', '')}".rstrip()
+    return (
+        repr(value) if not isinstance(value, Node) else type(value).__name__ + f" {getattr(value, 'name', '')}".rstrip()
+    )
 
 
 def structural_equal(left: Node, right: Node) -> bool:
@@ -103,7 +105,7 @@ class _Matcher:
         match left, right:
             case For(), For():
                 self._define(left.loop_var, right.loop_var, f"{path}.loop_var")
-            case (IterVar() | Let() | LetStmt()), (IterVar() | Let() | LetStmt()):
+            case ((IterVar() | Let() | LetStmt()), (IterVar() | Let() | LetStmt())):
                 self._define(left.var, right.var, f"{path}.var")
             case PrimFunc(), PrimFunc():
                 if len(left.params) != len(right.params):
@@ -124,7 +126,11 @@ class _Matcher:
 
     def _define_sizes(self, left: Buffer, right: Buffer) -> None:
         """A matched buffer defines the size variables that stand alone in its shape, strides and offset."""
-        for a, b in zip((*left.shape, *left.strides, left.elem_offset), (*right.shape, *right.strides, right.elem_offset), strict=False):
+        for a, b in zip(
+            (*left.shape, *left.strides, left.elem_offset),
+            (*right.shape, *right.strides, right.elem_offset),
+            strict=False,
+        ):
             if isinstance(a, Var) and isinstance(b, Var) and a not in self.paired and b not in self.paired_back:
                 self._pair(a, b)
 
@@ -139,7 +145,12 @@ class _Matcher:
 
 
 def _is_annotations(value: tuple[object, ...]) -> bool:
-    return bool(value) and all(isinstance(item, tuple) and len(cast("tuple[object, ...]", item)) == 2 and isinstance(cast("tuple[object, ...]", item)[0], str) for item in value)
+    return bool(value) and all(
+        isinstance(item, tuple)
+        and len(cast("tuple[object, ...]", item)) == 2
+        and isinstance(cast("tuple[object, ...]", item)[0], str)
+        for item in value
+    )
 
 
 def _key(item: object) -> str:

@@ -7,4 +7,16 @@ from .primitives.compute_at import Target
 from .schedule import Schedule, State
 from .trace import Step, Trace, describe
 
-__all__ = ["PRIMITIVES", "BlockRV", "LoopRV", "Primitive", "Schedule", "ScheduleError", "State", "Step", "Target", "Trace", "describe"]
+__all__ = [
+    "PRIMITIVES",
+    "BlockRV",
+    "LoopRV",
+    "Primitive",
+    "Schedule",
+    "ScheduleError",
+    "State",
+    "Step",
+    "Target",
+    "Trace",
+    "describe",
+]

@@ -38,7 +38,11 @@ def require_free_block(realize: BlockRealize, moving: Sequence[Var], what: str) 
         if any(uses_var(value, v) for v in moving)
     }
     if driven - {"spatial", "reduce"}:
-        raise refuse("opaque-iterator", f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduced", realize)
+        raise refuse(
+            "opaque-iterator",
+            f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduced",
+            realize,
+        )
     if not updates_only_own_element(block):
         raise refuse(
             "order-dependent", f"cannot {what}: block {block.name!r} reads elements of its own output that other iterations write", realize,
@@ -54,5 +58,3 @@ def require_free_block(realize: BlockRealize, moving: Sequence[Var], what: str) 
             "order-dependent", f"cannot {what}: block {block.name!r} combines values in a way whose order may matter", realize,
             expected="one update `x = op(x, …)` with op a sum, product, min, max, and, or",
         )  # fmt: skip
-
-

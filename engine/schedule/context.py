@@ -110,7 +110,12 @@ class Context:
         if not found:
             name = buffer.name if isinstance(buffer, Buffer) else buffer
             touched = ", ".join(dict.fromkeys(r.buffer.name for r in (*body.reads, *body.writes)))
-            raise refuse("unknown-buffer", f"block {block!r} does not touch a buffer {name!r}", body, expected=f"one of {touched}")
+            raise refuse(
+                "unknown-buffer",
+                f"block {block!r} does not touch a buffer {name!r}",
+                body,
+                expected=f"one of {touched}",
+            )
         return found[0]
 
     # Fresh names, and the function with parts replaced.

@@ -42,7 +42,9 @@ class Schedule:
         module = program if isinstance(program, IRModule) else IRModule((program,))
         if not module.functions:
             raise refuse("no-function", "the module has no function to schedule")
-        module = replace_fields(module, functions=tuple(unique_block_names(_require_blocks(f)) for f in module.functions))
+        module = replace_fields(
+            module, functions=tuple(unique_block_names(_require_blocks(f)) for f in module.functions)
+        )
         self._states: tuple[State, ...] = (State(module, func_name or _default_function(module), Trace()),)
         self._context: Context | None = None
 
@@ -148,7 +150,9 @@ class Schedule:
     def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
         """The blocks directly below a block or loop, in text order."""
         top = self._ctx.realize(block_or_loop) if isinstance(block_or_loop, str) else self._ctx.loop(block_or_loop)
-        return self._blocks("get_child_blocks", {"block_or_loop": block_or_loop}, [r.block.name for r in self.index.child_blocks(top)])
+        return self._blocks(
+            "get_child_blocks", {"block_or_loop": block_or_loop}, [r.block.name for r in self.index.child_blocks(top)]
+        )
 
     def get_producers(self, block: BlockRV) -> list[BlockRV]:
         """The blocks of the same scope that write what `block` reads."""
@@ -163,7 +167,9 @@ class Schedule:
     def get_output_blocks(self, scope_block: BlockRV = "root") -> list[BlockRV]:
         """The blocks of a scope that write a buffer from outside of it."""
         below = [r.block.name for r in self.index.child_blocks(self._ctx.realize(scope_block))]
-        return self._blocks("get_output_blocks", {"scope_block": scope_block}, [n for n in below if self.index.is_output(n)])
+        return self._blocks(
+            "get_output_blocks", {"scope_block": scope_block}, [n for n in below if self.index.is_output(n)]
+        )
 
     def get(self, handle: BlockRV | LoopRV) -> Block | For:
         """The node that a handle stands for now."""
@@ -214,9 +220,13 @@ class Schedule:
     # Moves.
 
     def compute_at(self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
-        self._apply("compute_at", {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index})
+        self._apply(
+            "compute_at", {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index}
+        )
 
-    def reverse_compute_at(self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
+    def reverse_compute_at(
+        self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
+    ) -> None:
         arguments = {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index}
         self._apply("reverse_compute_at", arguments)
 
@@ -229,13 +239,21 @@ class Schedule:
     # Memory.
 
     def cache_read(
-        self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Sequence[BlockRV] | None = None
+        self,
+        block: BlockRV,
+        read_buffer_index: int | str | Buffer,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV] | None = None,
     ) -> BlockRV:
         return self._one("cache_read", block=block, read_buffer_index=read_buffer_index, storage_scope=storage_scope,
                          consumer_blocks=consumer_blocks)  # fmt: skip
 
     def cache_write(
-        self, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Sequence[BlockRV] | None = None
+        self,
+        block: BlockRV,
+        write_buffer_index: int | str | Buffer,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV] | None = None,
     ) -> BlockRV:
         return self._one("cache_write", block=block, write_buffer_index=write_buffer_index, storage_scope=storage_scope,
                          consumer_blocks=consumer_blocks)  # fmt: skip
@@ -287,7 +305,9 @@ class Schedule:
         positional = cast("tuple[object, ...]", arguments.get("loops") or arguments.get("ordered_loops") or ())
         keywords = {key: value for key, value in arguments.items() if key not in ("loops", "ordered_loops")}
         result = PRIMITIVES[name].apply(self._ctx, *positional, **keywords)
-        mod = replace_fields(self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions))
+        mod = replace_fields(
+            self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
+        )
         self._push(mod, Step(name, tuple(arguments.items()), result.results))
         self._context = Context(result.func)
         return result.results
@@ -330,5 +350,10 @@ def _index_map(function: Callable[..., Any], buffer: Buffer) -> IndexMap:
 # A schedule works on blocks; a function without them has nothing that calls could point at.
 def _require_blocks(func: PrimFunc) -> PrimFunc:
     if not isinstance(func.body, BlockRealize):
-        raise refuse("no-root-block", f"function {func.name!r} has no root block", func, expected="a block program, not a lowered one")
+        raise refuse(
+            "no-root-block",
+            f"function {func.name!r} has no root block",
+            func,
+            expected="a block program, not a lowered one",
+        )
     return func

@@ -6,6 +6,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from support.calls import apply, calls
 from support.programs import programs
+
 from tilewright.engine.ir import first_difference
 from tilewright.engine.schedule import Schedule, ScheduleError, describe
 from tilewright.engine.script import parse, to_script

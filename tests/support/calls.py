@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
+
 from tilewright.engine.ir import AXIS_SEPARATOR
 from tilewright.engine.schedule import PRIMITIVES, Schedule
 
@@ -27,8 +28,12 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
         "parallel": loop.map(lambda v: {"loop": v}),
         "vectorize": loop.map(lambda v: {"loop": v}),
         "unroll": loop.map(lambda v: {"loop": v}),
-        "bind": st.fixed_dictionaries({"loop": loop, "thread_axis": st.sampled_from(("blockIdx.x", "threadIdx.x", "vthread"))}),
-        "annotate": st.fixed_dictionaries({"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note"), "ann_val": st.just(1)}),
+        "bind": st.fixed_dictionaries(
+            {"loop": loop, "thread_axis": st.sampled_from(("blockIdx.x", "threadIdx.x", "vthread"))}
+        ),
+        "annotate": st.fixed_dictionaries(
+            {"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note"), "ann_val": st.just(1)}
+        ),
         "unannotate": st.fixed_dictionaries({"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note")}),
         "double_buffer": block.map(lambda b: {"block": b}),
         "compute_at": _move(block, loop),
@@ -37,7 +42,9 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
         "reverse_compute_inline": block.map(lambda b: {"block": b}),
         "cache_read": st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
         "cache_write": st.builds(_cache, block, st.just("write"), st.integers(0, 1), st.sampled_from(SCOPES)),
-        "set_scope": st.fixed_dictionaries({"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}),
+        "set_scope": st.fixed_dictionaries(
+            {"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
+        ),
         "transform_layout": block.flatmap(lambda b: _layout(sch, b)),
         "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
     }
@@ -65,7 +72,9 @@ def _some_loops(sch: Schedule, block: str, *, ordered: bool) -> st.SearchStrateg
         return st.just(tuple(mine))
     if not ordered:
         return st.permutations(mine).flatmap(lambda p: st.integers(2, len(p)).map(lambda n: tuple(p[:n])))
-    return st.integers(0, len(mine) - 2).flatmap(lambda a: st.integers(a + 2, len(mine)).map(lambda b: tuple(mine[a:b])))
+    return st.integers(0, len(mine) - 2).flatmap(
+        lambda a: st.integers(a + 2, len(mine)).map(lambda b: tuple(mine[a:b]))
+    )
 
 
 def _move(block: st.SearchStrategy[str], loop: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -92,4 +101,6 @@ MAPS: tuple[Map, ...] = (
 def _layout(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
     body = sch.index.block(block)
     sides = [("read", n) for n in range(len(body.reads))] + [("write", n) for n in range(len(body.writes))]
-    return st.fixed_dictionaries({"block": st.just(block), "buffer": st.sampled_from(sides), "index_map": st.sampled_from(MAPS)})
+    return st.fixed_dictionaries(
+        {"block": st.just(block), "buffer": st.sampled_from(sides), "index_map": st.sampled_from(MAPS)}
+    )

@@ -114,7 +114,13 @@ def require_one_writer(ctx: Context, scope: Block, buffer: Buffer) -> BlockReali
     writers = [r for r in ctx.index.child_blocks(scope) if any(w.buffer is buffer for w in r.block.writes)]
     if len(writers) > 1:
         names = ", ".join(r.block.name for r in writers)
-        raise refuse("several-writers", f"buffer {buffer.name!r} is written by {len(writers)} blocks", *writers, found=names, expected="one")
+        raise refuse(
+            "several-writers",
+            f"buffer {buffer.name!r} is written by {len(writers)} blocks",
+            *writers,
+            found=names,
+            expected="one",
+        )
     return writers[0] if writers else None
 
 
@@ -229,7 +235,9 @@ class Stage(msgspec.Struct, frozen=True, eq=False):
     nest: Stmt
 
 
-def _copy_stage(ctx: Context, region: BufferRegion, source: Buffer, target: Buffer, name_of: Buffer | None = None) -> Stage:
+def _copy_stage(
+    ctx: Context, region: BufferRegion, source: Buffer, target: Buffer, name_of: Buffer | None = None
+) -> Stage:
     """`target[region] = source[region]`, one element an iteration."""
     name = ctx.fresh_block_name((name_of or target).name)
     loops = [Var(f"ax{i}", r.extent.dtype) for i, r in enumerate(region.region)]
@@ -237,7 +245,9 @@ def _copy_stage(ctx: Context, region: BufferRegion, source: Buffer, target: Buff
     point = tuple(build.point(v) for v in iters)
     block = Block(
         name=name,
-        iter_vars=tuple(IterVar(v, Range(build.const(0, v.dtype), e)) for v, e in zip(iters, target.shape, strict=True)),
+        iter_vars=tuple(
+            IterVar(v, Range(build.const(0, v.dtype), e)) for v, e in zip(iters, target.shape, strict=True)
+        ),
         reads=(BufferRegion(source, point),),
         writes=(BufferRegion(target, point),),
         body=BufferStore(target, build.load(source, iters), tuple(iters)),

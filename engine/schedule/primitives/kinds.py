@@ -91,7 +91,9 @@ def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> R
     """
     old = _annotations(ctx, block_or_loop)
     if all(key != ann_key for key, _ in old):
-        raise refuse("no-annotation", f"there is no annotation {ann_key!r}", expected=", ".join(k for k, _ in old) or "none")
+        raise refuse(
+            "no-annotation", f"there is no annotation {ann_key!r}", expected=", ".join(k for k, _ in old) or "none"
+        )
     return _with_annotations(ctx, block_or_loop, tuple(a for a in old if a[0] != ann_key))
 
 

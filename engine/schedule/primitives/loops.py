@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import prod
 
 from msgspec.structs import replace as replace_fields
@@ -55,7 +56,9 @@ def split(
     for variable, size in zip(variables, sizes, strict=True):
         index = build.add(build.mul(index, size), variable)
     ranges = {**ctx.loop_ranges(old), **values}
-    kept = [v for v, s in zip(variables, sizes, strict=True) if preserve_unit_iters or not build.is_const(s, 1)] or variables[-1:]
+    kept = [
+        v for v, s in zip(variables, sizes, strict=True) if preserve_unit_iters or not build.is_const(s, 1)
+    ] or variables[-1:]
     index = simplify(substitute(index, {v: build.const(0, v.dtype) for v in variables if v not in kept}), ranges)
 
     condition = simplify(build.lt(index, old.extent), ranges)
@@ -137,7 +140,11 @@ def require_plain(loop: For, what: str) -> None:
     if not build.is_const(loop.min, 0):
         raise refuse("loop-not-from-zero", f"cannot {what} loop {loop.loop_var.name!r}: it does not start at 0", loop)
     if loop.annotations or loop.thread_tag is not None:
-        found = f"a binding to {loop.thread_tag}" if loop.thread_tag else "annotations " + ", ".join(k for k, _ in loop.annotations)
+        found = (
+            f"a binding to {loop.thread_tag}"
+            if loop.thread_tag
+            else "annotations " + ", ".join(k for k, _ in loop.annotations)
+        )
         raise refuse(
             "loop-annotated", f"cannot {what} loop {loop.loop_var.name!r}: it has annotations or a thread binding", loop,
             found=found, expected=f"{what} before annotate and bind",
@@ -146,7 +153,7 @@ def require_plain(loop: For, what: str) -> None:
 
 # Loops that are joined stand directly in each other.
 def require_perfect_nest(nest: Sequence[For]) -> None:
-    for outer, inner in zip(nest, nest[1:], strict=False):
+    for outer, inner in pairwise(nest):
         if outer.body is not inner:
             raise refuse(
                 "not-nested", f"loop {inner.loop_var.name!r} is not the only thing in loop {outer.loop_var.name!r}", outer, inner,
@@ -159,7 +166,12 @@ def require_independent_extents(nest: Sequence[For]) -> None:
     for position, inner in enumerate(nest):
         for outer in nest[:position]:
             if uses_var(inner.extent, outer.loop_var):
-                raise refuse("extent-depends", f"the extent of {inner.loop_var.name!r} depends on {outer.loop_var.name!r}", inner, outer)
+                raise refuse(
+                    "extent-depends",
+                    f"the extent of {inner.loop_var.name!r} depends on {outer.loop_var.name!r}",
+                    inner,
+                    outer,
+                )
 
 
 # Loops that are reordered stand in one chain: each contains the next, with nothing but loops between.
@@ -190,7 +202,12 @@ def require_extents_above(order: Sequence[For]) -> None:
     for position, outer in enumerate(order):
         for inner in order[position + 1 :]:
             if uses_var(outer.extent, inner.loop_var) or uses_var(outer.min, inner.loop_var):
-                raise refuse("extent-depends", f"the extent of {outer.loop_var.name!r} depends on {inner.loop_var.name!r}", outer, inner)
+                raise refuse(
+                    "extent-depends",
+                    f"the extent of {outer.loop_var.name!r} depends on {inner.loop_var.name!r}",
+                    outer,
+                    inner,
+                )
 
 
 def _complete_factors(loop: For, factors: Sequence[int | None]) -> list[Expr]:
@@ -199,16 +216,17 @@ def _complete_factors(loop: For, factors: Sequence[int | None]) -> list[Expr]:
     known = [f for f in factors if f is not None]
     extent = build.int_value(loop.extent)
     if not factors or len(factors) - len(known) > 1:
-        raise refuse("bad-factors", "split takes at least one factor, and infers at most one", loop, found=str(list(factors)))
+        raise refuse(
+            "bad-factors", "split takes at least one factor, and infers at most one", loop, found=str(list(factors))
+        )
     if any(isinstance(f, bool) or not isinstance(f, int) or f <= 0 for f in known):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise refuse("bad-factors", "factors are positive integers or None", loop, found=str(list(factors)))
     product = prod(known)
-    if len(known) == len(factors):
-        if extent is None or product < extent:
-            raise refuse(
-                "bad-factors", f"the factors do not cover loop {loop.loop_var.name!r}", loop,
-                found=f"product {product}", expected=f"at least {_number(loop.extent)}, or None for one factor",
-            )  # fmt: skip
+    if len(known) == len(factors) and (extent is None or product < extent):
+        raise refuse(
+            "bad-factors", f"the factors do not cover loop {loop.loop_var.name!r}", loop,
+            found=f"product {product}", expected=f"at least {_number(loop.extent)}, or None for one factor",
+        )  # fmt: skip
     rest = simplify(build.floordiv(build.add(loop.extent, product - 1), product))
     return [rest if f is None else build.const(f, dtype) for f in factors]
 
@@ -218,7 +236,11 @@ def _new_vars(loop: For, sizes: Sequence[Expr], names: Sequence[str] | None) -> 
         names = [f"{loop.loop_var.name}_{i}" for i in range(len(sizes))]
     if len(names) != len(sizes) or len(set(names)) != len(names) or not all(n.isidentifier() for n in names):
         raise refuse(
-            "bad-names", "names are distinct identifiers, one a factor", loop, found=str(list(names)), expected=f"{len(sizes)} names"
+            "bad-names",
+            "names are distinct identifiers, one a factor",
+            loop,
+            found=str(list(names)),
+            expected=f"{len(sizes)} names",
         )
     return [Var(name, loop.loop_var.dtype) for name in names]
 
@@ -269,5 +291,3 @@ def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range]) -> Stmt:
 def _number(extent: Expr) -> str:
     value = build.int_value(extent)
     return "a symbolic extent" if value is None else str(value)
-
-

@@ -6,7 +6,23 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ...ir import Block, BlockRealize, Expr, For, IterVar, Node, SeqStmt, Stmt, Var, build, free_vars, rename, replace_nodes, substitute, uses_var
+from ...ir import (
+    Block,
+    BlockRealize,
+    Expr,
+    For,
+    IterVar,
+    Node,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    free_vars,
+    rename,
+    replace_nodes,
+    substitute,
+    uses_var,
+)
 from ..context import BlockRV, Context, LoopRV, Result
 from ..errors import refuse
 
@@ -45,7 +61,9 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
 def require_reduction(ctx: Context, realize: BlockRealize) -> None:
     name = realize.block.name
     if realize.block.init is None:
-        raise refuse("not-a-reduction", f"block {name!r} has no init", realize, expected="a reduction block with T.init()")
+        raise refuse(
+            "not-a-reduction", f"block {name!r} has no init", realize, expected="a reduction block with T.init()"
+        )
     if not ctx.index.is_reduction(name):
         raise refuse("not-a-reduction", f"block {name!r} is not a reduction block", realize,
                      expected="the only writer of its buffers, which are indexed by spatial iterators only")  # fmt: skip

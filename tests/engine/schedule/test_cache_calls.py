@@ -1,0 +1,95 @@
+"""cache_read, cache_write, decompose_reduction and double_buffer: where the copies stand, who uses them, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from support.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+
+def schedule(text: str = MATMUL) -> Schedule:
+    return Schedule(parse(text).program)
+
+
+def order(sch: Schedule) -> list[str]:
+    return [name for name in sch.index.block_names if name != "root"]
+
+
+def test_given_an_input_when_cached_then_the_copy_comes_first_and_is_read():
+    sch = schedule()
+    name = sch.cache_read("C", 0, "local.vtcm")
+    assert name == "A_local.vtcm"
+    assert order(sch) == [name, "C"]
+    assert [r.buffer.name for r in sch.get("C").reads] == ["A_local.vtcm", "B"]
+    assert sch.get(name).writes[0].buffer.scope == "local.vtcm"
+    assert sch.verify().status == "tested"
+
+
+def test_given_an_intermediate_when_cached_then_the_copy_comes_after_its_writer():
+    sch = schedule(MATMUL_RELU)
+    copy = sch.cache_read("relu", 0, "local")
+    assert order(sch) == ["matmul", copy, "relu"]
+    assert sch.verify().status == "tested"
+
+
+def test_given_an_output_when_cached_then_the_block_writes_the_cache():
+    sch = schedule()
+    copy = sch.cache_write("C", 0, "local")
+    assert order(sch) == ["C", copy]
+    assert sch.get("C").writes[0].buffer.scope == "local"
+    assert sch.verify().status == "tested"
+
+
+def test_given_two_copies_into_one_scope_when_named_then_names_are_unique():
+    sch = schedule(MATMUL_RELU)
+    first = sch.cache_write("matmul", 0, "local")
+    second = sch.cache_read(first, 0, "local")
+    assert len({first, second}) == 2
+    assert sch.verify().status == "tested"
+
+
+def test_given_a_reduction_when_decomposed_then_the_init_stands_before_the_loop():
+    sch = schedule()
+    init = sch.decompose_reduction("C", "k")
+    assert init == "C_init"
+    assert order(sch) == ["C_init", "C"]
+    assert sch.get("C").init is None
+    assert sch.verify().status == "tested"
+
+
+def test_given_a_staged_tile_when_double_buffered_then_the_block_says_so():
+    sch = schedule()
+    ko, _ = sch.split("k", [None, 32], names=["ko", "ki"])
+    copy = sch.cache_read("C", 0, "local.vtcm")
+    sch.compute_at(copy, ko)
+    sch.double_buffer(copy)
+    assert "double_buffer_scope" in to_script(sch.mod)
+    assert sch.verify().status == "tested"
+
+
+REFUSALS = {
+    "no such read": (MATMUL, "bad-buffer-index", lambda s: s.cache_read("C", 2, "local")),
+    "no such buffer": (MATMUL, "unknown-buffer", lambda s: s.cache_read("C", "Z", "local")),
+    "stranger as consumer": (MATMUL_RELU, "not-a-consumer", lambda s: s.cache_read("matmul", 0, "local", ["relu"])),
+    "written by two": (MATMUL, "not-the-only-writer", lambda s: (s.decompose_reduction("C", "k"), s.cache_write("C", 0, "local"))),
+    "no reduction": (ELEMENTWISE_CHAIN, "not-a-reduction", lambda s: s.decompose_reduction("B", s.get_loops("B")[0])),
+    "reduction outside": (MATMUL, "reduction-outside", lambda s: (s.reorder("k", "i"), s.decompose_reduction("C", "i"))),
+    "loop elsewhere": (MATMUL_RELU, "loop-not-around", lambda s: s.decompose_reduction("matmul", s.get_loops("relu")[0])),
+    "double buffer of an output": (MATMUL, "not-an-intermediate", lambda s: s.double_buffer("C")),
+    "double buffer filled once": (
+        MATMUL,
+        "no-loop-to-overlap",
+        lambda s: s.double_buffer(s.cache_read("C", 0, "local.vtcm")),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+    text, code, calls = REFUSALS[name]
+    sch = schedule(text)
+    with pytest.raises(ScheduleError) as refused:
+        calls(sch)
+    assert refused.value.code == code
+    assert sch.verify().status == "tested"
