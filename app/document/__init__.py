@@ -1,0 +1,37 @@
+"""The notebook file (DESIGN section 5): read it, know what it means without running it, edit it, save it. No screen here.
+
+`read_document`/`load_document` give a `Document` (the text, in cells), `evaluate` a `Notebook` (program, machine, schedule, names, steps),
+`apply_call` and `append_call`/`replace_call`/`remove_call` new ones, `save_document` writes atomically.
+"""
+
+from .cells import Cell, CellKind, Document, read_document
+from .edit import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
+from .evaluate import Handle, Notebook, NotebookStep, State, call_method, evaluate, schedule_calls
+from .files import DocumentError, load_document, save_document
+from .lines import apply_call, line_for, variable_of
+
+__all__ = [
+    "Cell",
+    "CellKind",
+    "Document",
+    "DocumentError",
+    "Handle",
+    "Notebook",
+    "NotebookStep",
+    "State",
+    "append_call",
+    "apply_call",
+    "call_method",
+    "evaluate",
+    "insert_call",
+    "line_for",
+    "load_document",
+    "read_document",
+    "remove_call",
+    "replace_call",
+    "replace_cell",
+    "save_document",
+    "schedule_calls",
+    "variable_of",
+    "without_last_call",
+]

@@ -1,0 +1,110 @@
+"""The text of a notebook file as cells. Reading never loses a byte: a document's text is its cells' texts, one after the other.
+
+The format is Python with percent cells, as VS Code, Jupytext, Spyder and PyCharm read it: a line `# %% title` opens a cell, and
+`# %% [markdown]` one of prose in comments. Tilewright knows three titles: `machine`, `workload` and `schedule` (anything after a colon is
+for people: `# %% schedule: stage the operands`). Other cells are kept as they are and left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+CellKind = Literal["preamble", "markdown", "machine", "workload", "schedule", "code"]
+
+MARKER = re.compile(r"\ufeff?#[ \t]*%%+(?P<title>[^\r\n]*)")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_KINDS: dict[str, CellKind] = {"machine": "machine", "workload": "workload", "schedule": "schedule"}
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A run of lines of the file. `first_line` (from 1) is the marker's, except in the preamble, which has none."""
+
+    kind: CellKind
+    text: str
+    first_line: int
+
+    @property
+    def marker(self) -> str:
+        """The marker line with its line ending; empty in the preamble."""
+        return "" if self.kind == "preamble" else lines_of(self.text)[0]
+
+    @property
+    def body(self) -> str:
+        """The text after the marker line."""
+        return self.text[len(self.marker) :]
+
+    @property
+    def body_line(self) -> int:
+        """The line of the file where the body starts."""
+        return self.first_line + (self.kind != "preamble")
+
+    @property
+    def title(self) -> str:
+        """What stands behind the marker's percent signs, without a `[markdown]` tag."""
+        found = MARKER.match(self.marker)
+        return re.sub(r"\[\w+\]", "", found["title"]).strip() if found else ""
+
+    @property
+    def prose(self) -> str:
+        """A markdown cell's text: the comment signs taken off, or the inside of one triple-quoted string."""
+        text = self.body.strip()
+        for quotes in ('"""', "'''"):
+            if len(text) >= 6 and text.startswith(quotes) and text.endswith(quotes):
+                return text[3:-3].strip("\r\n")
+        return "\n".join(re.sub(r"^#[ \t]?", "", line.rstrip("\r\n")) for line in lines_of(text))
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A notebook file's text in cells. `path` is where it came from, for messages and for paths beside it."""
+
+    cells: tuple[Cell, ...]
+    path: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The file, byte for byte."""
+        return "".join(cell.text for cell in self.cells)
+
+    @property
+    def newline(self) -> str:
+        """The line ending that the file uses first; a line feed when it has none."""
+        found = re.search(r"\r\n|\r|\n", self.text)
+        return found[0] if found else "\n"
+
+    def of_kind(self, kind: CellKind) -> tuple[Cell, ...]:
+        """The cells of a kind, in order."""
+        return tuple(cell for cell in self.cells if cell.kind == kind)
+
+
+def read_document(text: str, path: str | None = None) -> Document:
+    """The cells of `text`. Every text is a document: one without markers is a single preamble."""
+    cells: list[Cell] = []
+    kind: CellKind = "preamble"
+    held: list[str] = []
+    first = line_number = 1
+    for line in lines_of(text):
+        marker = MARKER.match(line)
+        if marker is not None:
+            if held:
+                cells.append(Cell(kind, "".join(held), first))
+            kind, held, first = _kind_of(marker["title"]), [], line_number
+        held.append(line)
+        line_number += 1
+    if held:
+        cells.append(Cell(kind, "".join(held), first))
+    return Document(tuple(cells), path)
+
+
+def _kind_of(title: str) -> CellKind:
+    if re.search(r"\[(markdown|md)\]", title):
+        return "markdown"
+    word = re.match(r"\s*(\w+)", title)
+    return _KINDS.get(word[1].lower(), "code") if word else "code"
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines with their endings, as Python's parser counts them (`str.splitlines` also breaks at form feeds and the like)."""
+    return _LINE.findall(text)

@@ -1,0 +1,139 @@
+"""Schedule calls as readable Python text: variables for handles, keywords where a bare value would say nothing, defaults left out."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from ..analysis import ProgramIndex
+from ..ir import Buffer, Expr, IndexMap, PrimFunc, Var
+from ..schedule import Schedule
+from ..script import expr_text
+
+Handle = Var | str
+
+BLOCK_PARAMETERS = frozenset({"block", "block_or_loop", "consumer_blocks", "scope_block"})
+"""Parameters whose strings are blocks; elsewhere a string is a string."""
+
+_BY_KEYWORD = frozenset({"factors", "names"})
+"""Required parameters that are written with their name all the same."""
+
+
+def call_text(
+    receiver: str,
+    method: str,
+    arguments: Mapping[str, Any],
+    handle_text: Callable[[Handle], str],
+    *,
+    separator: str | None = "AXIS_SEPARATOR",
+) -> str:
+    """`receiver.method(...)` of arguments by parameter name, as a `Step` has them.
+
+    `handle_text` gives the text of a loop or block; `separator` is how an axis separator is spelled, None drops it.
+    """
+    parts: list[str] = []
+    for name, value, parameter in _bound(method, arguments):
+        text = value_text(value, handle_text, blocks=name in BLOCK_PARAMETERS, separator=separator)
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            parts.extend(value_text(v, handle_text, separator=separator) for v in value)
+        elif parameter.default is inspect.Parameter.empty and name not in _BY_KEYWORD:
+            parts.append(text)
+        elif not _same(value, parameter.default):
+            parts.append(f"{name}={text}")
+    return f"{receiver}.{method}({', '.join(parts)})"
+
+
+def _bound(method: str, arguments: Mapping[str, Any]) -> list[tuple[str, Any, inspect.Parameter]]:
+    parameters = inspect.signature(getattr(Schedule, method)).parameters
+    return [(name, arguments[name], parameter) for name, parameter in parameters.items() if name in arguments]
+
+
+def _same(value: object, default: object) -> bool:
+    return value is default or (type(value) is type(default) and isinstance(value, int | float | str) and value == default)
+
+
+def named_arguments(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Positional and keyword arguments of a Schedule method by parameter name. Raises TypeError when they do not fit."""
+    bound = inspect.signature(getattr(Schedule, method)).bind(None, *args, **kwargs).arguments
+    return {name: value for index, (name, value) in enumerate(bound.items()) if index > 0}
+
+
+def value_text(
+    value: Any, handle_text: Callable[[Handle], str], *, blocks: bool = False, separator: str | None = "AXIS_SEPARATOR"
+) -> str:
+    """One argument as Python text; with `blocks`, its strings are blocks."""
+
+    def visit(item: Any) -> str:
+        match item:
+            case Var():
+                return handle_text(item)
+            case str():
+                return handle_text(item) if blocks else quoted(item)
+            case IndexMap():
+                return index_map_text(item, separator=separator)
+            case Buffer():
+                return quoted(item.name)
+            case Expr():
+                return expr_text(item)
+            case list():
+                return f"[{', '.join(map(visit, item))}]"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            case tuple() if _is_pair(item):  # pyright: ignore[reportUnknownArgumentType]
+                return f"({visit(item[0])}, {visit(item[1])})"
+            case tuple():
+                return f"[{', '.join(map(visit, item))}]"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            case _:
+                return repr(item)
+
+    return visit(value)
+
+
+def _is_pair(item: tuple[Any, ...]) -> bool:
+    """`("write", 0)`, which TVM wants as a tuple; every other sequence is a list there."""
+    return len(item) == 2 and item[0] in ("read", "write") and isinstance(item[1], int)
+
+
+def index_map_text(index_map: IndexMap, *, separator: str | None = "AXIS_SEPARATOR") -> str:
+    """`lambda m, k: [k // 64, AXIS_SEPARATOR, m, k % 64]`."""
+    taken: set[str] = set()
+    names: dict[Var, str] = {}
+    for param in index_map.params:
+        names[param] = unique_name(param.name, taken)
+        taken.add(names[param])
+    indices = index_map.apply([Var(names[p], p.dtype) for p in index_map.params])
+    items = [expr_text(index) for index in indices]
+    if separator is not None:
+        for position in reversed(index_map.separators):
+            items.insert(position, separator)
+    return f"lambda {', '.join(names.values())}: [{', '.join(items)}]"
+
+
+def quoted(text: str) -> str:
+    """A Python string literal in double quotes where it can be."""
+    plain = repr(text)
+    return plain if '"' in plain or "\\" in plain else f'"{plain[1:-1]}"'
+
+
+def unique_name(name: str, taken: Collection[str]) -> str:
+    """`name` as a Python variable that is not in `taken`: what is not allowed becomes `_`, a number is put behind."""
+    base = re.sub(r"\W", "_", name, flags=re.ASCII) or "x"
+    if base[0].isdigit():
+        base = f"_{base}"
+    if keyword.iskeyword(base):
+        base += "_"
+    found, number = base, 1
+    while found in taken:
+        found, number = f"{base}_{number}", number + 1
+    return found
+
+
+def loop_position(func: PrimFunc, loop: Var) -> tuple[str, int] | None:
+    """A block below `loop` and the loop's position in `get_loops(block)`; None when the loop is not in `func`."""
+    index = ProgramIndex(func)
+    for name in index.block_names[1:]:
+        for position, outer in enumerate(index.loops_of(name)):
+            if outer.loop_var is loop:
+                return name, position
+    return None

@@ -1,0 +1,81 @@
+# %% [markdown]
+# # Two blocks of VTCM, a half of the tile in each
+#
+# The other reading of *TIR - Non contiguous memory* (see `vtcm_double_buffer.py`): the post asked for its 64 x 128 tile of 8192
+# elements, which TVM allocates as `[8192]`, in the shape `[2][4096]`. Here the tile is **one** tile: k of 0 to 63 in the first physical
+# block, 64 to 127 in the second, and no second slot.
+#
+# Nothing is buffered twice, yet loading and computing still overlap: while the matrix unit works on the half in block 0, the DMA
+# fills block 1, and the other way round. Each half is its own copy, so each waits only for its own block.
+
+# %% machine
+import tilewright
+
+machine = tilewright.machine("dual-bank-npu")
+
+# %% workload
+from tilewright.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def matmul(
+    A: T.Buffer((256, 512), "float32"),
+    B: T.Buffer((512, 256), "float32"),
+    C: T.Buffer((256, 256), "float32"),
+):
+    for m, n, k in T.grid(256, 256, 512):
+        with T.sblock("C"):
+            vm, vn, vk = T.axis.remap("SSR", [m, n, k])
+            T.reads(A[vm, vk], B[vk, vn])
+            T.writes(C[vm, vn])
+            with T.init():
+                C[vm, vn] = T.float32(0)
+            C[vm, vn] = C[vm, vn] + A[vm, vk] * B[vk, vn]
+
+
+# %% [markdown]
+# ## Tiles
+# C in tiles of 64 x 64; k in steps of 128, and each step in two halves `kh` of 64.
+
+# %% schedule
+sch = tilewright.Schedule(matmul)
+C = sch.get_block("C")
+m, n, k = sch.get_loops(C)
+mo, mi = sch.split(m, factors=[None, 64], names=["mo", "mi"])
+no, ni = sch.split(n, factors=[None, 64], names=["no", "ni"])
+ko, kh, ki = sch.split(k, factors=[None, 2, 64], names=["ko", "kh", "ki"])
+sch.reorder(mo, no, ko, kh, mi, ni, ki)
+
+# %% [markdown]
+# ## Stage the operands at ko, and copy them half by half
+# `compute_at` makes the copy of a whole 64 x 128 tile; splitting its k axis in two and moving the half outwards gives one copy a block.
+
+# %% schedule: staging
+AL = sch.cache_read(C, 0, "local.vtcm")
+BL = sch.cache_read(C, 1, "local.vtcm")
+CL = sch.cache_write(C, 0, "local.acc")
+sch.compute_at(AL, ko)
+sch.compute_at(BL, ko)
+sch.reverse_compute_at(CL, no)
+mo, no, ko, am, ak = sch.get_loops(AL)
+ah, ai = sch.split(ak, factors=[2, None], names=["ah", "ai"])
+sch.reorder(ah, am, ai)
+mo, no, ko, bk, bn = sch.get_loops(BL)
+bh, bi = sch.split(bk, factors=[2, None], names=["bh", "bi"])
+
+# %% [markdown]
+# ## Lay each half out in its block
+# The same maps as with two slots. At `ko` both values of the first axis are live now, so the tile compacts to **[2][4096]** by itself.
+
+# %% schedule: layout
+sch.transform_layout(AL, ("write", 0), lambda m, k: [k // 64 % 2, tilewright.AXIS_SEPARATOR, m, k // 128, k % 64])
+sch.transform_layout(BL, ("write", 0), lambda k, n: [k // 64 % 2, tilewright.AXIS_SEPARATOR, k // 128, k % 64, n])
+
+# %% [markdown]
+# ## What to look at
+# The bank rows: the DMA is in one block while the matrix unit is in the other, with half the VTCM of two slots of 64 x 128. Compare
+# the cycles with `vtcm_double_buffer.py`.
+
+# %% report
+report = tilewright.simulate(sch, machine)
+print(tilewright.report_text(report, tilewright.verify(sch)))

@@ -1,0 +1,77 @@
+"""Notebook files on disk."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tilewright.app.document import DocumentError, files, load_document, read_document, save_document
+
+
+@pytest.mark.parametrize("data", [b"# %% schedule\r\nx\r\n", b"\xef\xbb\xbf# %%\n", "é\u2028\x0c".encode(), b""])
+def test_given_any_text_when_loaded_and_saved_then_the_bytes_are_the_same(tmp_path: Path, data: bytes) -> None:
+    source, target = tmp_path / "a.py", tmp_path / "b.py"
+    source.write_bytes(data)
+    saved = save_document(load_document(source), target)
+    assert target.read_bytes() == data
+    assert saved.path == str(target)
+
+
+def test_given_a_crash_at_the_rename_then_the_old_file_is_whole_and_no_other_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "a.py"
+    target.write_text("old")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "replace", fail)
+    with pytest.raises(DocumentError, match="No space left") as caught:
+        save_document(read_document("new"), target)
+    assert caught.value.code == "unwritable"
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.py"]
+
+
+def test_given_a_save_then_the_data_is_on_disk_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    happened: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        happened.append("fsync")
+        sync(descriptor)
+
+    def replaced(source: str, target: str) -> None:
+        happened.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(files.os, "fsync", synced)
+    monkeypatch.setattr(files.os, "replace", replaced)
+    save_document(read_document("x"), tmp_path / "a.py")
+    assert happened == ["fsync", "rename", "fsync"]
+
+
+def test_given_permissions_and_a_link_when_saved_then_both_stay(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.py", tmp_path / "link.py"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    save_document(read_document("new"), link)
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+def test_given_what_is_no_notebook_then_the_error_says_so(tmp_path: Path) -> None:
+    binary, large = tmp_path / "b.py", tmp_path / "large.py"
+    binary.write_bytes(b"\xff\xfe\x00")
+    large.write_bytes(b"#" * (files.MAX_BYTES + 1))
+    for path, code in [(tmp_path / "no.py", "no-such-file"), (tmp_path, "not-a-file"), (binary, "not-utf-8"), (large, "file-too-large")]:
+        with pytest.raises(DocumentError) as caught:
+            load_document(path)
+        assert caught.value.code == code
+
+
+def test_given_no_path_when_saved_then_it_is_refused() -> None:
+    with pytest.raises(DocumentError) as caught:
+        save_document(read_document("x"))
+    assert caught.value.code == "no-path"

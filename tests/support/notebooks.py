@@ -1,0 +1,40 @@
+"""Sample notebook files."""
+
+MATMUL_NOTEBOOK = """\
+# %% [markdown]
+# # A matmul
+
+# %% machine
+import tilewright
+
+machine = tilewright.machine("dual-bank-npu")
+
+# %% workload
+from tilewright.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def matmul(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), C: T.Buffer((128, 128), "float32")):
+    for i, j, k in T.grid(128, 128, 128):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# %% schedule
+sch = tilewright.Schedule(matmul)
+C = sch.get_block("C")
+i, j, k = sch.get_loops(C)
+ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])
+sch.reorder(i, ko, j, ki)  # ki stays inside
+
+# %% report
+print(sch.mod)
+"""
+
+
+def with_lines(*lines: str) -> str:
+    """MATMUL_NOTEBOOK with more schedule lines."""
+    return MATMUL_NOTEBOOK.replace("\n# %% report", "".join(f"{line}\n" for line in lines) + "\n# %% report")
