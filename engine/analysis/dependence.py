@@ -301,4 +301,6 @@ def updates_only_own_element(block: Block) -> bool:
 
 
 def _is_written_point(load: BufferLoad, write: BufferRegion) -> bool:
-    return not _has_width(write) and all(structural_equal(i, r.min) for i, r in zip(load.indices, write.region, strict=True))
+    return not _has_width(write) and all(
+        structural_equal(i, r.min) for i, r in zip(load.indices, write.region, strict=True)
+    )

@@ -69,7 +69,12 @@ class _Matcher:
             self._match_node(left, right, path)
         elif isinstance(left, tuple) and isinstance(right, tuple):
             self._match_tuple(cast("tuple[object, ...]", left), cast("tuple[object, ...]", right), path)
-        elif type(left) is not type(right) or left != right:
+        else:
+            self._match_plain(cast("object", left), cast("object", right), path)
+
+    @staticmethod
+    def _match_plain(left: object, right: object, path: str) -> None:
+        if type(left) is not type(right) or left != right:
             raise _DifferError(Difference(path, left, right))
 
     def _match_tuple(self, left: tuple[object, ...], right: tuple[object, ...], path: str) -> None:

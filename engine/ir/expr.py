@@ -15,7 +15,7 @@ class Node(msgspec.Struct, frozen=True, eq=False):
 
 
 class Expr(Node, frozen=True, eq=False):
-    """A value without effect. Every expression has a `dtype`."""
+    """A value without effect. Every expression has a `dtype`: a field where it is a choice, derived from the operands elsewhere."""
 
     @property
     def dtype(self) -> str:
@@ -26,19 +26,19 @@ class Var(Expr, frozen=True, eq=False):
     """A name for a value: loop variables, block iterators, size parameters. The object is the identity, not the name."""
 
     name: str
-    dtype: str = "int32"
+    dtype: str = "int32"  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class IntImm(Expr, frozen=True, eq=False):
     """An integer or, with dtype "bool", a truth value (0 or 1)."""
 
     value: int
-    dtype: str = "int32"
+    dtype: str = "int32"  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class FloatImm(Expr, frozen=True, eq=False):
     value: float
-    dtype: str = "float32"
+    dtype: str = "float32"  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class StringImm(Expr, frozen=True, eq=False):
@@ -145,7 +145,7 @@ class Select(Expr, frozen=True, eq=False):
 
 
 class Cast(Expr, frozen=True, eq=False):
-    dtype: str
+    dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     value: Expr
 
 
@@ -175,7 +175,7 @@ class Call(Expr, frozen=True, eq=False):
 
     op: str
     args: tuple[Expr, ...]
-    dtype: str
+    dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 IterType = Literal["spatial", "reduce", "scan", "opaque"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -38,7 +38,8 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
         """
         params = _axes(function, ndim, dtype)
         result = function(*(Term(p) for p in params))
-        return IndexMap.from_items(params, result if isinstance(result, list | tuple) else [result])
+        items = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else [result]
+        return IndexMap.from_items(params, items)
 
     @staticmethod
     def from_items(params: Sequence[Var], items: Sequence[Any]) -> IndexMap:

@@ -136,7 +136,7 @@ def replace_nodes(root: N, new: Mapping[Node, Node]) -> N:
 
 def replace_buffers(root: N, new: Mapping[Buffer, Buffer]) -> N:
     """Each use and each allocation of a buffer replaced. Indices stay."""
-    return replace_nodes(root, new) if new else root
+    return replace_nodes(root, {**new})
 
 
 def rename(root: N, new: Mapping[Var, Var]) -> N:

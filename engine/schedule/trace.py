@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -50,7 +50,7 @@ def _text(value: Value) -> str:
     if isinstance(value, Var):
         return value.name
     if isinstance(value, tuple):
-        return "(" + ", ".join(_text(v) for v in value) + ")"
+        return "(" + ", ".join(map(_text, cast("tuple[Value, ...]", value))) + ")"
     if isinstance(value, IndexMap):
         items = [f"index {i}" for i in range(len(value.indices))]
         for at in reversed(value.separators):
@@ -64,7 +64,7 @@ def renamed(arguments: Mapping[str, Value], new: Mapping[Var | str, Var | str]) 
 
     def visit(value: Value) -> Value:
         if isinstance(value, tuple):
-            return tuple(visit(v) for v in value)
+            return tuple(map(visit, cast("tuple[Value, ...]", value)))
         return new.get(value, value) if isinstance(value, Var | str) else value
 
     return {name: visit(value) for name, value in arguments.items()}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
+
 from tilewright.engine.ir import (
     Block,
     BlockRealize,

@@ -39,7 +39,9 @@ def assert_same_program(ours: str, theirs: Any) -> None:
 def _plain(mod: Any) -> Any:
     """The one function without its symbol: names do not change what is computed."""
     (function,) = mod.functions.values()
-    return tvm.ir.IRModule({"main": function.without_attr("global_symbol") if "global_symbol" in function.attrs else function})
+    return tvm.ir.IRModule(
+        {"main": function.without_attr("global_symbol") if "global_symbol" in function.attrs else function}
+    )
 
 
 def outcome(schedule: Any, calls: Calls, refusals: tuple[type[BaseException], ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
+
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
@@ -72,10 +73,22 @@ REFUSALS = {
     "no such read": (MATMUL, "bad-buffer-index", lambda s: s.cache_read("C", 2, "local")),
     "no such buffer": (MATMUL, "unknown-buffer", lambda s: s.cache_read("C", "Z", "local")),
     "stranger as consumer": (MATMUL_RELU, "not-a-consumer", lambda s: s.cache_read("matmul", 0, "local", ["relu"])),
-    "written by two": (MATMUL, "not-the-only-writer", lambda s: (s.decompose_reduction("C", "k"), s.cache_write("C", 0, "local"))),
+    "written by two": (
+        MATMUL,
+        "not-the-only-writer",
+        lambda s: (s.decompose_reduction("C", "k"), s.cache_write("C", 0, "local")),
+    ),
     "no reduction": (ELEMENTWISE_CHAIN, "not-a-reduction", lambda s: s.decompose_reduction("B", s.get_loops("B")[0])),
-    "reduction outside": (MATMUL, "reduction-outside", lambda s: (s.reorder("k", "i"), s.decompose_reduction("C", "i"))),
-    "loop elsewhere": (MATMUL_RELU, "loop-not-around", lambda s: s.decompose_reduction("matmul", s.get_loops("relu")[0])),
+    "reduction outside": (
+        MATMUL,
+        "reduction-outside",
+        lambda s: (s.reorder("k", "i"), s.decompose_reduction("C", "i")),
+    ),
+    "loop elsewhere": (
+        MATMUL_RELU,
+        "loop-not-around",
+        lambda s: s.decompose_reduction("matmul", s.get_loops("relu")[0]),
+    ),
     "double buffer of an output": (MATMUL, "not-an-intermediate", lambda s: s.double_buffer("C")),
     "double buffer filled once": (
         MATMUL,

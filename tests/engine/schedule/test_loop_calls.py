@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.sources import ELEMENTWISE_CHAIN, MATMUL
+
 from tilewright.engine.ir import build
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -122,7 +123,11 @@ REFUSALS = {
     "bad thread": (MATMUL, "bad-thread-axis", lambda s: s.bind("i", "thread.x")),
     "unknown block": (MATMUL, "unknown-block", lambda s: s.get_block("D")),
     "unknown loop": (MATMUL, "unknown-loop", lambda s: s.unroll("z")),
-    "dead loop": (MATMUL, "unknown-loop", lambda s: (lambda i: (s.split(i, [None, 2]), s.unroll(i)))(s.get_loops("C")[0])),
+    "dead loop": (
+        MATMUL,
+        "unknown-loop",
+        lambda s: (lambda i: (s.split(i, [None, 2]), s.unroll(i)))(s.get_loops("C")[0]),
+    ),
     "annotated already": (MATMUL, "annotation-exists", lambda s: (s.annotate("i", "x", 1), s.annotate("i", "x", 2))),
     "nothing to unannotate": (MATMUL, "no-annotation", lambda s: s.unannotate("i", "x")),
 }

@@ -1,0 +1,23 @@
+"""What is said when text cannot be read: always a ParseError with the place, what stood there, what was expected, and what to write instead."""
+
+from __future__ import annotations
+
+from ..ir import Place, Refusal, TilewrightError
+
+
+class ParseError(TilewrightError):
+    """Text that is not a program of the subset. `refusal.place` is where.
+
+    Codes: "syntax" (not Python), "too-large", "too-deep", "unsupported" (Python or TVM, but outside the subset), "unknown-name",
+    "wrong-arguments", "wrong-type", "out-of-range", "not-a-program".
+    """
+
+    @property
+    def place(self) -> Place | None:
+        return self.refusal.place
+
+
+def parse_error(
+    code: str, message: str, place: Place | None, *, found: str = "", expected: str = "", fix: tuple[str, ...] = ()
+) -> ParseError:
+    return ParseError(Refusal(code, message, found=found, expected=expected, fix=fix, place=place))

@@ -1,0 +1,349 @@
+"""T's functions in expressions, one table from name to reader. Names are those TVM prints."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+    build,
+)
+from ..ir import dtype as dt
+
+if TYPE_CHECKING:
+    from .expressions import ExpressionReader
+
+Reader: TypeAlias = "Callable[[ExpressionReader, ast.Call], Expr | str | int | float | None]"
+
+FLOAT_UNARY = (
+    "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh sigmoid erf"
+).split()
+ROUNDING = "floor ceil trunc round nearbyint".split()
+FLOAT_BINARY = "pow atan2 fmod copysign hypot nextafter ldexp".split()
+DTYPES = (
+    *("float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()),
+)
+_LARGEST_FLOAT = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+_FOLD_BITS: dict[str, Callable[[int, int], int]] = {
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+}
+
+
+def parameters(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...], required: int | None = None) -> list[ast.expr | None]:
+    """The arguments of `node` in the order of `names`, None for those left out. Raises "wrong-arguments"."""
+    required = len(names) if required is None else required
+    given: dict[str, ast.expr] = {}
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        reader.fail(node, "unsupported", "starred arguments are not read here", expected=f"({', '.join(names)})")
+    if len(node.args) > len(names):
+        reader.fail(node, "wrong-arguments", f"{len(node.args)} arguments are too many", expected=f"({', '.join(names)})")
+    given.update(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in names or keyword.arg in given:
+            reader.fail(keyword.value, "wrong-arguments", f"the argument {keyword.arg} is unknown or given twice", expected=f"({', '.join(names)})")
+        given[keyword.arg] = keyword.value
+    missing = [name for name in names[:required] if name not in given]
+    if missing:
+        reader.fail(node, "wrong-arguments", f"missing: {', '.join(missing)}", expected=f"({', '.join(names)})")
+    return [given.get(name) for name in names]
+
+
+def operands(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...]) -> list[Expr]:
+    """The arguments as expressions, all required, none a handle."""
+    found: list[Expr] = []
+    for argument in parameters(reader, node, names):
+        assert argument is not None
+        expr = reader.expr(argument)
+        if expr.dtype in ("handle", "void"):
+            reader.fail(argument, "wrong-type", f"a number is needed, this is {expr.dtype}", expected="an expression")
+        found.append(expr)
+    return found
+
+
+def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool = False) -> Reader:
+    """A function of `build`."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        found = operands(reader, node, names)
+        if integers and any(not dt.is_int(e.dtype) for e in found):
+            reader.fail(node, "wrong-type", "this takes integers", expected="integer operands")
+        try:
+            return make(*found)
+        except ZeroDivisionError:
+            reader.fail(node, "out-of-range", "division by zero")
+
+    return read
+
+
+def _raw(kind: type[Expr]) -> Reader:
+    """A node as it is, without folding; how the printer writes what folding would change."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        a, b = build.match_dtypes(*operands(reader, node, ("a", "b")))
+        if kind in (And, Or) and (a.dtype, b.dtype) != ("bool", "bool"):
+            reader.fail(node, "wrong-type", "and, or need truth values", expected="comparisons")
+        return kind(a, b)  # pyright: ignore[reportCallIssue]
+
+    return read
+
+
+def _unary(op: str) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (x,) = operands(reader, node, ("x",))
+        return x if op in ROUNDING and dt.is_int(x.dtype) else Call(op, (x,), x.dtype)
+
+    return read
+
+
+def _binary(op: str) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        a, b = build.match_dtypes(*operands(reader, node, ("x", "y")))
+        return Call(op, (a, b), a.dtype)
+
+    return read
+
+
+def bitwise(op: str, *args: Expr) -> Expr:
+    """A bit operation, folded when it is on constants."""
+    if op == "bitwise_not":
+        return Call(op, args, args[0].dtype)
+    a, b = build.match_dtypes(*args)
+    fold = _FOLD_BITS.get(op)
+    if fold is not None and isinstance(a, IntImm) and isinstance(b, IntImm):
+        return IntImm(fold(a.value, b.value), a.dtype)
+    return Call(op, (a, b), a.dtype)
+
+
+def _bits(op: str, names: tuple[str, ...]) -> Reader:
+    return _built(lambda *args: bitwise(op, *args), names, integers=True)
+
+
+def absolute(x: Expr) -> Expr:
+    """TVM's abs: fabs of floats, a choice of signed integers."""
+    if dt.is_float(x.dtype):
+        return FloatImm(abs(x.value), x.dtype) if isinstance(x, FloatImm) else Call("fabs", (x,), x.dtype)
+    if not dt.is_int(x.dtype) or x.dtype.startswith("uint"):
+        return x
+    if isinstance(x, IntImm):
+        return IntImm(abs(x.value), x.dtype)
+    return Select(GE(x, IntImm(0, x.dtype)), x, build.mul(x, IntImm(-1, x.dtype)))
+
+
+def _is_inf(x: Expr) -> Expr:
+    return EQ(absolute(x), FloatImm(math.inf, x.dtype))
+
+
+def _is_nan(x: Expr) -> Expr:
+    return Call("isnan", (x,), "bool")
+
+
+def _float_test(make: Callable[[Expr], Expr]) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (x,) = operands(reader, node, ("x",))
+        if not dt.is_float(x.dtype):
+            reader.fail(node, "wrong-type", "this tests floats", expected="a float")
+        return make(x)
+
+    return read
+
+
+def _ceildiv(a: Expr, b: Expr) -> Expr:
+    a, b = build.match_dtypes(a, b)
+    return build.floordiv(build.sub(build.add(a, b), IntImm(1, a.dtype)), b)
+
+
+def _choice(reader: ExpressionReader, node: ast.Call) -> tuple[Expr, Expr, Expr]:
+    condition, *values = parameters(reader, node, ("condition", "true_value", "false_value"))
+    assert condition is not None and values[0] is not None and values[1] is not None
+    a, b = reader.expr(values[0]), reader.expr(values[1])
+    if "handle" not in (a.dtype, b.dtype):
+        a, b = build.match_dtypes(a, b)
+    return reader.condition(condition), a, b
+
+
+def _if_then_else(reader: ExpressionReader, node: ast.Call) -> Expr:
+    condition, a, b = _choice(reader, node)
+    return Call("if_then_else", (condition, a, b), a.dtype)
+
+
+def _select(reader: ExpressionReader, node: ast.Call) -> Expr:
+    return Select(*_choice(reader, node))
+
+
+def _not(reader: ExpressionReader, node: ast.Call) -> Expr:
+    (argument,) = parameters(reader, node, ("a",))
+    assert argument is not None
+    return Not(reader.condition(argument))
+
+
+def _cast_raw(reader: ExpressionReader, node: ast.Call) -> Expr:
+    dtype, value = parameters(reader, node, ("dtype", "value"))
+    assert dtype is not None and value is not None
+    return Cast(reader.dtype(dtype), reader.expr(value))
+
+
+def _cast(reader: ExpressionReader, node: ast.Call) -> Expr:
+    value, dtype = parameters(reader, node, ("value", "dtype"))
+    assert dtype is not None and value is not None
+    return build.cast(reader.expr(value), reader.dtype(dtype))
+
+
+def _typed(dtype: str) -> Reader:
+    """`T.float32(0)`, `T.int64(i)`, and `T.int32()` for a new size variable."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (argument,) = parameters(reader, node, ("expr",), 0)
+        value: Any = reader.value(argument) if argument is not None else None
+        if value is None:
+            return Var("", dtype)
+        if isinstance(value, str) and dt.is_float(dtype) and value in ("inf", "-inf", "nan"):
+            return FloatImm(float(value), dtype)
+        if isinstance(value, bool | int | float):
+            if dt.is_float(dtype):
+                return FloatImm(float(value), dtype)
+            return IntImm(int(bool(value)), "bool") if dtype == "bool" else reader.integer(int(value), node, dtype)
+        return build.cast(reader.as_expr(value, node), dtype)
+
+    return read
+
+
+def _var(reader: ExpressionReader, node: ast.Call) -> Expr:
+    dtype, name = parameters(reader, node, ("dtype", "name"), 1)
+    assert dtype is not None
+    return Var(reader.string(name) if name is not None else "", reader.dtype(dtype))
+
+
+def _limit(kind: str) -> Reader:
+    """T.min_value, T.max_value, T.infinity of a dtype."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (argument,) = parameters(reader, node, ("dtype",))
+        assert argument is not None
+        dtype = reader.dtype(argument)
+        if dt.is_float(dtype):
+            largest = math.inf if kind == "infinity" else _LARGEST_FLOAT.get(dtype, math.inf)
+            return FloatImm(-largest if kind == "min_value" else largest, dtype)
+        if kind == "infinity" or not dt.is_int(dtype):
+            reader.fail(node, "wrong-type", f"{dtype} has no such value", expected="a float or integer type")
+        unsigned = dtype.startswith("uint")
+        bits = dt.bits(dtype) - (not unsigned)
+        return IntImm(2**bits - 1 if kind == "max_value" else 0 if unsigned else -(2**bits), dtype)
+
+    return read
+
+
+def _external(op: str) -> Reader:
+    """`T.call_extern("float32", "name", …)`; the older order with the dtype as keyword reads too."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        keywords = {k.arg: k.value for k in node.keywords}
+        arguments = list(node.args)
+        dtype = keywords.pop("dtype", None) or (arguments.pop(0) if arguments else None)
+        if dtype is None or keywords or not arguments or any(isinstance(a, ast.Starred) for a in arguments):
+            reader.fail(node, "wrong-arguments", f"T.{op} takes a dtype, then its arguments", expected=f'T.{op}("float32", "name", x)')
+        found = tuple(reader.expr(a) for a in arguments)
+        if op != "reinterpret" and not isinstance(found[0], StringImm):
+            reader.fail(arguments[0], "wrong-type", "the function is named by a string", expected='"name"')
+        return Call(op, found, reader.dtype(dtype))
+
+    return read
+
+
+def _same_dtype(op: str, dtype: str | None = None) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (x,) = operands(reader, node, ("x",))
+        return Call(op, (x,), dtype or x.dtype)
+
+    return read
+
+
+def _fma(reader: ExpressionReader, node: ast.Call) -> Expr:
+    found = tuple(operands(reader, node, ("x", "y", "z")))
+    return Call("fma", found, found[0].dtype)
+
+
+def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.Let(body, where={x: value})`."""
+    body, where = parameters(reader, node, ("expr", "where"))
+    if body is None or not isinstance(where, ast.Dict) or len(where.keys) != 1 or not isinstance(where.keys[0], ast.Name):
+        reader.fail(node, "wrong-arguments", "T.Let binds one name", expected="T.Let(x + 1, where={x: value})")
+    name, value = where.keys[0], reader.expr(where.values[0])
+    known = reader.scope[name.id] if name.id in reader.scope else None
+    var = known if isinstance(known, Var) else Var(name.id, value.dtype)
+    with reader.scope.nested():
+        reader.define(name.id, var, name)
+        return Let(var, build.cast(value, var.dtype), reader.expr(body))
+
+
+INTRINSICS: dict[str, Reader] = {
+    **{op: _unary(op) for op in (*FLOAT_UNARY, *ROUNDING)},
+    **{op: _binary(op) for op in FLOAT_BINARY},
+    "power": _binary("pow"),
+    **{op: _bits(op, ("x", "y")) for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")},
+    "bitwise_not": _bits("bitwise_not", ("x",)),
+    **{dtype: _typed(dtype) for dtype in DTYPES},
+    "boolean": _typed("bool"),
+    **{kind.__name__: _raw(kind) for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)},
+    "Not": _not,
+    "Select": _select,
+    "Cast": _cast_raw,
+    "Let": _let,
+    "cast": _cast,
+    "var": _var,
+    "min": _built(build.minimum, ("a", "b")),
+    "max": _built(build.maximum, ("a", "b")),
+    **{name: _built(build.floordiv, ("a", "b"), integers=True) for name in ("floordiv", "indexdiv")},
+    **{name: _built(build.floormod, ("a", "b"), integers=True) for name in ("floormod", "indexmod")},
+    "truncdiv": _built(build.div, ("a", "b"), integers=True),
+    "truncmod": _built(build.truncmod, ("a", "b"), integers=True),
+    "ceildiv": _built(_ceildiv, ("a", "b"), integers=True),
+    "abs": _built(absolute, ("x",)),
+    "fabs": _built(absolute, ("x",)),
+    "if_then_else": _if_then_else,
+    "isnan": _float_test(_is_nan),
+    "isinf": _float_test(lambda x: And(_is_inf(x), Not(_is_nan(x)))),
+    "isfinite": _float_test(lambda x: And(Not(And(_is_inf(x), Not(_is_nan(x)))), Not(_is_nan(x)))),
+    **{kind: _limit(kind) for kind in ("min_value", "max_value", "infinity")},
+    **{op: _external(op) for op in ("call_extern", "call_pure_extern", "reinterpret")},
+    "likely": _same_dtype("likely"),
+    "popcount": _same_dtype("popcount"),
+    "clz": _same_dtype("clz", "int32"),
+    "fma": _fma,
+}
+
+
+def similar_intrinsics(name: str) -> tuple[str, ...]:
+    """Names of the table that look like `name`."""
+    return tuple(f"T.{n}" for n in difflib.get_close_matches(name.removeprefix("T."), INTRINSICS, n=3))

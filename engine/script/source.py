@@ -1,0 +1,147 @@
+"""Text to Python syntax tree, within limits; hostile text ends in a ParseError, never in another exception."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Mapping
+from typing import NoReturn
+
+from ..ir import Node, Place
+from .errors import ParseError, parse_error
+
+MAX_CHARACTERS = 2_000_000
+MAX_DEPTH = 120  # levels of the syntax tree; rewrites recurse over programs, and Python allows 1000 frames
+FOUND_CHARACTERS = 80
+
+Positions = Mapping[Node, tuple[Place, ...]]
+
+
+class Source:
+    """A text with its syntax tree: places of tree nodes, and the text of them."""
+
+    def __init__(self, text: str, filename: str = "", first_line: int = 1) -> None:
+        """Raises ParseError when the text is too large, too deeply nested or not Python. `first_line` is the number of the first line."""
+        self.filename = filename
+        self.first_line = first_line
+        if len(text) > MAX_CHARACTERS:
+            raise parse_error(
+                "too-large",
+                "the text is too large to read",
+                Place(first_line, 1, first_line, 1, filename),
+                found=f"{len(text)} characters",
+                expected=f"at most {MAX_CHARACTERS} characters",
+            )
+        self.lines = _split_lines(text)
+        self.tree = self._parse(text)
+        self._require_shallow()
+
+    def place(self, node: ast.AST, end: ast.AST | None = None) -> Place:
+        """Where `node` stands; with `end`, from the start of `node` to the start of `end`."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        if end is None:
+            end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+        else:
+            end_line, end_column = getattr(end, "lineno", line), getattr(end, "col_offset", column)
+        return Place(
+            line + self.first_line - 1,
+            self._column(line, column),
+            end_line + self.first_line - 1,
+            self._column(end_line, end_column),
+            self.filename,
+        )
+
+    def header(self, node: ast.For | ast.With | ast.If | ast.FunctionDef | ast.ClassDef) -> Place:
+        """The first line of a compound statement, without its body."""
+        place = self.place(node)
+        line = self.lines[place.line - self.first_line]
+        return Place(place.line, place.column, place.line, len(line.rstrip()) + 1, self.filename)
+
+    def text(self, node: ast.AST) -> str:
+        """The text of `node`, line breaks and indents folded to single spaces, cut when long."""
+        text = " ".join(self.segment(node).split())
+        return text if len(text) <= FOUND_CHARACTERS else text[: FOUND_CHARACTERS - 1] + "…"
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of `node` as written."""
+        p = self.place(node)
+        lines = self.lines[p.line - self.first_line : p.end_line - self.first_line + 1]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: p.end_column - 1]
+        lines[0] = lines[0][p.column - 1 :]
+        return "\n".join(lines)
+
+    def fail(self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()) -> NoReturn:
+        """Raises the ParseError that points at `node`."""
+        raise parse_error(code, message, self.place(node), found=self.text(node), expected=expected, fix=fix)
+
+    def _column(self, line: int, offset: int) -> int:
+        """From ast's UTF-8 byte offset to a column of characters, from 1."""
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        return offset + 1 if text.isascii() else len(text.encode()[:offset].decode(errors="ignore")) + 1
+
+    def _parse(self, text: str) -> ast.Module:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of odd escapes and the like in the user's text
+                return ast.parse(text)
+        except SyntaxError as error:
+            raise self._syntax_error(error) from None
+        except (RecursionError, MemoryError):
+            raise self._too_deep(Place(self.first_line, 1, self.first_line, 1, self.filename)) from None
+        except ValueError as error:  # null bytes, lone surrogates, integers of thousands of digits
+            place = Place(self.first_line, 1, self.first_line, 1, self.filename)
+            raise parse_error("syntax", "the text is not Python", place, found=str(error), expected="Python text in UTF-8") from None
+
+    def _syntax_error(self, error: SyntaxError) -> ParseError:
+        line = min(max(error.lineno or 1, 1), max(len(self.lines), 1))
+        text = self.lines[line - 1] if self.lines else ""
+        column = min(max(error.offset or 1, 1), len(text) + 1)
+        place = Place(line + self.first_line - 1, column, line + self.first_line - 1, len(text) + 1, self.filename)
+        lost_indent = isinstance(error, IndentationError) and "expected an indented block" in str(error.msg)
+        return parse_error(
+            "syntax",
+            f"the text is not Python: {error.msg}",
+            place,
+            found=text.strip()[:FOUND_CHARACTERS],
+            expected="indented lines under this one" if lost_indent else "",
+            fix=("indent the body of each def, for and with by four spaces (copying from a web page often loses it)",) if lost_indent else (),
+        )
+
+    def _require_shallow(self) -> None:
+        level: list[ast.AST] = [self.tree]
+        for _ in range(MAX_DEPTH):
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+            if not level:
+                return
+        deepest = next((node for node in level if hasattr(node, "lineno")), None)
+        if deepest is not None:
+            raise self._too_deep(self.place(deepest))
+
+    def _too_deep(self, place: Place) -> ParseError:
+        return parse_error(
+            "too-deep",
+            "the text is too deeply nested",
+            place,
+            expected=f"at most {MAX_DEPTH} levels of statements and operators",
+            fix=("break a long expression into several, each with its own name",),
+        )
+
+
+class PositionTable:
+    """Gathers places of nodes while text is read or written."""
+
+    def __init__(self) -> None:
+        self._places: dict[Node, dict[Place, None]] = {}
+
+    def add(self, node: Node, place: Place) -> None:
+        self._places.setdefault(node, {})[place] = None
+
+    def freeze(self) -> Positions:
+        return {node: tuple(places) for node, places in self._places.items()}
+
+
+def _split_lines(text: str) -> list[str]:
+    """As Python's own reader counts lines: not at form feeds and Unicode separators."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

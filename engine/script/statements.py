@@ -1,0 +1,476 @@
+"""Reading statements: loops, blocks, stores, bindings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from ..ir import (
+    Allocate,
+    Annotations,
+    AssertStmt,
+    Buffer,
+    BufferStore,
+    Evaluate,
+    Expr,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    MatchBufferRegion,
+    Place,
+    Stmt,
+    Var,
+    build,
+)
+from ..ir import dtype as dt
+from .affine import difference
+from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
+from .buffers import Declaration, allocate_declaration, declaration, read_buffer
+from .expressions import ExpressionReader
+from .intrinsics import parameters
+from .source import PositionTable, Source
+
+Wrapper = Callable[[Stmt], Stmt]  # a statement that holds all that follow it in its body
+Item = Stmt | Wrapper
+
+_LOOPS: dict[str, ForKind] = {
+    "T.serial": "serial",
+    "T.parallel": "parallel",
+    "T.vectorized": "vectorized",
+    "T.unroll": "unrolled",
+    "T.thread_binding": "thread_binding",
+}
+_BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr")
+_NOT_READ: dict[type[ast.stmt], str] = {
+    ast.While: "while loops are",
+    ast.Return: "return is",
+    ast.Break: "break is",
+    ast.Continue: "continue is",
+    ast.FunctionDef: "a function inside a function is",
+    ast.ClassDef: "a class inside a function is",
+    ast.Import: "an import inside a function is",
+    ast.ImportFrom: "an import inside a function is",
+    ast.Try: "try is",
+    ast.Delete: "del is",
+}
+
+
+class StatementReader:
+    """Turns Python statements into IR, one function at a time."""
+
+    def __init__(self, source: Source, *, current: bool) -> None:
+        self.source = source
+        self.current = current
+        self.positions = PositionTable()
+        self.exprs = ExpressionReader(source, self.positions)
+        self.begin_function(flat=False)
+
+    def begin_function(self, *, flat: bool) -> None:
+        """Forget the previous function. In a `flat` one T.alloc_buffer is a statement (current TVM without s_tir)."""
+        self.flat = flat
+        self.visible: list[Buffer] = []
+        self.block_names: set[str] = set()
+        self.loops: dict[Var, For] = {}
+        self.lets: set[Var] = set()
+        self.frame = BlockFrame(None, 0)
+        self.direct = True  # whether the statement stands right under the frame, not in a loop of it
+        self.func_attrs: Annotations = ()
+        self.handles: dict[Var, Buffer | None] = {}
+
+    # --- sequences
+
+    def body(self, nodes: list[ast.stmt]) -> Stmt:
+        """The statements in order; bindings take the rest as their body."""
+        items: list[Item] = []
+        for node in nodes:
+            item = self.statement(node, is_last=node is nodes[-1])
+            if item is not None:
+                items.append(item)
+        tail: list[Stmt] = []
+        for item in reversed(items):
+            tail = [item, *tail] if isinstance(item, Stmt) else [item(build.seq(tail))]
+        return build.seq(tail)
+
+    def nested_body(self, nodes: list[ast.stmt]) -> Stmt:
+        """A body whose names end with it, under a loop or a branch."""
+        direct, self.direct = self.direct, False
+        with self.exprs.scope.nested():
+            result = self.body(nodes)
+        self.direct = direct
+        return result
+
+    def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
+        """One statement; None when it only said something about its block."""
+        match node:
+            case ast.Assign():
+                return self._assign(node)
+            case ast.For():
+                return self._for(node)
+            case ast.With():
+                return self._with(node, is_last=is_last)
+            case ast.Expr():
+                return self._expression(node)
+            case ast.If():
+                return self._if(node)
+            case _:
+                return self._rare(node)
+
+    def _rare(self, node: ast.stmt) -> Item | None:
+        match node:
+            case ast.AnnAssign():
+                return self._annotated(node)
+            case ast.AugAssign():
+                return self._augmented(node)
+            case ast.Assert():
+                return self._assert(node)
+            case ast.Pass():
+                return None
+            case _:
+                what = _NOT_READ.get(type(node), f"{type(node).__name__} is")
+                self.source.fail(node, "unsupported", f"{what} not part of the subset", expected="for, with, if, stores and bindings")
+
+    def mark(self, stmt: Stmt, place: Place) -> Stmt:
+        self.positions.add(stmt, place)
+        return stmt
+
+    # --- assignments
+
+    def _assign(self, node: ast.Assign) -> Item | None:
+        if len(node.targets) != 1:
+            self.source.fail(node, "unsupported", "a = b = c is not part of the subset", expected="one target")
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            return self._store(node, target, node.value)
+        names = self._names(target)
+        function = self.exprs.called(node.value)
+        if isinstance(node.value, ast.Call) and is_axis(function):
+            self._require_block(node, function or "")
+            read_axis(self.exprs, node.value, [n.id for n in names], list(names), self.frame, self.loops)
+            return None
+        if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple) and len(node.value.elts) == len(names):
+            wrappers = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
+            return _compose([w for w in wrappers if w is not None])
+        if len(names) != 1 or isinstance(target, ast.Tuple | ast.List):
+            self.source.fail(node, "wrong-arguments", "several names need several values", expected="T.axis.remap, or one value for each name")
+        if isinstance(node.value, ast.Call) and function is not None:
+            declared = self._declare(names[0], node.value, function)
+            if declared is not False:
+                return declared
+        return self._bind(names[0], node.value)
+
+    def _names(self, target: ast.expr) -> list[ast.Name]:
+        items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        names = [item for item in items if isinstance(item, ast.Name)]
+        if len(names) != len(items):
+            self.source.fail(target, "unsupported", "only names and buffer elements are assigned to", expected="name = … or A[i, j] = …")
+        return names
+
+    def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | bool | None:
+        """Buffers made by an assignment; False when `function` makes none."""
+        if function in ("T.alloc_buffer", "T.sblock_alloc_buffer"):
+            if function == "T.alloc_buffer" and self.flat:
+                return self._allocate(name, declaration(self.exprs, call))
+            buffer = self._new_buffer(name, declaration(self.exprs, call))
+            self.frame.alloc_buffers.append(buffer)
+            return None
+        if function == "T.allocate":
+            return self._allocate(name, allocate_declaration(self.exprs, call))
+        if function == "T.match_buffer":
+            self._match(name, call)
+            return None
+        if function in ("T.decl_buffer", "T.buffer_decl", "T.Buffer"):
+            self.source.fail(call, "unsupported", "a buffer over other memory is not part of the subset", expected="T.alloc_buffer or T.match_buffer")
+        if function == "T.meta_var" and len(call.args) == 1:
+            self.exprs.define(name.id, self.exprs.value(call.args[0]), name)
+            return None
+        return False
+
+    def _new_buffer(self, name: ast.Name, declared: Declaration) -> Buffer:
+        buffer = read_buffer(self.exprs, name.id, declared)
+        self.exprs.define(name.id, buffer, name)
+        self.visible.append(buffer)
+        return buffer
+
+    def _allocate(self, name: ast.Name, declared: Declaration) -> Wrapper:
+        annotations = declared.arguments.get("annotations")
+        found = read_annotations(self.exprs, annotations) if annotations is not None else ()
+        buffer = self._new_buffer(name, declared)
+        place = self.source.place(declared.node)
+        return lambda body: self.mark(Allocate(buffer, body, found), place)
+
+    def _match(self, name: ast.Name, call: ast.Call) -> None:
+        """T.match_buffer of a handle (the function's parameter) or of a region (another view of it in a block)."""
+        declared = declaration(self.exprs, call, skip=1)
+        if not call.args:
+            self.source.fail(call, "wrong-arguments", "T.match_buffer needs what it matches", expected="T.match_buffer(a, (128, 64))")
+        source = self.exprs.value(call.args[0])
+        if isinstance(source, Var) and source.dtype == "handle":
+            if source not in self.handles or self.handles[source] is not None:
+                self.source.fail(call.args[0], "wrong-arguments", "this handle cannot be matched (again)", expected="a T.handle parameter, matched once")
+            self.handles[source] = read_buffer(self.exprs, name.id, declared, {})
+            buffer = self.handles[source]
+            self.exprs.define(name.id, buffer, name)
+            if buffer is not None:
+                self.visible.append(buffer)
+            return
+        region = self.exprs.region(call.args[0])
+        self._require_block(call, "T.match_buffer of a region")
+        buffer = self._new_buffer(name, declared)
+        if buffer.dtype != region.buffer.dtype:
+            self.source.fail(call, "wrong-type", f"{region.buffer.name} is {region.buffer.dtype}, not {buffer.dtype}", expected=f'dtype "{region.buffer.dtype}"')
+        self.frame.match_buffers.append(MatchBufferRegion(buffer, region))
+
+    def _bind(self, name: ast.Name, value_node: ast.expr, dtype: str | None = None) -> Wrapper | None:
+        """`x = value`: a LetStmt over what follows; `n = T.int32()` only makes a variable."""
+        known = self.exprs.scope[name.id] if name.id in self.exprs.scope else None
+        if isinstance(known, Var) and known in self.lets:
+            self.source.fail(name, "unsupported", f"{name.id} is bound already, and a binding is not changed", expected="a new name, or a buffer")
+        value = self.exprs.expr(value_node)
+        if isinstance(value, Var) and not value.name:
+            if not (isinstance(known, Var) and known.dtype == value.dtype and name.id in self.exprs.scope):
+                self.exprs.define(name.id, Var(name.id, value.dtype), name)
+            return None
+        if dtype is not None:
+            value = build.cast(value, dtype)
+        var = Var(name.id, value.dtype)
+        self.lets.add(var)
+        self.exprs.define(name.id, var, name)
+        place = self.source.place(name)
+        return lambda body: self.mark(LetStmt(var, value, body), place)
+
+    def _annotated(self, node: ast.AnnAssign) -> Wrapper | None:
+        """`x: T.let = v`, `x: T.let[T.int32] = v`, `x: T.int32 = v`."""
+        annotation = node.annotation
+        if isinstance(annotation, ast.Subscript) and self.exprs.script_name(annotation.value) == "T.let":
+            annotation = annotation.slice
+        if node.value is None or not isinstance(node.target, ast.Name):
+            self.source.fail(node, "unsupported", "a typed name needs a value", expected="x: T.int32 = value")
+        dtype = None if self.exprs.script_name(annotation) == "T.let" else self.exprs.dtype(annotation)
+        return self._bind(node.target, node.value, dtype)
+
+    def _store(self, node: ast.stmt, target: ast.Subscript, value_node: ast.expr, op: ast.operator | None = None) -> Stmt:
+        """`A[i, j] = value`, cast to the buffer's type as TVM does; with `op`, `A[i, j] += value`."""
+        buffer = self.exprs.value(target.value)
+        if not isinstance(buffer, Buffer):
+            self.source.fail(target, "wrong-type", "only buffers are stored to", expected="a buffer before the brackets")
+        self.positions.add(buffer, self.source.place(target.value))
+        value = self.exprs.expr(value_node)
+        if op is not None:
+            value = self.exprs.arithmetic(node, op, build.load(buffer, self.exprs.indices(target, buffer)), value)
+        if (value.dtype == "handle") != (buffer.dtype == "handle") or value.dtype == "void":
+            self.source.fail(value_node, "wrong-type", f"{buffer.name} holds {buffer.dtype}, this is {value.dtype}", expected=f"a {buffer.dtype}")
+        if any(isinstance(item, ast.Slice) for item in self.exprs.sequence(target.slice)):
+            self.source.fail(target, "unsupported", "a store writes one element", expected="indices, no slices")
+        stmt = BufferStore(buffer, build.cast(value, buffer.dtype), self.exprs.indices(target, buffer))
+        return self.mark(stmt, self.source.place(node))
+
+    def _augmented(self, node: ast.AugAssign) -> Stmt:
+        if not isinstance(node.target, ast.Subscript):
+            self.source.fail(node, "unsupported", "only buffer elements are updated", expected="A[i, j] += value")
+        return self._store(node, node.target, node.value, node.op)
+
+    # --- what is said about the block
+
+    def _expression(self, node: ast.Expr) -> Stmt | None:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return None  # a docstring
+        function = self.exprs.called(node.value)
+        if isinstance(node.value, ast.Call) and function is not None:
+            if function in _BLOCK_ONLY:
+                self._require_block(node, function)
+                self._describe(node.value, function)
+                return None
+            if function == "T.func_attr":
+                (attrs,) = parameters(self.exprs, node.value, ("attrs",))
+                assert attrs is not None
+                self.func_attrs = (*self.func_attrs, *read_annotations(self.exprs, attrs))
+                return None
+            if function == "T.evaluate":
+                (value,) = parameters(self.exprs, node.value, ("value",))
+                assert value is not None
+                return self.mark(Evaluate(self.exprs.expr(value)), self.source.place(node))
+        return self.mark(Evaluate(self.exprs.expr(node.value)), self.source.place(node))
+
+    def _describe(self, call: ast.Call, function: str) -> None:
+        frame = self.frame
+        if function == "T.reads":
+            frame.reads = (*(frame.reads or ()), *read_regions(self.exprs, call))
+        elif function == "T.writes":
+            frame.writes = (*(frame.writes or ()), *read_regions(self.exprs, call))
+        elif function == "T.where":
+            (predicate,) = parameters(self.exprs, call, ("predicate",))
+            assert predicate is not None
+            frame.predicate.append(self.exprs.condition(predicate))
+        else:
+            (attrs,) = parameters(self.exprs, call, ("attrs",))
+            assert attrs is not None
+            frame.annotations = (*frame.annotations, *read_annotations(self.exprs, attrs))
+
+    def _require_block(self, node: ast.AST, what: str) -> None:
+        if self.frame.is_function or not self.direct:
+            block = "T.sblock" if self.current else "T.block"
+            self.source.fail(node, "unsupported", f"{what} stands right under a block", expected=f'with {block}("name"): above it')
+
+    # --- nesting
+
+    def _with(self, node: ast.With, *, is_last: bool) -> Item | None:
+        if len(node.items) != 1:
+            self.source.fail(node.items[1].context_expr, "unsupported", "one block at a time", expected="nested with statements")
+        item = node.items[0]
+        call, function = item.context_expr, self.exprs.called(item.context_expr)
+        if not isinstance(call, ast.Call) or function is None:
+            self.source.fail(call, "unsupported", "with opens blocks", expected='T.sblock("name") or T.block("name")')
+        if function in ("T.block", "T.sblock"):
+            return self._block(node, call, is_last=is_last)
+        if function == "T.init" and not call.args:
+            self._require_block(call, "T.init")
+            self.frame.init = self.nested_body(node.body)
+            return None
+        if function in ("T.LetStmt", "T.let") and call.args and isinstance(item.optional_vars, ast.Name):
+            with self.exprs.scope.nested():
+                wrap = self._bind(item.optional_vars, call.args[0])
+                body = self.nested_body(node.body)
+            return wrap(body) if wrap is not None else body
+        if function == "T.allocate" and isinstance(item.optional_vars, ast.Name):
+            with self.exprs.scope.nested():
+                wrap = self._allocate(item.optional_vars, allocate_declaration(self.exprs, call))
+                return wrap(self.nested_body(node.body))
+        if function == "T.Assert" and len(call.args) == 2:
+            condition, message = self.exprs.condition(call.args[0]), self.exprs.string(call.args[1])
+            return self.mark(AssertStmt(condition, message, self.nested_body(node.body)), self.source.header(node))
+        self.source.fail(call, "unsupported", f"{function} is not read here", expected='T.sblock("name"), T.block("name") or T.init()')
+
+    def _block(self, node: ast.With, call: ast.Call, *, is_last: bool) -> Stmt:
+        if node.items[0].optional_vars is not None or any(isinstance(a, ast.List | ast.Tuple) for a in call.args):
+            self.source.fail(
+                call, "unsupported", "blocks of the 2021 form, with domains in T.block, are not read", expected='with T.block("name"): and T.axis lines'
+            )
+        (name_node,) = parameters(self.exprs, call, ("name",), 0)
+        name = self.exprs.string(name_node) if name_node is not None else ""
+        at_top = self.frame.is_function and self.direct
+        outer = self.frame, self.direct
+        self.frame, self.direct = BlockFrame(name, len(self.visible)), True
+        may_be_root = at_top and is_last and not outer[0].alloc_buffers
+        if not (name == "root" and may_be_root):
+            self.block_names.add("root")
+            self.frame.name = unique_name(name, self.block_names)
+        with self.exprs.scope.nested():
+            body = self.body(node.body)
+        frame = self.frame
+        self.frame, self.direct = outer
+        realize = frame.realize(body, self.visible, is_root=may_be_root and not frame.iter_vars)
+        del self.visible[frame.buffers_before :]
+        place = self.source.header(node)
+        self.positions.add(realize.block, place)
+        return self.mark(realize, place)
+
+    def _if(self, node: ast.If) -> Stmt | None:
+        test = self.exprs.value(node.test)
+        if not isinstance(test, Expr):  # a constant of the text: decided now, as in TVM
+            chosen = node.body if test else node.orelse
+            return self.nested_body(chosen) if chosen else None
+        condition = self.exprs.condition(node.test)
+        then_case = self.nested_body(node.body)
+        else_case = self.nested_body(node.orelse) if node.orelse else None
+        return self.mark(IfThenElse(condition, then_case, else_case), self.source.header(node))
+
+    def _assert(self, node: ast.Assert) -> Wrapper:
+        condition = self.exprs.condition(node.test)
+        message = self.exprs.string(node.msg) if node.msg is not None else ""
+        place = self.source.place(node)
+        return lambda body: self.mark(AssertStmt(condition, message, body), place)
+
+    # --- loops
+
+    def _for(self, node: ast.For) -> Stmt:
+        if node.orelse:
+            self.source.fail(node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else")
+        names = self._names(node.target)
+        headers = self._loop_headers(node.iter)
+        if len(names) != len(headers):
+            self.source.fail(node.target, "wrong-arguments", f"{len(headers)} loops for {len(names)} names", expected="one name a loop")
+        place = self.source.header(node)
+        made: list[For] = []
+        with self.exprs.scope.nested():
+            for name, header in zip(names, headers, strict=True):
+                var = Var(name.id, header.extent.dtype)
+                loop = For(var, header.min, header.extent, header.kind, header.body, header.thread_tag, header.annotations)
+                self.loops[var] = loop
+                made.append(loop)
+                self.exprs.define(name.id, var, name)
+            result = self.nested_body(node.body)
+        for loop in reversed(made):
+            del self.loops[loop.loop_var]
+            result = For(loop.loop_var, loop.min, loop.extent, loop.kind, result, loop.thread_tag, loop.annotations)
+            self.positions.add(result, place)
+        return result
+
+    def _loop_headers(self, node: ast.expr) -> list[For]:
+        """The loops that a `for … in` opens, with a placeholder body and variable."""
+        if isinstance(node, ast.Call):
+            function = self.exprs.called(node)
+            if isinstance(node.func, ast.Name) and node.func.id == "range" and "range" not in self.exprs.scope:
+                return [self._loop(node, "serial")]
+            if function == "T.grid":
+                return self._grid(node)
+            if function in _LOOPS:
+                return [self._loop(node, _LOOPS[function])]
+        self.source.fail(node, "unsupported", "for runs over T's loops", expected="range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding")
+
+    def _grid(self, node: ast.Call) -> list[For]:
+        if node.keywords:
+            self.source.fail(node, "wrong-arguments", "T.grid takes extents", expected="T.grid(128, 64)")
+        extents: list[Expr] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                many = self.exprs.value(argument.value)
+                extents.extend(self.exprs.as_expr(v, argument) for v in (many if isinstance(many, tuple) else (many,)))
+            else:
+                extents.append(self.exprs.index(argument))
+        return [_header(build.const(0, e.dtype), e, "serial") for e in extents if self._require_integer(node, e)]
+
+    def _require_integer(self, node: ast.AST, extent: Expr) -> bool:
+        if not dt.is_int(extent.dtype):
+            self.source.fail(node, "wrong-type", f"a loop extent must be an integer, this is {extent.dtype}", expected="an integer expression")
+        return True
+
+    def _loop(self, node: ast.Call, kind: ForKind) -> For:
+        keywords = {k.arg: k.value for k in node.keywords}
+        arguments = list(node.args)
+        tag = keywords.pop("thread", None)
+        if kind == "thread_binding" and tag is None and len(arguments) > 1:
+            tag = arguments.pop()
+        start = keywords.pop("start", None) or (arguments.pop(0) if arguments else None)
+        stop = keywords.pop("stop", None) or (arguments.pop(0) if arguments else None)
+        annotations = keywords.pop("annotations", None)
+        if start is None or arguments or keywords or (tag is None) != (kind != "thread_binding"):
+            self.source.fail(node, "wrong-arguments", "these are not the arguments of a loop", expected="(stop), (start, stop), annotations={…}, thread=…")
+        low, high = (None, start) if stop is None else (self.exprs.index(start), stop)
+        end = self.exprs.index(high)
+        found = read_annotations(self.exprs, annotations) if annotations is not None and not _is_none(annotations) else ()
+        thread = self.exprs.string(tag) if tag is not None else None
+        if low is None:
+            return _header(build.const(0, end.dtype), end, kind, thread, found)
+        low, end = build.match_dtypes(low, end)
+        return _header(low, difference(end, low), kind, thread, found)
+
+
+def _header(low: Expr, extent: Expr, kind: ForKind, thread: str | None = None, annotations: Annotations = ()) -> For:
+    return For(Var("", extent.dtype), low, extent, kind, Evaluate(build.const(0, "int32")), thread, annotations)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _compose(wrappers: list[Wrapper]) -> Wrapper | None:
+    if not wrappers:
+        return None
+
+    def wrap(body: Stmt) -> Stmt:
+        for wrapper in reversed(wrappers):
+            body = wrapper(body)
+        return body
+
+    return wrap

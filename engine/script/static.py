@@ -1,0 +1,57 @@
+"""Arithmetic on constants of the text: module-level `N = 128`, `tile * 2`. Bounded, so that no text can make a huge number."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+LIMIT = 2**64
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
+    """The value of `a op b`. Raises ValueError with a sentence when it has none, or is not one of the operators of the subset."""
+    if isinstance(op, ast.LShift | ast.RShift | ast.Pow) and isinstance(a, int) and isinstance(b, int):
+        if not 0 <= b < 64:
+            raise ValueError("the exponent or shift must be between 0 and 63")
+        result = a << b if isinstance(op, ast.LShift) else a >> b if isinstance(op, ast.RShift) else a**b
+    else:
+        compute = _OPERATORS.get(type(op))
+        if compute is None:
+            raise ValueError("this operator is not for constants")
+        try:
+            result = compute(a, b)
+        except ZeroDivisionError:
+            raise ValueError("division by zero") from None
+        except OverflowError:
+            raise ValueError("the number is too large") from None
+    if isinstance(result, int) and abs(result) > LIMIT:
+        raise ValueError("the number is too large")
+    return result
+
+
+def compare(op: ast.cmpop, a: object, b: object) -> bool:
+    """The truth of `a op b` for constants. Raises ValueError when it has none."""
+    if isinstance(op, ast.Eq | ast.Is):
+        return a == b
+    if isinstance(op, ast.NotEq | ast.IsNot):
+        return a != b
+    order: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
+        ast.Lt: operator.lt,
+        ast.LtE: operator.le,
+        ast.Gt: operator.gt,
+        ast.GtE: operator.ge,
+    }
+    if type(op) not in order or not isinstance(a, int | float) or not isinstance(b, int | float):
+        raise ValueError("these constants cannot be compared")
+    return order[type(op)](a, b)

@@ -1,0 +1,125 @@
+"""The exported Python, run with real TVM, gives the schedule's program."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace as replace_fields
+from support.calls import apply, calls
+from support.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.programs import programs
+from support.sources import MATMUL, MATMUL_RELU
+from support.tvm_oracle import assert_same_program, tvm
+
+import tilewright
+import tilewright.static
+from tilewright.app.document import evaluate, load_document, read_document
+from tilewright.engine.export import to_tvm_python
+from tilewright.engine.ir import Buffer, IRModule, rewrite
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+pytestmark = pytest.mark.tvm
+
+EXAMPLES = sorted((Path(tilewright.static.__file__).parent / "examples").glob("*.py"))
+
+
+def run(text: str, folder: Path, name: str = "exported.py") -> Any:
+    """The `sch` that the exported file leaves."""
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return runpy.run_path(str(file))["sch"]
+
+
+def without_separators(mod: IRModule) -> IRModule:
+    """What is left of a program in TVM 0.26, which has no axis separators."""
+    return rewrite(
+        mod, lambda n: replace_fields(n, axis_separators=()) if isinstance(n, Buffer) and n.axis_separators else n
+    )
+
+
+def assert_exports(sch: Schedule, folder: Path, names: Any = None, name: str = "exported.py") -> str:
+    text = to_tvm_python(sch.original, sch.trace, names)
+    assert_same_program(to_script(without_separators(sch.mod)), run(text, folder, name).mod)
+    return text
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda f: f.stem)
+def test_examples_export(file: Path, tmp_path: Path) -> None:
+    notebook = evaluate(load_document(file))
+    assert notebook.error is None and notebook.schedule is not None
+    text = assert_exports(notebook.schedule, tmp_path, notebook.names)
+    for step in notebook.steps:
+        for target in step.call.targets:
+            assert target in text, "the variables of the notebook are kept"
+
+
+def test_notebook_with_every_kind_of_line(tmp_path: Path) -> None:
+    lines = (
+        "jo, ji = sch.split(j, factors=[None, 16])",
+        "sch.reorder(i, jo, ko, ki, ji)",
+        "sch.vectorize(ji)",
+        'AL = sch.cache_read(C, 0, "local", consumer_blocks=[C])',
+        "sch.compute_at(AL, ko, preserve_unit_loops=True)",
+        'sch.annotate(AL, "note", [1, "two"])',
+        'CL = sch.cache_write("C", 0, "local")',
+        "sch.reverse_compute_at(CL, jo)",
+        "init = sch.decompose_reduction(C, ko)",
+        "sch.double_buffer(AL)",
+        'sch.transform_layout(AL, ("write", 0), lambda a, b: [b // 8, tilewright.AXIS_SEPARATOR, a, b % 8])',
+        'sch.bind(i, "blockIdx.x")',
+    )
+    notebook = evaluate(read_document(with_lines(*lines)))
+    assert notebook.error is None, notebook.error
+    assert notebook.schedule is not None
+    text = assert_exports(notebook.schedule, tmp_path, notebook.names)
+    assert "AXIS_SEPARATOR" in text and "double_buffer" in text, "what TVM lacks is said in comments"
+    assert "init = sch.decompose_reduction(C, ko)" in text
+
+
+def test_handles_that_no_call_gave_are_looked_up(tmp_path: Path) -> None:
+    sch = Schedule(parse(MATMUL_RELU).program)
+    loops = {f.loop_var.name: f.loop_var for f in sch.index.loops_of("matmul")}
+    sch.split(loops["i"], factors=[None, 16])
+    sch.split(loops["j"], factors=[None, 8])
+    sch.unroll(loops["k"])
+    text = assert_exports(sch, tmp_path)
+    assert "sch.get_loops(matmul)[0]" in text
+
+
+def test_the_default_function_and_modules_of_several(tmp_path: Path) -> None:
+    text = MATMUL_NOTEBOOK.replace("print(sch.mod)", "")
+    notebook = evaluate(read_document(text))
+    assert notebook.schedule is not None
+    sch = run(tilewright.to_tvm_python(notebook), tmp_path)
+    assert [v.name_hint for v in sch.mod.get_global_vars()] == ["matmul"]
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_random_schedules_export(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever we accept and TVM accepts too is the same program after the export."""
+    sch = Schedule(data.draw(programs()))
+    for _ in range(data.draw(st.integers(1, 5))):
+        try:
+            apply(sch, data.draw(calls(sch)))
+        except ScheduleError:
+            continue
+    assume(len(sch.trace))
+    text = to_tvm_python(sch.original, sch.trace)
+    try:
+        theirs = run(text, tmp_path_factory.mktemp("export"))
+    except (tvm.s_tir.schedule.ScheduleError, tvm.TVMError, ValueError):
+        assume(False)
+        raise
+    assert_same_program(to_script(without_separators(sch.mod)), theirs.mod)
+
+
+def test_no_calls(tmp_path: Path) -> None:
+    sch = Schedule(parse(MATMUL).program)
+    assert_exports(sch, tmp_path)

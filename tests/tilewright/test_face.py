@@ -1,0 +1,118 @@
+"""The public names do what they say."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.notebooks import MATMUL_NOTEBOOK
+from support.sources import MATMUL, MATMUL_RELU
+
+import tilewright
+from tilewright.engine.ir import structural_equal
+
+
+def test_parse_schedule_print_simulate_verify_export() -> None:
+    program = tilewright.parse(MATMUL)
+    assert isinstance(program, tilewright.PrimFunc)
+    sch = tilewright.Schedule(program)
+    block = sch.get_sblock("C")
+    i, j, k = sch.get_loops(block)
+    ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])
+    sch.reorder(ko, i, j, ki)
+    again = tilewright.parse(tilewright.to_script(sch))
+    assert structural_equal(again, sch.mod)
+    assert tilewright.verify(sch).status == "tested"
+    assert "sch.split(k, factors=[None, 32])" in tilewright.to_tvm_python(sch)
+
+
+def test_a_module_parses_to_a_module() -> None:
+    assert isinstance(tilewright.parse(MATMUL_RELU), tilewright.IRModule)
+
+
+def test_errors_are_data() -> None:
+    with pytest.raises(tilewright.ParseError) as caught:
+        tilewright.parse("@T.prim_func\ndef f(:\n", "f.py")
+    assert caught.value.refusal.place is not None and caught.value.refusal.place.line == 2
+    sch = tilewright.Schedule(tilewright.parse(MATMUL))
+    with pytest.raises(tilewright.ScheduleError) as refused:
+        sch.get_block("nobody")
+    assert refused.value.code == "unknown-block"
+
+
+def test_load_and_machines(tmp_path: Path) -> None:
+    file = tmp_path / "notebook.py"
+    file.write_text(MATMUL_NOTEBOOK)
+    notebook = tilewright.load(file)
+    assert notebook.error is None
+    assert notebook.machine == tilewright.machine("dual-bank-npu")
+    assert {"dual-bank-npu", "matrix-vector-npu"} <= set(tilewright.machines())
+    assert "ko, ki = sch.split" in tilewright.to_tvm_python(notebook)
+
+
+def test_the_face_does_not_need_the_browser_half() -> None:
+    code = "import sys, tilewright, tilewright.app.cli; print([m for m in ('panel', 'bokeh', 'param', 'tvm') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+DECORATED = '''
+from tilewright.script import ir as I, tirx as T
+
+@T.prim_func(s_tir=True, private=True)
+def double(A: T.Buffer((8,), "float32"), B: T.Buffer((T.int64(8),), "float32")) -> None:
+    for i in T.serial(8):
+        with T.sblock("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] * T.float32(2)
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.sblock("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] + T.float32(1)
+
+def make():
+    @T.prim_func
+    def inner(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.sblock("A"):
+                vi = T.axis.spatial(8, i)
+                A[vi] = T.float32(1)
+    return inner
+
+made = make()
+'''
+
+
+def test_decorated_python_is_parsed_from_its_source(tmp_path: Path) -> None:
+    import runpy
+
+    file = tmp_path / "programs.py"
+    file.write_text(DECORATED)
+    found = runpy.run_path(str(file))
+    assert isinstance(found["double"], tilewright.PrimFunc) and found["double"].name == "double"
+    assert isinstance(found["Module"], tilewright.IRModule) and found["Module"]["main"].name == "main"
+    assert isinstance(found["made"], tilewright.PrimFunc) and found["made"].name == "inner"
+
+
+def test_an_error_in_decorated_python_has_the_files_line(tmp_path: Path) -> None:
+    import runpy
+
+    file = tmp_path / "programs.py"
+    file.write_text(DECORATED.replace("A[vi] + T.float32(1)", "A[vi] + nothing"))
+    with pytest.raises(tilewright.ParseError) as caught:
+        runpy.run_path(str(file))
+    place = caught.value.refusal.place
+    assert place is not None
+    assert place.line == DECORATED.splitlines().index("                B[vi] = A[vi] + T.float32(1)") + 1
+    assert Path(place.file).name == "programs.py"
+
+
+def test_source_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(tilewright.TilewrightError) as caught:
+        exec(compile(DECORATED, "<nowhere>", "exec"), {"__name__": "nowhere"})
+    assert caught.value.code == "no-source"
