@@ -44,14 +44,20 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     serve = commands.add_parser("serve", help="open the notebook in the browser")
-    serve.add_argument("path", nargs="?", metavar="PATH", help="a notebook file, or a folder of them (default: the gallery)")
-    serve.add_argument("--port", type=int, default=5006, help="the port on 127.0.0.1 (default: %(default)s; 0 takes a free one)")
+    serve.add_argument(
+        "path", nargs="?", metavar="PATH", help="a notebook file, or a folder of them (default: the gallery)"
+    )
+    serve.add_argument(
+        "--port", type=int, default=5006, help="the port on 127.0.0.1 (default: %(default)s; 0 takes a free one)"
+    )
     serve.add_argument("--show", action="store_true", help="open a browser")
     serve.set_defaults(run=_serve)
 
     run = commands.add_parser("run", help="apply a notebook's schedule, verify it, simulate it, print the report")
     run.add_argument("file", metavar="FILE", help="a notebook file, or a TVMScript file")
-    run.add_argument("--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})")
+    run.add_argument(
+        "--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})"
+    )
     run.add_argument("--json", action="store_true", help="print the report as JSON")
     run.set_defaults(run=_run)
 

@@ -59,7 +59,11 @@ def _parsed(target: Callable[..., Any] | type) -> IRModule | PrimFunc:
         filename = inspect.getsourcefile(target) or ""
     except OSError as error:
         raise TilewrightError(
-            Refusal("no-source", f"the source text of {target.__name__} is not there", expected="a function in a file, or tilewright.parse(text)")
+            Refusal(
+                "no-source",
+                f"the source text of {target.__name__} is not there",
+                expected="a function in a file, or tilewright.parse(text)",
+            )
         ) from error
     # Empty lines in front make the parser's lines the file's.
     return parse("\n" * (first_line - 1) + textwrap.dedent("".join(lines)), filename).program

@@ -9,7 +9,7 @@ import re
 
 from msgspec.structs import replace as replace_fields
 
-from ..engine.ir import Place, Refusal
+from ...engine.ir import Place, Refusal
 from .cells import Cell, Document, lines_of, read_document
 from .evaluate import program_names, schedule_calls
 from .files import DocumentError
@@ -47,7 +47,9 @@ def replace_call(document: Document, n: int, line: str) -> Document:
 def insert_call(document: Document, n: int, line: str) -> Document:
     """The document with `line` before step `n`."""
     place = _place(document, n)
-    return _with_span(document, replace_fields(place, end_line=place.line, end_column=place.column), _lines(line, document.newline))
+    return _with_span(
+        document, replace_fields(place, end_line=place.line, end_column=place.column), _lines(line, document.newline)
+    )
 
 
 def remove_call(document: Document, n: int) -> Document:
@@ -77,7 +79,13 @@ def replace_cell(document: Document, cell: Cell, body: str) -> Document:
 def _place(document: Document, n: int) -> Place:
     calls = schedule_calls(document)[1:]
     if not 0 <= n < len(calls):
-        raise DocumentError(Refusal("no-such-step", f"the schedule has no step {n}", expected=f"0 to {len(calls) - 1}" if calls else "no steps yet"))
+        raise DocumentError(
+            Refusal(
+                "no-such-step",
+                f"the schedule has no step {n}",
+                expected=f"0 to {len(calls) - 1}" if calls else "no steps yet",
+            )
+        )
     return calls[n].place
 
 
@@ -95,7 +103,9 @@ def _with_cell_text(document: Document, cell: Cell, text: str) -> Document:
 def _with_schedule_cell(document: Document, line: str) -> Document:
     names = program_names(document)
     if not names:
-        raise DocumentError(Refusal("no-workload", "there is no program to schedule", expected="a cell `# %% workload`"))
+        raise DocumentError(
+            Refusal("no-workload", "there is no program to schedule", expected="a cell `# %% workload`")
+        )
     newline, text = document.newline, document.text
     gap = "" if not text else newline if text.endswith(newline) else newline * 2
     made = f"# %% schedule{newline}sch = tilewright.Schedule({names[-1]}){newline}"

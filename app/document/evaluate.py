@@ -15,10 +15,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..engine.hwsim import Machine, load_machine
-from ..engine.ir import IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError, Var
-from ..engine.schedule import PRIMITIVES, Schedule
-from ..engine.script import CallStep, Ref, parse, read_calls
+from ...engine.hwsim import Machine, load_machine
+from ...engine.ir import IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError, Var
+from ...engine.schedule import PRIMITIVES, Schedule
+from ...engine.script import CallStep, Ref, parse, read_calls
 from .cells import Cell, Document
 from .files import DocumentError
 
@@ -26,7 +26,16 @@ Handle = Var | str
 """A loop or a block."""
 
 QUERIES = frozenset(
-    {"get_block", "get_sblock", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on"}
+    {
+        "get_block",
+        "get_sblock",
+        "get_loops",
+        "get_child_blocks",
+        "get_producers",
+        "get_consumers",
+        "get_output_blocks",
+        "work_on",
+    }
 )
 """Schedule methods a notebook may call besides the primitives."""
 
@@ -153,7 +162,9 @@ def _read_machine(document: Document) -> Machine | None:
     name = ""
     for cell in document.of_kind("machine"):
         for call in read_calls(cell.body, document.path or "", cell.body_line):
-            machine = _at(call.place, lambda call=call, machine=machine, name=name: _machine_after(call, machine, name, document))
+            machine = _at(
+                call.place, lambda call=call, machine=machine, name=name: _machine_after(call, machine, name, document)
+            )
             name = call.targets[0] if len(call.targets) == 1 else ""
     return machine
 
@@ -198,7 +209,12 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
     )
     if len(calls) > MAX_STEPS:
         raise DocumentError(
-            Refusal("too-many-steps", f"the schedule has {len(calls)} lines", expected=f"at most {MAX_STEPS}", place=calls[MAX_STEPS].place)
+            Refusal(
+                "too-many-steps",
+                f"the schedule has {len(calls)} lines",
+                expected=f"at most {MAX_STEPS}",
+                place=calls[MAX_STEPS].place,
+            )
         )
     return calls
 
@@ -226,7 +242,9 @@ def _with_steps(notebook: Notebook, calls: tuple[CallStep, ...], previous: Noteb
             failed = error
             steps.append(NotebookStep(index, call.text, call.place, call, "failed", error=error))
         else:
-            steps.append(NotebookStep(index, call.text, call.place, call, "applied", len(states[-1].schedule.trace.steps)))
+            steps.append(
+                NotebookStep(index, call.text, call.place, call, "applied", len(states[-1].schedule.trace.steps))
+            )
             states.append(state)
     return replace_fields(
         notebook, steps=tuple(steps), states=tuple(states), error=(errors[0] if errors else failed), schedule_name=name
@@ -236,12 +254,19 @@ def _with_steps(notebook: Notebook, calls: tuple[CallStep, ...], previous: Noteb
 def _schedule_variable(call: CallStep, document: Document) -> str:
     """The schedule's variable, from the first line."""
     match call.receiver, call.method, call.args:
-        case ("tilewright", "Schedule", [Ref(name=program)]) if len(call.targets) == 1 and program in program_names(document):
+        case ("tilewright", "Schedule", [Ref(name=program)]) if len(call.targets) == 1 and program in program_names(
+            document
+        ):
             return call.targets[0]
         case _:
             names = " or ".join(f"sch = tilewright.Schedule({n})" for n in program_names(document))
             raise DocumentError(
-                Refusal("no-schedule-line", "the schedule cell must start by making the schedule", found=call.text, expected=names)
+                Refusal(
+                    "no-schedule-line",
+                    "the schedule cell must start by making the schedule",
+                    found=call.text,
+                    expected=names,
+                )
             )
 
 
@@ -249,7 +274,12 @@ def _reused(
     calls: tuple[CallStep, ...], notebook: Notebook, name: str, previous: Notebook | None
 ) -> tuple[list[State], list[NotebookStep]]:
     """The states and steps of `previous` as far as program and lines are the same."""
-    if previous is None or previous.program is not notebook.program or previous.schedule_name != name or not previous.states:
+    if (
+        previous is None
+        or previous.program is not notebook.program
+        or previous.schedule_name != name
+        or not previous.states
+    ):
         assert notebook.program is not None
         return [State(Schedule(notebook.program), {})], []
     same: list[NotebookStep] = []
@@ -264,10 +294,20 @@ def _after(state: State, call: CallStep, schedule_name: str) -> State:
     """The state after one line; raises what the line does wrong, with `state` as it was."""
     if call.receiver != schedule_name:
         raise DocumentError(
-            Refusal("unknown-name", f"the schedule is {schedule_name!r}", found=call.text, expected=f"{schedule_name}.method(...)")
+            Refusal(
+                "unknown-name",
+                f"the schedule is {schedule_name!r}",
+                found=call.text,
+                expected=f"{schedule_name}.method(...)",
+            )
         )
     schedule = state.schedule.copy()
-    result = call_method(schedule, call.method, tuple(_value(a, state) for a in call.args), {k: _value(v, state) for k, v in _items(call.kwargs)})
+    result = call_method(
+        schedule,
+        call.method,
+        tuple(_value(a, state) for a in call.args),
+        {k: _value(v, state) for k, v in _items(call.kwargs)},
+    )
     if call.index is not None:
         result = _indexed(result, call)
     return State(schedule, {**state.names, **_assigned(call, result)})
@@ -281,7 +321,9 @@ def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: 
     """`schedule.method(*args, **kwargs)` for primitives and queries only. Anything that goes wrong is a TilewrightError."""
     if method not in PRIMITIVES and method not in QUERIES:
         known = sorted({*PRIMITIVES, *QUERIES})
-        raise DocumentError(Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known)))
+        raise DocumentError(
+            Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known))
+        )
     function = getattr(schedule, method)
     signature = inspect.signature(function)
     try:
@@ -294,7 +336,9 @@ def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: 
         return function(*args, **kwargs)
     except TilewrightError:
         raise
-    except Exception as error:  # a value of a kind that the method does not take: the page must survive what a user typed
+    except (
+        Exception
+    ) as error:  # a value of a kind that the method does not take: the page must survive what a user typed
         raise DocumentError(Refusal("bad-arguments", f"{method}: {type(error).__name__}: {error}")) from error
 
 
@@ -303,7 +347,9 @@ def _value(value: Any, state: State) -> Any:
         case Ref(name=name):
             if name not in state.names:
                 known = ", ".join(state.names) or "none yet"
-                raise DocumentError(Refusal("unknown-name", f"the name {name!r} has no value here", expected=f"one of {known}"))
+                raise DocumentError(
+                    Refusal("unknown-name", f"the name {name!r} has no value here", expected=f"one of {known}")
+                )
             return state.names[name]
         case list() | tuple():
             return type(value)(_value(v, state) for v in value)
@@ -314,7 +360,9 @@ def _value(value: Any, state: State) -> Any:
 def _indexed(result: Any, call: CallStep) -> Any:
     if not isinstance(result, list | tuple) or not -len(result) <= call.index < len(result):
         count = len(result) if isinstance(result, list | tuple) else "one, without a number"
-        raise DocumentError(Refusal("bad-index", f"{call.method} has no result [{call.index}]", found=f"results: {count}"))
+        raise DocumentError(
+            Refusal("bad-index", f"{call.method} has no result [{call.index}]", found=f"results: {count}")
+        )
     return result[call.index]
 
 
@@ -327,7 +375,12 @@ def _assigned(call: CallStep, result: Any) -> dict[str, Any]:
     count = len(result) if isinstance(result, list | tuple) else 1
     if count != len(call.targets) or not isinstance(result, list | tuple):
         raise DocumentError(
-            Refusal("wrong-number-of-names", f"{call.method} gives {count} values", found=f"{len(call.targets)} names", expected=f"{count} names")
+            Refusal(
+                "wrong-number-of-names",
+                f"{call.method} gives {count} values",
+                found=f"{len(call.targets)} names",
+                expected=f"{count} names",
+            )
         )
     return dict(zip(call.targets, result, strict=True))
 

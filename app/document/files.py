@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from ..engine.ir import Refusal, TilewrightError
+from ...engine.ir import Refusal, TilewrightError
 from .cells import Document, read_document
 
 MAX_BYTES = 2_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..engine.export import call_text, loop_position, named_arguments, quoted, unique_name
-from ..engine.ir import Refusal, Var
-from ..engine.schedule import Schedule
+from ...engine.export import call_text, loop_position, named_arguments, quoted, unique_name
+from ...engine.ir import Refusal, Var
+from ...engine.schedule import Schedule
 from .edit import append_call
 from .evaluate import Handle, Notebook, call_method, evaluate, program_names
 from .files import DocumentError
@@ -78,7 +78,9 @@ def _loop_lookup(schedule: Schedule | None, loop: Var, text_of: Callable[[Handle
     """`sch.get_loops("C")[2]`, by a block below the loop."""
     found = loop_position(schedule.func, loop) if schedule is not None else None
     if found is None:
-        raise DocumentError(Refusal("nameless-loop", f"loop {loop.name!r} has no variable", expected="a loop of the schedule"))
+        raise DocumentError(
+            Refusal("nameless-loop", f"loop {loop.name!r} has no variable", expected="a loop of the schedule")
+        )
     return f"{receiver}.get_loops({text_of(found[0])})[{found[1]}]"
 
 
@@ -92,7 +94,11 @@ def apply_call(notebook: Notebook, method: str, *args: Any, **kwargs: Any) -> No
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     if any(step.status != "applied" for step in notebook.steps):
         raise DocumentError(
-            Refusal("broken-schedule", "a line of the schedule fails; new calls would come after it", expected="the line mended or removed")
+            Refusal(
+                "broken-schedule",
+                "a line of the schedule fails; new calls would come after it",
+                expected="the line mended or removed",
+            )
         )
     state = notebook.states[-1]
     trial = state.schedule.copy()

@@ -52,7 +52,9 @@ def _bound(method: str, arguments: Mapping[str, Any]) -> list[tuple[str, Any, in
 
 
 def _same(value: object, default: object) -> bool:
-    return value is default or (type(value) is type(default) and isinstance(value, int | float | str) and value == default)
+    return value is default or (
+        type(value) is type(default) and isinstance(value, int | float | str) and value == default
+    )
 
 
 def named_arguments(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -142,7 +142,9 @@ class _Replay:
         ours = self._ours.get(loop, loop)
         found = loop_position(self.schedule.func, ours) if isinstance(ours, Var) else None
         if found is None:
-            raise TilewrightError(Refusal("unknown-loop", f"the trace uses loop {loop.name!r}, which is not in the program there"))
+            raise TilewrightError(
+                Refusal("unknown-loop", f"the trace uses loop {loop.name!r}, which is not in the program there")
+            )
         back = {v: k for k, v in self._ours.items()}
         block = back.get(found[0], found[0])
         assert isinstance(block, str)

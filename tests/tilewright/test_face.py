@@ -56,7 +56,7 @@ def test_the_face_does_not_need_the_browser_half() -> None:
     assert done.stdout.strip() == "[]"
 
 
-DECORATED = '''
+DECORATED = """
 from tilewright.script import ir as I, tirx as T
 
 @T.prim_func(s_tir=True, private=True)
@@ -85,7 +85,7 @@ def make():
     return inner
 
 made = make()
-'''
+"""
 
 
 def test_decorated_python_is_parsed_from_its_source(tmp_path: Path) -> None:

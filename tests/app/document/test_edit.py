@@ -17,7 +17,12 @@ from tilewright.app.document import (
     without_last_call,
 )
 
-LINES = ["sch.vectorize(j)", "sch.unroll(ki)", "a = sch.get_loops(C)", "sch.annotate(\n    i,\n    'x',  # why\n    1,\n)"]
+LINES = [
+    "sch.vectorize(j)",
+    "sch.unroll(ki)",
+    "a = sch.get_loops(C)",
+    "sch.annotate(\n    i,\n    'x',  # why\n    1,\n)",
+]
 
 
 def calls(text: str) -> list[str]:

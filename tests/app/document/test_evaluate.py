@@ -68,7 +68,9 @@ def test_given_a_refused_call_then_the_state_before_stays_and_the_error_has_the_
         ("x = 3 ** 3 ** 3 ** 3", None),
     ],
 )
-def test_given_a_line_outside_the_subset_then_it_is_an_error_at_its_line_and_nothing_is_lost(line: str, code: str | None) -> None:
+def test_given_a_line_outside_the_subset_then_it_is_an_error_at_its_line_and_nothing_is_lost(
+    line: str, code: str | None
+) -> None:
     text = with_lines(line)
     notebook = read(text)
     assert notebook.error is not None
@@ -89,13 +91,23 @@ def test_given_a_broken_workload_then_the_error_has_the_files_line() -> None:
 
 
 def test_given_a_machine_with_a_turned_knob_then_it_is_turned() -> None:
-    text = MATMUL_NOTEBOOK.replace("\n# %% workload", '\nmachine = machine.replace("memories.vtcm.banks", 4)\n# %% workload')
+    text = MATMUL_NOTEBOOK.replace(
+        "\n# %% workload", '\nmachine = machine.replace("memories.vtcm.banks", 4)\n# %% workload'
+    )
     notebook, plain = read(text), read(MATMUL_NOTEBOOK)
     assert notebook.error is None
     assert notebook.machine != plain.machine
 
 
-@pytest.mark.parametrize("line", ['machine = tilewright.machine("no-such-machine")', "machine = exec('1')", "machine = 3", "machine = sch.machine('x')"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'machine = tilewright.machine("no-such-machine")',
+        "machine = exec('1')",
+        "machine = 3",
+        "machine = sch.machine('x')",
+    ],
+)
 def test_given_a_bad_machine_line_then_the_schedule_still_stands(line: str) -> None:
     text = MATMUL_NOTEBOOK.replace('machine = tilewright.machine("dual-bank-npu")', line)
     notebook = read(text)
@@ -123,7 +135,9 @@ def test_given_plain_tvmscript_then_the_whole_file_is_the_program() -> None:
     assert notebook.schedule is not None and len(notebook.schedule.trace) == 0
 
 
-@pytest.mark.parametrize("text", ["", "x = 1\n", "# %% schedule\nsch = tilewright.Schedule(f)\n", "\0", "# %% workload\n" * 2, "(" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "x = 1\n", "# %% schedule\nsch = tilewright.Schedule(f)\n", "\0", "# %% workload\n" * 2, "(" * 100_000]
+)
 def test_given_no_program_then_that_is_the_error(text: str) -> None:
     notebook = read(text)
     assert notebook.error is not None

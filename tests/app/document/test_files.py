@@ -17,7 +17,9 @@ def test_given_any_text_when_loaded_and_saved_then_the_bytes_are_the_same(tmp_pa
     assert saved.path == str(target)
 
 
-def test_given_a_crash_at_the_rename_then_the_old_file_is_whole_and_no_other_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_a_crash_at_the_rename_then_the_old_file_is_whole_and_no_other_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = tmp_path / "a.py"
     target.write_text("old")
 
@@ -32,7 +34,9 @@ def test_given_a_crash_at_the_rename_then_the_old_file_is_whole_and_no_other_is_
     assert [p.name for p in tmp_path.iterdir()] == ["a.py"]
 
 
-def test_given_a_save_then_the_data_is_on_disk_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_a_save_then_the_data_is_on_disk_before_the_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     happened: list[str] = []
     sync, replace = os.fsync, os.replace
 
@@ -65,7 +69,12 @@ def test_given_what_is_no_notebook_then_the_error_says_so(tmp_path: Path) -> Non
     binary, large = tmp_path / "b.py", tmp_path / "large.py"
     binary.write_bytes(b"\xff\xfe\x00")
     large.write_bytes(b"#" * (files.MAX_BYTES + 1))
-    for path, code in [(tmp_path / "no.py", "no-such-file"), (tmp_path, "not-a-file"), (binary, "not-utf-8"), (large, "file-too-large")]:
+    for path, code in [
+        (tmp_path / "no.py", "no-such-file"),
+        (tmp_path, "not-a-file"),
+        (binary, "not-utf-8"),
+        (large, "file-too-large"),
+    ]:
         with pytest.raises(DocumentError) as caught:
             load_document(path)
         assert caught.value.code == code

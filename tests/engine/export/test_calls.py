@@ -14,7 +14,7 @@ def by_name(handle: Var | str) -> str:
     return handle.name if isinstance(handle, Var) else f"<{handle}>"
 
 
-I, J = Var("i"), Var("j")
+LOOP_I, LOOP_J = Var("i"), Var("j")
 
 
 @pytest.mark.parametrize(

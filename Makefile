@@ -1,0 +1,55 @@
+# make run    create the environment, install, start the app and print its address (PORT=5006; a free port if that is taken)
+# make test   everything on a fresh machine: make check, then all tests (apache-tvm and a Chromium are fetched where missing)
+# make check  ruff, basedpyright, who imports whom
+# make clean  remove what the others made
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PORT ?= 5006
+JOBS ?= 2
+PYTEST ?=
+
+export TILEWRIGHT_ARTEFACTS ?= $(CURDIR)/artefacts
+
+.PHONY: run test check format clean environment help
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+run: $(VENV)/.installed-run
+	@$(PY) -m tilewright serve --port $(PORT)
+
+test: check
+	@rm -rf "$(TILEWRIGHT_ARTEFACTS)" && mkdir -p "$(TILEWRIGHT_ARTEFACTS)"
+	chromium="$$($(PY) tests/support/chromium.py --install)" && \
+	TILEWRIGHT_CHROMIUM="$$chromium" HYPOTHESIS_PROFILE="$${HYPOTHESIS_PROFILE:-ci}" \
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup --junit-xml="$(TILEWRIGHT_ARTEFACTS)/tests.xml" $(PYTEST)
+
+check: $(VENV)/.installed-dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m basedpyright
+	$(PY) -m pytest -q tests/test_architecture.py
+
+format: $(VENV)/.installed-dev
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+environment: $(VENV)/.installed-dev
+
+# The stamps are written last: an installation that was interrupted is done again.
+$(VENV)/.made:
+	"$$(sh .ci/find-python)" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed-run: pyproject.toml $(VENV)/.made
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,dev]'
+	@touch $@ $(VENV)/.installed-run
+
+clean:
+	rm -rf $(VENV) artefacts build dist tilewright.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

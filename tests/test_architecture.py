@@ -1,0 +1,209 @@
+"""Who imports whom is as ARCHITECTURE.md says: the two lines of layers there are read and held against every import, lazy ones too."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("tilewright", "app", "engine", "static")
+OWN = {*PACKAGES}
+
+SCREEN = {"panel", "bokeh", "param", "ipywidgets", "anywidget"}
+"""Libraries of the screen: nothing that computes may need them."""
+
+SCRIPTS = {"tilewright.app.main"}
+"""Files that `panel serve` runs outside of their package, so that relative imports have nothing to be relative to."""
+
+
+class Import(NamedTuple):
+    """`importer` uses `target`, both as dotted modules of the installed package; own modules are resolved to existing files."""
+
+    importer: str
+    target: str
+    line: int
+    absolute: bool
+
+    @property
+    def where(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.target}"
+
+
+def modules() -> dict[str, Path]:
+    """Dotted name -> file, of everything that is shipped and imported (examples are data)."""
+    found: dict[str, Path] = {}
+    for package in PACKAGES:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            if file.is_relative_to(ROOT / "static") and file.name != "__init__.py":
+                continue
+            parts = file.relative_to(ROOT).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            found[".".join(parts if package == "tilewright" else ("tilewright", *parts))] = file
+    return found
+
+
+MODULES = modules()
+
+
+def imports_of(module: str, source: str, is_package: bool) -> Iterator[Import]:
+    """Every import statement anywhere in the source: in functions and under TYPE_CHECKING as well."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    yield Import(module, alias.name, node.lineno, absolute=True)
+            case ast.ImportFrom(level=0, module=str(target), names=names):
+                yield from (Import(module, _deepest(target, n.name), node.lineno, absolute=True) for n in names)
+            case ast.ImportFrom(level=level, module=target, names=names):
+                parts = module.split(".")
+                base = parts[: len(parts) - level + is_package]
+                full = ".".join([*base, *([target] if target else [])])
+                yield from (Import(module, _deepest(full, n.name), node.lineno, absolute=False) for n in names)
+            case _:
+                pass
+
+
+def _deepest(target: str, name: str) -> str:
+    """`from a import b` means the module a.b when there is one."""
+    return f"{target}.{name}" if f"{target}.{name}" in MODULES else target
+
+
+IMPORTS = [
+    found
+    for module, file in MODULES.items()
+    for found in imports_of(module, file.read_text(encoding="utf-8"), file.name == "__init__.py")
+]
+
+
+def layers(area: str) -> dict[str, tuple[int, int]]:
+    """Package -> (level, group) of the line `area: top > … > bottom` in ARCHITECTURE.md. `|` parts groups that never see each other."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    line = re.search(rf"^{area}:\s+(.+ > .+)$", text, re.MULTILINE)
+    assert line is not None, f"ARCHITECTURE.md has no line of layers for {area}"
+    ranks: dict[str, tuple[int, int]] = {}
+    for level, names in enumerate(reversed(line[1].split(">"))):
+        for group, members in enumerate(names.split("|")):
+            ranks |= dict.fromkeys(members.split(), (level, group))
+    return ranks
+
+
+def area_of(module: str) -> str:
+    """ "engine" for tilewright.engine.ir.expr; "tilewright" for the face."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in ("app", "engine", "static") else "tilewright"
+
+
+def package_of(module: str) -> str | None:
+    """The part of its area that a module belongs to: "ir", "shell"; None for the area's own `__init__`."""
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 else None
+
+
+def breach(found: Import) -> str | None:
+    """Why this import is not allowed; None when it is."""
+    if found.target.split(".")[0] != "tilewright":
+        return None
+    importer, target = area_of(found.importer), area_of(found.target)
+    order = ("static", "engine", "app", "tilewright")
+    if order.index(target) > order.index(importer):
+        return f"{importer} stands below {target}"
+    if importer != target or importer not in ("app", "engine"):
+        return None
+    ranks = layers(importer)
+    mine, theirs = package_of(found.importer), package_of(found.target)
+    if mine is None or mine == theirs:
+        return None
+    if theirs is None:
+        return f"{importer}/__init__ is not a door"
+    if theirs not in ranks:
+        return f"there is no {theirs}"
+    (my_level, my_group), (their_level, their_group) = ranks[mine], ranks[theirs]
+    if their_level > my_level:
+        return f"{mine} stands below {theirs}"
+    if their_level == my_level and my_group != their_group:
+        return f"{mine} and {theirs} never see each other"
+    return None
+
+
+def test_the_layers_are_kept() -> None:
+    breaches = [f"{found.where}: {why}" for found in IMPORTS if (why := breach(found))]
+    assert not breaches, "\n".join(breaches)
+
+
+def test_what_is_imported_exists() -> None:
+    """A wrong number of dots is only noticed when the import runs."""
+    wrong = [f.where for f in IMPORTS if f.target.split(".")[0] == "tilewright" and f.target not in MODULES]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("area", ["app", "engine"])
+def test_every_package_has_its_layer(area: str) -> None:
+    here = {package_of(module) for module in MODULES if area_of(module) == area} - {None}
+    assert here <= layers(area).keys(), f"ARCHITECTURE.md does not place {sorted(here - layers(area).keys())}"  # pyright: ignore[reportOperatorIssue]
+
+
+def test_own_packages_are_imported_relatively() -> None:
+    wrong = [
+        found.where
+        for found in IMPORTS
+        if found.absolute and found.target.split(".")[0] in OWN and found.importer not in SCRIPTS
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
+    pure = (
+        "tilewright.engine",
+        "tilewright.app.document",
+        "tilewright.app.cli",
+        "tilewright.script",
+        "tilewright.static",
+    )
+    wrong = [
+        found.where for found in IMPORTS if found.target.split(".")[0] in SCREEN and found.importer.startswith(pure)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for found in IMPORTS:
+        if found.target in MODULES and found.target != found.importer and not _type_checking_only(found):
+            graph[found.importer].add(found.target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("imports in a circle: " + " > ".join(error.args[1]))
+
+
+def _type_checking_only(found: Import) -> bool:
+    """Whether the import stands under `if TYPE_CHECKING:`: names for types may go round, layers may not."""
+    tree = ast.parse(MODULES[found.importer].read_text(encoding="utf-8"))
+    return any(
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+        and node.body[0].lineno <= found.line <= (node.body[-1].end_lineno or 0)
+        for node in ast.walk(tree)
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "why"),
+    [
+        ("tilewright.engine.ir.expr", "from ..schedule import Schedule", "below"),
+        ("tilewright.engine.schedule.trace", "def f():\n    from ..hwsim import simulate", "never see each other"),
+        ("tilewright.engine.ir.expr", "if TYPE_CHECKING:\n    from ...app.document import Document", "below"),
+        ("tilewright.app.document.cells", "from ..shell import serve", "below"),
+    ],
+)
+def test_given_a_breach_when_walked_then_found(module: str, source: str, why: str) -> None:
+    """The check itself can fail."""
+    found = [breach(i) for i in imports_of(module, source, is_package=False)]
+    assert found and found[0] is not None and why in found[0]

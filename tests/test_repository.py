@@ -1,0 +1,154 @@
+"""The repository about itself: what pyproject.toml lists is there, what is there is listed, nothing of one machine is in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import tilewright
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SOURCES = ("tilewright", "app", "engine", "static")
+
+
+def tracked() -> list[Path]:
+    """Every file that git has or would take, without those that are gone from the disk."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in done.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def packages_on_disk() -> set[str]:
+    folders = {file.parent.relative_to(ROOT) for top in SOURCES for file in (ROOT / top).rglob("__init__.py")}
+    return {".".join(f.parts if f.parts[0] == "tilewright" else ("tilewright", *f.parts)) for f in folders}
+
+
+def test_pyproject_lists_the_packages_that_are_there() -> None:
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == packages_on_disk()
+
+
+def test_folders_with_python_are_packages() -> None:
+    folders = {f.parent for top in ("tilewright", "app", "engine") for f in (ROOT / top).rglob("*.py")}
+    assert not [f for f in folders if not (f / "__init__.py").exists()]
+
+
+def test_package_data_is_there_and_complete() -> None:
+    for package, patterns in PROJECT["tool"]["setuptools"]["package-data"].items():
+        folder = ROOT / package.removeprefix("tilewright.").replace(".", "/")
+        matched = {f for pattern in patterns for f in folder.glob(pattern) if f.is_file()}
+        left_out = {
+            f.relative_to(ROOT)
+            for f in folder.rglob("*")
+            if f.is_file() and f not in matched and "__pycache__" not in f.parts and f.name != "__init__.py"
+        }
+        assert not left_out, f"{package}: not in the wheel: {sorted(map(str, left_out))}"
+        for kind in ("machines/*.toml", "examples/*.py", "components/*"):
+            assert any(folder.glob(kind)), f"{package} has no {kind}"
+
+
+def test_dependencies_are_declared_and_used() -> None:
+    declared = {_name(requirement) for requirement in PROJECT["project"]["dependencies"]}
+    used: set[str] = set()
+    for top in SOURCES[:-1]:
+        for file in (ROOT / top).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                match node:
+                    case ast.Import(names=names):
+                        used |= {alias.name.split(".")[0] for alias in names}
+                    case ast.ImportFrom(level=0, module=str(module)):
+                        used.add(module.split(".")[0])
+                    case _:
+                        pass
+    used -= {*sys.stdlib_module_names, "tilewright"}
+    assert used == declared, "imported and not declared, or the other way round"
+
+
+def _name(requirement: str) -> str:
+    found = re.match(r"[\w.-]+", requirement)
+    assert found is not None
+    return found[0]
+
+
+# Spelled in pieces, so that this file does not hold what it looks for.
+MACHINE_PATHS = re.compile(
+    r"(?<![\w.])/(?:" + "|".join(("ro" + "ot", "ho" + "me", "wo" + "rk", "Us" + "ers")) + r")/[\w.-]+"
+)
+TEMPORARY_PATHS = re.compile(r"(?<![\w.])/t" + r"mp/[\w.-]+")
+REGISTRIES = re.compile(
+    "|".join(
+        re.escape(a + b)
+        for a, b in (
+            ("py", "pi.org"),
+            ("pythonhosted", ".org"),
+            ("registry.npm", "js.org"),
+            ("cdn.", "jsdelivr"),
+            ("un", "pkg.com"),
+            ("extra-index", "-url"),
+            ("index", "-url"),
+            ("find", "-links"),
+        )
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "pattern", [MACHINE_PATHS, TEMPORARY_PATHS, REGISTRIES], ids=["paths", "temporary", "registries"]
+)
+def test_no_file_knows_one_machine(pattern: re.Pattern[str]) -> None:
+    found: list[str] = []
+    for file in tracked():
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue
+        found += [
+            f"{file.relative_to(ROOT)}:{n}: {m[0]}" for n, line in enumerate(lines, 1) if (m := pattern.search(line))
+        ]
+    assert not found, "\n".join(found)
+
+
+def test_no_file_is_generated_or_huge() -> None:
+    assert not [f for f in tracked() if f.stat().st_size > 1_000_000 or f.suffix in (".pyc", ".log")]
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    names = Counter(f.name for f in (ROOT / "tests").rglob("test_*.py"))
+    assert not [name for name, count in names.items() if count > 1]
+    assert not list((ROOT / "tests").rglob("__init__.py")), "tests are not packages"
+
+
+def test_every_module_says_its_idea() -> None:
+    silent = [
+        str(f.relative_to(ROOT))
+        for top in SOURCES[:-1]
+        for f in (ROOT / top).rglob("*.py")
+        if f.stat().st_size and ast.get_docstring(ast.parse(f.read_text(encoding="utf-8"))) is None
+    ]
+    assert not silent, silent
+
+
+def test_the_public_names_exist_and_are_documented() -> None:
+    for name in tilewright.__all__:
+        value = getattr(tilewright, name)
+        if callable(value):
+            assert value.__doc__, f"tilewright.{name} has no doc"
+
+
+def test_readme_names_every_example() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [f.name for f in (ROOT / "static/examples").glob("*.py") if f.stem not in readme]
+    assert not missing, f"README.md does not mention {missing}"
+
+
+def test_the_version_is_in_the_changelog() -> None:
+    assert f"## {PROJECT['project']['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
