@@ -1,0 +1,334 @@
+"""Intents: what a person can do on the page, and the state after it. Pure: nothing here knows of a screen or a server.
+
+A drag, a menu and an edit all end in the document's text; the program follows from evaluating it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ..engine.ir import Refusal, TilewrightError, Var
+from ..engine.script import parse
+from .document import (
+    Cell,
+    Document,
+    DocumentError,
+    Notebook,
+    apply_call,
+    evaluate,
+    read_document,
+    remove_call,
+    replace_cell,
+)
+from .state import DEFAULT_MACHINE, Notice, Pane, State, Theme
+
+MAX_UNDO = 500
+"""Older documents than this are forgotten by undo."""
+
+MAX_TEXT = 2_000_000
+"""Characters; longer texts are refused before they are looked at."""
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """Something a person wants."""
+
+
+class OpenText(Intent, frozen=True):
+    """Show a notebook or a TVMScript program."""
+
+    text: str
+    title: str = ""
+    path: str | None = None
+
+
+class ShowGallery(Intent, frozen=True):
+    """Back to the start screen."""
+
+
+class Call(Intent, frozen=True, eq=False):
+    """A schedule call with handles of the picture: a loop is its Var, a block its name."""
+
+    method: str
+    args: tuple[Any, ...] = ()
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+
+class EditCell(Intent, frozen=True):
+    """The text below the marker of cell `index`."""
+
+    index: int
+    body: str
+
+
+class RemoveStep(Intent, frozen=True):
+    """Take schedule line `step` out; the later ones are made again."""
+
+    step: int
+
+
+class ViewStep(Intent, frozen=True):
+    """Look at the moment after `count` schedule lines; None is now."""
+
+    count: int | None
+
+
+class PickMachine(Intent, frozen=True):
+    """Name another machine in the notebook."""
+
+    name: str
+
+
+class Undo(Intent, frozen=True):
+    """Back to the document before."""
+
+
+class Redo(Intent, frozen=True):
+    """Forward to the document that was undone."""
+
+
+class Select(Intent, frozen=True):
+    """Choose a row of the tree; "" chooses none."""
+
+    row: str
+
+
+class SetTheme(Intent, frozen=True):
+    theme: Theme
+
+
+class ShowPane(Intent, frozen=True):
+    pane: Pane
+
+
+class Dismiss(Intent, frozen=True):
+    """Take the notice away."""
+
+
+def act(state: State, intent: Intent) -> State:
+    """The state after `intent`. What cannot be done leaves everything as it was, with a notice; no TilewrightError escapes."""
+    try:
+        return _ACTIONS[type(intent)](state, intent)
+    except TilewrightError as error:
+        return replace(state, notice=notice_of(error.refusal))
+
+
+def notice_of(refusal: Refusal) -> Notice:
+    """A refusal in words for the page."""
+    place = refusal.place
+    return Notice(
+        code=refusal.code,
+        message=refusal.message,
+        found=refusal.found,
+        expected=refusal.expected,
+        fix=refusal.fix,
+        place=f"line {place.line}" if place is not None else "",
+    )
+
+
+def _open(state: State, intent: OpenText) -> State:
+    if len(intent.text) > MAX_TEXT:
+        raise DocumentError(
+            Refusal("text-too-long", f"the text has {len(intent.text)} characters", expected=f"at most {MAX_TEXT}")
+        )
+    document = read_document(intent.text, intent.path)
+    if all(cell.kind == "preamble" for cell in document.cells):
+        document = read_document(_as_notebook(intent.text), intent.path)
+    notebook = evaluate(document)
+    if notebook.schedule is None:
+        raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
+    title = intent.title or _title_of(document, intent.path)
+    return State(notebook=notebook, shown=notebook, title=title, theme=state.theme, pane=state.pane)
+
+
+def _as_notebook(text: str) -> str:
+    """Cells around a plain TVMScript program. Raises ParseError with the program's own lines."""
+    program = parse(text).program
+    name = program.name if hasattr(program, "name") else _module_name(text)
+    return (
+        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{DEFAULT_MACHINE}")\n\n'
+        f"# %% workload\n{text.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"
+    )
+
+
+def _module_name(text: str) -> str:
+    found = re.search(r"^class\s+(\w+)", text, re.MULTILINE)
+    return found[1] if found else "Module"
+
+
+def _title_of(document: Document, path: str | None) -> str:
+    for cell in document.of_kind("markdown"):
+        for line in cell.prose.splitlines():
+            if line.startswith("# "):
+                return line[2:].strip()
+    return Path(path).stem if path else "Untitled"
+
+
+def _gallery(state: State, _: Intent) -> State:
+    return State(theme=state.theme, pane=state.pane)
+
+
+def _call(state: State, intent: Call) -> State:
+    notebook = _latest(state)
+    return _edited(state, apply_call(notebook, intent.method, *intent.args, **dict(intent.kwargs)))
+
+
+def _latest(state: State) -> Notebook:
+    """The notebook to add a call to: the picture must be of its last line, so that the handles are its own."""
+    if state.notebook is None:
+        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    if state.looks_back:
+        raise DocumentError(
+            Refusal(
+                "looking-back",
+                f"this is the program after step {state.step_count}; new steps go to the end",
+                expected="the last step chosen",
+            )
+        )
+    return state.notebook
+
+
+def _edit_cell(state: State, intent: EditCell) -> State:
+    notebook = _open_notebook(state)
+    cells = notebook.document.cells
+    if not 0 <= intent.index < len(cells):
+        raise DocumentError(Refusal("no-such-cell", f"the notebook has no cell {intent.index}"))
+    if len(intent.body) > MAX_TEXT:
+        raise DocumentError(Refusal("text-too-long", f"the cell has {len(intent.body)} characters"))
+    document = replace_cell(notebook.document, cells[intent.index], intent.body)
+    return _edited(state, evaluate(document, notebook))
+
+
+def _remove_step(state: State, intent: RemoveStep) -> State:
+    notebook = _open_notebook(state)
+    return _edited(state, evaluate(remove_call(notebook.document, intent.step), notebook))
+
+
+def _pick_machine(state: State, intent: PickMachine) -> State:
+    notebook = _open_notebook(state)
+    document = with_machine(notebook.document, intent.name)
+    if document.text == notebook.document.text:
+        return state
+    return _edited(state, evaluate(document, notebook))
+
+
+def _open_notebook(state: State) -> Notebook:
+    if state.notebook is None:
+        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    return state.notebook
+
+
+def _edited(state: State, notebook: Notebook) -> State:
+    """After an edit: the old notebook can be come back to; a text without a program leaves the last picture."""
+    assert state.notebook is not None
+    if notebook.document.text == state.notebook.document.text:
+        return replace(state, notice=None)
+    return replace(
+        state,
+        notebook=notebook,
+        shown=notebook if notebook.states else state.shown,
+        past=(*state.past, state.notebook)[-MAX_UNDO:],
+        future=(),
+        chosen_step=None,
+        notice=None,
+    )
+
+
+def _undo(state: State, _: Intent) -> State:
+    if not state.past or state.notebook is None:
+        return state
+    return _went_to(state, state.past[-1], state.past[:-1], (state.notebook, *state.future))
+
+
+def _redo(state: State, _: Intent) -> State:
+    if not state.future or state.notebook is None:
+        return state
+    return _went_to(state, state.future[0], (*state.past, state.notebook), state.future[1:])
+
+
+def _went_to(state: State, notebook: Notebook, past: tuple[Notebook, ...], future: tuple[Notebook, ...]) -> State:
+    shown = notebook if notebook.states else state.shown
+    return replace(
+        state, notebook=notebook, shown=shown, past=past, future=future, chosen_step=None, notice=None
+    )
+
+
+def _view_step(state: State, intent: ViewStep) -> State:
+    if state.shown is None:
+        return state
+    last = len(state.shown.states) - 1
+    count = intent.count if intent.count is not None and 0 <= intent.count < last else None
+    return replace(state, chosen_step=count, notice=None)
+
+
+def with_machine(document: Document, name: str) -> Document:
+    """The document with `name` in its machine line; a machine cell is made where there is none."""
+    line = f'machine = tilewright.machine("{name}")'
+    for cell in document.of_kind("machine"):
+        found = re.search(r"tilewright\.machine\(\s*(?P<quoted>\"[^\"]*\"|'[^']*')\s*\)", cell.body)
+        if found is not None:
+            start, end = found.span("quoted")
+            return replace_cell(document, cell, f'{cell.body[:start]}"{name}"{cell.body[end:]}')
+    cells = document.of_kind("machine")
+    if cells:
+        return replace_cell(document, cells[0], f"{line}{document.newline}{cells[0].body}")
+    return _with_machine_cell(document, line)
+
+
+def _with_machine_cell(document: Document, line: str) -> Document:
+    """A machine cell before the workload; a program before the first marker gets a workload marker."""
+    newline = document.newline
+    made = f"# %% machine{newline}import tilewright{newline}{newline}{line}{newline}{newline}"
+    at = next((n for n, cell in enumerate(document.cells) if cell.kind == "workload"), 0)
+    if at == 0 and document.cells and document.cells[0].kind == "preamble":
+        made += f"# %% workload{newline}"
+    texts = [cell.text for cell in document.cells]
+    return read_document("".join([*texts[:at], made, *texts[at:]]), document.path)
+
+
+def handle_arguments(
+    method: str, target: Var | str, arguments: dict[str, Any], resolve: Callable[[str], Var | str | None]
+) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
+    """What a menu's form sends, as arguments of a Schedule method: the target first, row ids replaced by handles.
+
+    A list becomes a tuple; strings that `resolve` knows as row ids become handles. `fuse` and `reorder` take their loops in `loops`.
+    """
+
+    def value_of(value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(value_of(v) for v in value)
+        found = resolve(value) if isinstance(value, str) else None
+        return value if found is None else found
+
+    values = {key: value_of(value) for key, value in arguments.items()}
+    spread = values.pop("loops", None)
+    if method in ("fuse", "reorder"):
+        return tuple(spread) if spread else (target,), tuple(values.items())
+    return (target,), tuple(values.items())
+
+
+def cells_of(notebook: Notebook) -> tuple[Cell, ...]:
+    """The cells of the notebook's file."""
+    return notebook.document.cells
+
+
+_ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
+    OpenText: _open,
+    ShowGallery: _gallery,
+    Call: _call,
+    EditCell: _edit_cell,
+    RemoveStep: _remove_step,
+    ViewStep: _view_step,
+    PickMachine: _pick_machine,
+    Undo: _undo,
+    Redo: _redo,
+    Select: lambda state, intent: replace(state, selected=intent.row),
+    SetTheme: lambda state, intent: replace(state, theme=intent.theme),
+    ShowPane: lambda state, intent: replace(state, pane=intent.pane),
+    Dismiss: lambda state, _: replace(state, notice=None),
+}

@@ -1,0 +1,79 @@
+"""What is shown, as one frozen value. Everything on the page is a function of it; `actions.act` makes the next one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from .document import Notebook
+from .document.evaluate import State as Moment
+
+Theme = Literal["light", "dark"]
+Pane = Literal["script", "python", "problems"]
+
+DEFAULT_MACHINE = "dual-bank-npu"
+"""The machine of a notebook that names none."""
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """What the last action could not do, for the person who did it. `fix` are calls that would make it legal."""
+
+    code: str
+    message: str
+    found: str = ""
+    expected: str = ""
+    fix: tuple[str, ...] = ()
+    place: str = ""
+
+
+class State(msgspec.Struct, frozen=True, eq=False):
+    """A moment of the page.
+
+    `notebook` is the evaluated document, None while the gallery is shown; `past` and `future` are those that undo and redo go to (the
+    evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
+    None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
+    `selected` is a row id of the tree.
+    """
+
+    notebook: Notebook | None = None
+    shown: Notebook | None = None
+    title: str = ""
+    past: tuple[Notebook, ...] = ()
+    future: tuple[Notebook, ...] = ()
+    chosen_step: int | None = None
+    selected: str = ""
+    theme: Theme = "light"
+    pane: Pane = "script"
+    notice: Notice | None = None
+
+    @property
+    def moment(self) -> Moment | None:
+        """The schedule and names that the picture is of."""
+        if self.shown is None:
+            return None
+        return self.shown.states[self.step_count]
+
+    @property
+    def step_count(self) -> int:
+        """How many schedule lines the picture has applied."""
+        if self.shown is None:
+            return 0
+        last = len(self.shown.states) - 1
+        return last if self.chosen_step is None else min(self.chosen_step, last)
+
+    @property
+    def before(self) -> Moment | None:
+        """The last moment with another program than the picture's: what a change is measured against."""
+        if self.shown is None or self.moment is None:
+            return None
+        func = self.moment.schedule.func
+        for moment in reversed(self.shown.states[: self.step_count]):
+            if moment.schedule.func is not func:
+                return moment
+        return None
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the picture is of an earlier step than the last."""
+        return self.shown is not None and self.step_count < len(self.shown.states) - 1
