@@ -1,0 +1,204 @@
+"""What the browser tests share: a Chromium, pages that fail on console errors and on requests to the outside, servers, screenshots.
+
+- `page`: a 1280x800 page in light mode. `open_page(width=…, height=…, dark=…, **context)`: more pages, other sizes and themes.
+- `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; returns the address.
+- `serve_command(*argv)`: `python argv… ` as a process of its own; `{port}` in an argument becomes a free port. Returns the address.
+- `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png`; a failing test leaves one of each of its pages.
+
+Chromium: `TILEWRIGHT_CHROMIUM`, else one on the PATH, else Playwright's own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts" / "e2e"
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+)
+START_SECONDS = 30.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    setattr(item, f"report_{report.when}", report)
+    return report
+
+
+def chromium_path() -> str | None:
+    """The browser to drive; None leaves the choice to Playwright."""
+    named = os.environ.get("TILEWRIGHT_CHROMIUM")
+    found = named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(QUIET))
+        yield browser
+        browser.close()
+
+
+class WatchedPage:
+    """A page with what went wrong in it."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.context = context
+        self.page = context.new_page()
+        self.problems: list[str] = []
+        self.page.on("console", lambda m: self.problems.append(f"console: {m.text}") if m.type == "error" else None)
+        self.page.on("pageerror", lambda e: self.problems.append(f"exception: {e}"))
+        context.route("**/*", self._local_only)
+
+    def _local_only(self, route: Any) -> None:
+        url = route.request.url
+        if url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "blob:", "data:")):
+            route.continue_()
+        else:
+            self.problems.append(f"request to the outside: {url}")
+            route.abort()
+
+
+@pytest.fixture
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
+    opened: list[WatchedPage] = []
+
+    def open_one(*, width: int = 1280, height: int = 800, dark: bool = False, **context: Any) -> Page:
+        context = {
+            "viewport": {"width": width, "height": height},
+            "color_scheme": "dark" if dark else "light",
+            "accept_downloads": True,
+            **context,
+        }
+        watched = WatchedPage(browser.new_context(**context))
+        watched.page.set_default_timeout(10_000)
+        opened.append(watched)
+        return watched.page
+
+    yield open_one
+    report = getattr(request.node, "report_call", None)
+    for number, watched in enumerate(opened):
+        if report is not None and report.failed:
+            _shoot(watched.page, f"failed-{request.node.name}-{number}")
+        watched.context.close()
+    problems = [problem for watched in opened for problem in watched.problems]
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page]) -> Page:
+    return open_page()
+
+
+@pytest.fixture
+def shoot() -> Callable[[Page, str], Path]:
+    return _shoot
+
+
+def _shoot(page: Page, name: str) -> Path:
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    path = ARTEFACTS / f"{''.join(c if c.isalnum() or c in '-_.' else '-' for c in name)}.png"
+    page.screenshot(path=path)
+    return path
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """Panel apps in a thread of this process, so that a test can look at the Python side too."""
+    import panel as pn
+
+    servers: list[Any] = []
+
+    def serve_one(app: Any, **options: Any) -> str:
+        port = free_port()
+        options = {"address": "127.0.0.1", "port": port, "show": False, "threaded": True, "verbose": False, **options}
+        options.setdefault("websocket_origin", [f"127.0.0.1:{port}"])
+        servers.append(pn.serve(app, **options))
+        url = f"http://127.0.0.1:{port}"
+        wait_until_serving(url)
+        return url
+
+    yield serve_one
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def serve_command(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(*argv: str, **options: Any) -> str:
+        port = free_port()
+        log = (tmp_path / f"server-{len(processes)}.log").open("wb")
+        command = [sys.executable, *(a.replace("{port}", str(port)) for a in argv)]
+        processes.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, **options))
+        log.close()
+        url = f"http://127.0.0.1:{port}"
+        try:
+            wait_until_serving(url, processes[-1])
+        except TimeoutError as error:
+            raise AssertionError(f"{error}\n{Path(log.name).read_text()}") from None
+        return url
+
+    yield start
+    for process in processes:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(10)
+
+
+def wait_until_serving(url: str, process: subprocess.Popen[bytes] | None = None) -> None:
+    """Return when something answers at `url`; TimeoutError when nothing does, or when `process` has ended."""
+    give_up = time.monotonic() + START_SECONDS
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while time.monotonic() < give_up:
+        try:
+            opener.open(url, timeout=5).close()
+            return
+        except urllib.error.HTTPError as error:
+            error.close()
+            return
+        except OSError:
+            if process is not None and process.poll() is not None:
+                raise TimeoutError(f"the server ended with code {process.returncode}") from None
+            time.sleep(0.1)
+    raise TimeoutError(f"nothing answers at {url}")
