@@ -1,0 +1,94 @@
+"""A report as text for people: a headline, then tables of engines, memories and traffic, made of the report's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from ..execute import Verdict
+from ..hwsim import Report
+
+MAX_TRAFFIC_ROWS = 40
+"""More rows than this are summed up in a last line."""
+
+
+def headline(report: Report, verdict: Verdict | None = None) -> str:
+    """`149,504 cycles (bound 131,072), overlap 88 %, tested: …` on one line."""
+    data = report.to_json()
+    parts = [f"{data['cycles']:,} cycles"]
+    bound = data.get("bound")
+    if isinstance(bound, int) and bound:
+        parts[0] += f" (bound {bound:,}, {data['cycles'] / bound:.2f} times that)"
+    parts.append(f"overlap {100 * _number(data.get('overlap')):.0f} %")
+    if verdict is not None:
+        parts.append(f"{verdict.status}: {verdict.detail}" if verdict.detail else verdict.status)
+    return ", ".join(parts)
+
+
+def report_text(report: Report, verdict: Verdict | None = None) -> str:
+    """The headline, then engines with their stalls, memories with their peaks, bytes from scope to scope, findings."""
+    data = report.to_json()
+    blocks = [
+        headline(report, verdict),
+        _engines(data["engines"], data["cycles"]),
+        _memory(data["memory"]),
+        _traffic(data["traffic"]),
+        _findings(data.get("findings", ())),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _engines(engines: Mapping[str, Any], cycles: int) -> str:
+    rows = [("engine", "busy", "of all", "waited for")]
+    for name, engine in engines.items():
+        busy = engine["busy"]
+        stalls = sorted(engine["stall"].items(), key=lambda s: -s[1])
+        waited = ", ".join(f"{cause} {count:,}" for cause, count in stalls if count)
+        rows.append((name, f"{busy:,}", f"{100 * busy / cycles:.0f} %" if cycles else "-", waited or "nothing"))
+    return table(rows, right=(1, 2))
+
+
+def _memory(memory: Mapping[str, Any]) -> str:
+    rows = [("memory", "peak bytes", "capacity", "used")]
+    for name, entry in memory.items():
+        peak, capacity = entry["peak_bytes"], entry["capacity_bytes"]
+        used = f"{100 * peak / capacity:.0f} %" if capacity else "-"
+        rows.append((name, f"{peak:,}", f"{capacity:,}" if capacity is not None else "-", used))
+    return table(rows, right=(1, 2, 3))
+
+
+def _traffic(traffic: Sequence[Mapping[str, Any]]) -> str:
+    rows = [("buffer", "from", "to", "bytes")]
+    rows += [(t["buffer"], t["source"], t["destination"], f"{t['bytes']:,}") for t in traffic[:MAX_TRAFFIC_ROWS]]
+    rest = traffic[MAX_TRAFFIC_ROWS:]
+    if rest:
+        rows.append((f"{len(rest)} more", "", "", f"{sum(t['bytes'] for t in rest):,}"))
+    return table(rows, right=(3,)) if traffic else ""
+
+
+def _findings(findings: Sequence[Any]) -> str:
+    lines = [f"- {_finding(f)}" for f in findings]
+    return "\n".join(["findings", *lines]) if lines else ""
+
+
+def _finding(finding: Any) -> str:
+    if isinstance(finding, Mapping):
+        return str(cast("Mapping[str, Any]", finding).get("message", finding))
+    return str(finding)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Columns two spaces apart, those in `right` aligned to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
