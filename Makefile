@@ -9,8 +9,6 @@ PORT ?= 5006
 JOBS ?= 2
 PYTEST ?=
 
-export TILEWRIGHT_ARTEFACTS ?= $(CURDIR)/artefacts
-
 .PHONY: run test check format clean environment help
 
 help:
@@ -20,10 +18,10 @@ run: $(VENV)/.installed-run
 	@$(PY) -m tilewright serve --port $(PORT)
 
 test: check
-	@rm -rf "$(TILEWRIGHT_ARTEFACTS)" && mkdir -p "$(TILEWRIGHT_ARTEFACTS)"
+	@rm -rf artefacts && mkdir artefacts
 	chromium="$$($(PY) tests/support/chromium.py --install)" && \
 	TILEWRIGHT_CHROMIUM="$$chromium" HYPOTHESIS_PROFILE="$${HYPOTHESIS_PROFILE:-ci}" \
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup --junit-xml="$(TILEWRIGHT_ARTEFACTS)/tests.xml" $(PYTEST)
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup --junit-xml=artefacts/tests.xml $(PYTEST)
 
 check: $(VENV)/.installed-dev
 	$(PY) -m ruff check .

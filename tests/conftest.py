@@ -15,5 +15,5 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With pytest-xdist the tests in a browser share one worker: one server, one Chromium, and times that mean something."""
     for item in items:
-        if item.get_closest_marker("e2e"):
+        if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.xdist_group("browser"))

@@ -14,28 +14,10 @@ from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-"""Keep Chromium quiet on a closed network, and able to start as root."""
-
 
 def find() -> str | None:
     """The path of a Chromium that starts: $TILEWRIGHT_CHROMIUM, one on the PATH, or Playwright's."""
     return next((path for path in _candidates() if _starts(path)), None)
-
-
-def artefacts() -> Path:
-    """The folder for screenshots and other things that people look at after a run: $TILEWRIGHT_ARTEFACTS, else `artefacts`."""
-    folder = Path(os.environ.get("TILEWRIGHT_ARTEFACTS") or Path(__file__).parents[2] / "artefacts")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _candidates() -> Iterator[str]:
