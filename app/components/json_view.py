@@ -1,0 +1,52 @@
+"""A component that draws one JSON value and sends back what the person wants: the base of the page's own views.
+
+The value travels as one string (half the cost of a nested parameter) and only when it changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import param
+from panel.custom import JSComponent
+
+FOLDER = Path(__file__).resolve().parents[2] / "static" / "components"
+
+Intents = Callable[[dict[str, Any]], None]
+
+
+def module_text(name: str) -> str:
+    """The ESM of a view: the shared helpers and then its own file."""
+    return "\n".join((FOLDER / file).read_text(encoding="utf-8") for file in ("dom.js", f"{name}.js"))
+
+
+class JsonView(JSComponent):
+    """Draws `payload`. Subclasses set `_esm = module_text(...)`."""
+
+    payload = param.String(default="{}", doc="The value to draw, as JSON.")
+
+    __abstract = True
+
+    def __init__(self, data: Any = None, **params: Any) -> None:
+        super().__init__(**params)
+        self._intent_callbacks: list[Intents] = []
+        if data is not None:
+            self.show(data)
+
+    def show(self, data: Any) -> None:
+        """Draw `data` (anything msgspec encodes) unless it is drawn already."""
+        text = msgspec.json.encode(data).decode()
+        if text != self.payload:
+            self.payload = text
+
+    def on_intent(self, callback: Intents) -> None:
+        """`callback` gets each message of the view: a dict with `kind`."""
+        self._intent_callbacks.append(callback)
+
+    def _handle_msg(self, data: Any) -> None:
+        if isinstance(data, dict) and isinstance(data.get("kind"), str):
+            for callback in self._intent_callbacks:
+                callback(data)

@@ -1,0 +1,108 @@
+"""What follows from the state: reports, verdicts, texts. Each is worked out once a program and kept while it is likely to be asked again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..engine.analysis import ProgramIndex
+from ..engine.execute import Verdict
+from ..engine.export import to_tvm_python
+from ..engine.hwsim import Machine, Report, load_machine, simulate
+from ..engine.ir import PrimFunc, Refusal, TilewrightError
+from ..engine.schedule import Schedule
+from ..engine.script import to_script
+from .document.evaluate import State as Moment
+from .state import DEFAULT_MACHINE, State
+
+Result = TypeVar("Result")
+
+
+class Store:
+    """Derived data of one session, memoised on the identity of what it is derived from.
+
+    Programs and machines are frozen and compared by identity, so the same object is the same question. The oldest answers are dropped.
+    """
+
+    def __init__(self, limit: int = 2_000) -> None:
+        self._known: OrderedDict[tuple[Any, ...], tuple[tuple[object, ...], Any]] = OrderedDict()
+        self._limit = limit
+        self._default: Machine | None = None
+
+    def remember(self, what: str, of: tuple[object, ...], compute: Callable[[], Result]) -> Result:
+        """`compute()`, or what it gave for the same objects before. The objects are held, so their identities stay theirs."""
+        key = (what, *map(id, of))
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key][1]
+        return self._keep(key, of, compute())
+
+    def known(self, what: str, of: tuple[object, ...]) -> Any:
+        """What was remembered, else None."""
+        found = self._known.get((what, *map(id, of)))
+        return None if found is None else found[1]
+
+    def _keep(self, key: tuple[Any, ...], of: tuple[object, ...], value: Result) -> Result:
+        self._known[key] = (of, value)
+        while len(self._known) > self._limit:
+            self._known.popitem(last=False)
+        return value
+
+    def machine(self, state: State) -> Machine | TilewrightError:
+        """The machine of the notebook, else the default one."""
+        if state.shown is not None and state.shown.machine is not None:
+            return state.shown.machine
+        if self._default is None:
+            try:
+                self._default = load_machine(DEFAULT_MACHINE)
+            except TilewrightError as error:
+                return error
+        return self._default
+
+    def report(self, func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
+        """What the machine does with the program, or why it cannot run it."""
+        if isinstance(machine, TilewrightError):
+            return machine
+        return self.remember("report", (func, machine), lambda: _attempt("simulate", lambda: simulate(func, machine)))
+
+    def report_now(self, state: State) -> Report | TilewrightError | None:
+        """The report of the picture."""
+        return None if state.moment is None else self.report(state.moment.schedule.func, self.machine(state))
+
+    def verdict(self, schedule: Schedule) -> Verdict | None:
+        """Whether the program computes what it did at first; None until `verified` was told."""
+        return self.known("verdict", (schedule.func,))
+
+    def verified(self, func: PrimFunc, verdict: Verdict) -> None:
+        """Keep a verdict that was found elsewhere."""
+        self._keep(("verdict", id(func)), (func,), verdict)
+
+    def index(self, func: PrimFunc) -> ProgramIndex:
+        """Who writes, reads and contains what."""
+        return self.remember("index", (func,), lambda: ProgramIndex(func))
+
+    def script(self, schedule: Schedule) -> str:
+        """The program as TVMScript."""
+        return self.remember("script", (schedule.func,), lambda: to_script(schedule.mod))
+
+    def exported(self, moment: Moment) -> str | TilewrightError:
+        """The schedule as Python for TVM, with the notebook's variables."""
+        schedule = moment.schedule
+        return self.remember(
+            "python",
+            (schedule.trace, moment.names),
+            lambda: _attempt("export", lambda: to_tvm_python(schedule.original, schedule.trace, moment.names)),
+        )
+
+
+def _attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:
+    """`work()` or its error as a value. A fault of ours is shown as one too: the page stays up."""
+    try:
+        return work()
+    except TilewrightError as error:
+        return error
+    except RecursionError:
+        return TilewrightError(Refusal("too-deep", f"{what}: the program is nested too deeply"))
+    except Exception as error:
+        return TilewrightError(Refusal("internal-error", f"{what} failed: {type(error).__name__}: {error}"))

@@ -1,0 +1,66 @@
+"""Values for the code panes: the program as TVMScript with what the chosen step changed, and the exported Python."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from ...engine.ir import TilewrightError
+from ..state import State
+from ..store import Store
+
+MAX_LINES = 4_000
+"""A longer text is cut: no browser lays it out in time, and its download is whole."""
+
+EXPORT_FILE = "schedule_tvm.py"
+
+
+def script_value(state: State, store: Store) -> dict[str, Any]:
+    """The program at the chosen step; lines that are new since the program before it are "added", lines that went "removed"."""
+    if state.moment is None:
+        return _plain("TVMScript", "")
+    text = store.script(state.moment.schedule)
+    if state.before is None:
+        return _plain("TVMScript", text)
+    old = store.script(state.before.schedule)
+    lines = store.remember("marks", (state.before.schedule.func, state.moment.schedule.func), lambda: marked(old, text))
+    changes = sum(line["mark"] is not None for line in lines)
+    caption = "TVMScript at this step" if state.looks_back else "TVMScript"
+    return {
+        "caption": f"{caption}, {changes} lines changed by the last step that changed it",
+        "file": None,
+        "reveal": True,
+        "lines": lines,
+    }
+
+
+def python_value(state: State, store: Store) -> dict[str, Any]:
+    """The schedule as a Python file for TVM."""
+    if state.moment is None:
+        return _plain("Python", "")
+    exported = store.exported(state.moment)
+    if isinstance(exported, TilewrightError):
+        return _plain(f"This cannot be exported: {exported.refusal.message}", "")
+    return _plain("Python for Apache TVM 0.26 or newer", exported) | {"file": EXPORT_FILE}
+
+
+def _plain(caption: str, text: str) -> dict[str, Any]:
+    lines = [_line(number, line) for number, line in enumerate(text.splitlines()[:MAX_LINES], 1)]
+    return {"caption": caption, "file": None, "reveal": False, "lines": lines}
+
+
+def marked(old: str, new: str) -> list[dict[str, Any]]:
+    """The lines of `new` with marks against `old`."""
+    before, after = old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES]
+    lines: list[dict[str, Any]] = []
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(after) > 400)
+    for kind, from_old, to_old, from_new, to_new in matcher.get_opcodes():
+        if kind != "equal":
+            lines += [_line(None, text, "removed") for text in before[from_old:to_old]]
+        mark = None if kind == "equal" else "added"
+        lines += [_line(from_new + n, text, mark) for n, text in enumerate(after[from_new:to_new], 1)]
+    return lines
+
+
+def _line(number: int | None, text: str, mark: str | None = None) -> dict[str, Any]:
+    return {"number": number, "text": text, "mark": mark, "error": None}

@@ -1,0 +1,38 @@
+"""Figures as people read them: grouped digits, binary sizes, changes in per cent with a word for better or worse."""
+
+from __future__ import annotations
+
+THIN_SPACE = "\u202f"
+
+
+def grouped(number: int) -> str:
+    """`41 216`, with thin spaces that do not break. Counts of 16 digits and more get a power of ten."""
+    if abs(number) >= 10**15:
+        return f"{number:.3e}"
+    return f"{number:,}".replace(",", THIN_SPACE)
+
+
+def size_text(size_bytes: int) -> str:
+    """`96 KiB`; bytes below 1 KiB, one decimal where it is not whole."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size_bytes >= scale:
+            whole = size_bytes % scale == 0
+            return f"{size_bytes // scale if whole else format(size_bytes / scale, '.1f')}{THIN_SPACE}{unit}"
+    return f"{size_bytes}{THIN_SPACE}B"
+
+
+def change_of(before: int, after: int) -> tuple[str, str]:
+    """A change as `−32 %` and whether fewer is "better", "worse" or the "same". A growth beyond tenfold is `×12`."""
+    if before == after:
+        return f"±0{THIN_SPACE}%", "same"
+    trend = "better" if after < before else "worse"
+    if before == 0 or after >= 10 * before:
+        return f"×{after // max(before, 1)}", trend
+    percent = 100 * (after - before) / before
+    text = f"{abs(percent):.0f}" if abs(percent) >= 9.5 else f"{abs(percent):.1f}"
+    return f"{'−' if percent < 0 else '+'}{text}{THIN_SPACE}%", trend
+
+
+def percent_text(fraction: float) -> str:
+    """`87 %`."""
+    return f"{100 * float(fraction):.0f}{THIN_SPACE}%"

@@ -1,0 +1,53 @@
+// Program text with line numbers; lines that the chosen step changed are marked, lines it took away are listed where they stood.
+
+function row(line) {
+  const sign = { added: "+", removed: "−" }[line.mark] ?? "";
+  return h(
+    "div",
+    { class: `code-line ${line.mark ?? ""} ${line.error ? "error" : ""}`, title: line.error },
+    h("span", { class: "number" }, line.number ?? ""),
+    h("span", { class: "mark", "aria-label": line.mark }, sign),
+    h("code", {}, highlighted(line.text)),
+  );
+}
+
+export function render({ model }) {
+  const body = h("div", { class: "code-body", tabindex: "0" });
+  const bar = h("div", { class: "code-bar" });
+  const view = h("section", { class: "code-view" }, bar, body);
+  let drawn = [];
+  follow(model, (data) => {
+    bar.replaceChildren(
+      h("span", { class: "quiet" }, data.caption),
+      h(
+        "button",
+        { class: "tool small", onclick: () => navigator.clipboard?.writeText(data.lines.filter((l) => l.mark !== "removed").map((l) => l.text).join("\n")) },
+        icon("copy"),
+        "Copy",
+      ),
+      data.file
+        ? h("button", { class: "tool small", onclick: () => model.send_msg({ kind: "export" }) }, icon("export"), `Download ${data.file}`)
+        : null,
+    );
+    body.setAttribute("aria-label", data.caption);
+    const keys = data.lines.map((line) => JSON.stringify(line));
+    keepingScroll(body, () => {
+      keys.forEach((key, n) => {
+        if (drawn[n] === key) return;
+        const fresh = row(data.lines[n]);
+        if (n < body.children.length) body.children[n].replaceWith(fresh);
+        else body.append(fresh);
+      });
+      while (body.children.length > keys.length) body.lastChild.remove();
+    });
+    drawn = keys;
+    const change = data.lines.findIndex((line) => line.mark);
+    if (data.reveal && change >= 0) {
+      const target = body.children[change];
+      const above = target.offsetTop < body.scrollTop;
+      const below = target.offsetTop > body.scrollTop + body.clientHeight - 40;
+      if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
+    }
+  });
+  return view;
+}

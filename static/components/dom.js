@@ -1,0 +1,84 @@
+// Helpers that stand before every view's module (app/components/json_view.py joins the texts: a module from a blob URL cannot import).
+
+/** An element with attributes (`on…` are listeners, `class`, `style`, `data-…`), and children: nodes or text. */
+function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const ICON_PATHS = {
+  undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3",
+  redo: "m15 14 5-5-5-5M20 9H10a6 6 0 0 0 0 12h3",
+  export: "M12 3v12m0 0 4-4m-4 4-4-4M4 17v3h16v-3",
+  back: "M15 5l-7 7 7 7",
+  moon: "M20 14a8 8 0 1 1-9-10 6.500 6.500 0 0 0 9 10z",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2m0 16v2M2 12h2m16 0h2M5 5l1.500 1.500m11 11L19 19M5 19l1.500-1.500m11-11L19 5",
+  edit: "M4 20h4L19 9l-4-4L4 16z",
+  remove: "M6 6l12 12M18 6 6 18",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+};
+
+/** A line icon in the colour of the text; hidden from screen readers, so its button needs a label. */
+function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", ICON_PATHS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/** Call `draw(data)` with the payload now and whenever it changes. */
+function follow(model, draw) {
+  let last = null;
+  const update = () => {
+    if (model.payload === last) return;
+    last = model.payload;
+    draw(JSON.parse(last));
+  };
+  model.on("payload", update);
+  update();
+}
+
+const PYTHON_TOKEN = new RegExp(
+  [
+    "(?<comment>#.*$)",
+    "(?<string>\"\"\"[^]*?\"\"\"|\"[^\"]*\"?|'[^']*'?)",
+    "(?<decorator>@[\\w.]+)",
+    "(?<number>\\b\\d[\\d_.]*\\b)",
+    "(?<keyword>\\b(?:for|in|with|if|else|elif|def|class|return|import|from|as|while|not|and|or|lambda|True|False|None)\\b)",
+    "(?<call>[\\w.]+(?=\\())",
+  ].join("|"),
+  "g",
+);
+
+/** One line of Python as coloured spans. */
+function highlighted(line) {
+  const parts = [];
+  let at = 0;
+  for (const match of line.matchAll(PYTHON_TOKEN)) {
+    if (match.index > at) parts.push(line.slice(at, match.index));
+    const [kind] = Object.entries(match.groups).find(([, text]) => text !== undefined);
+    parts.push(h("span", { class: `tok-${kind}` }, match[0]));
+    at = match.index + match[0].length;
+  }
+  parts.push(line.slice(at));
+  return parts;
+}
+
+/** The reading position of scrolled elements stays while they are drawn anew. */
+function keepingScroll(element, draw) {
+  const { scrollTop, scrollLeft } = element;
+  draw();
+  element.scrollTop = scrollTop;
+  element.scrollLeft = scrollLeft;
+}

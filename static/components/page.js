@@ -1,0 +1,91 @@
+// What belongs to the page as a whole: which screen shows, the theme, the tabs, the notice of a refusal, keys, downloads.
+
+const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
+
+/** The element that the keys go to, through shadow roots. */
+function focused() {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element;
+}
+
+function download(name, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/x-python" }));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  URL.revokeObjectURL(url);
+}
+
+function noticeBox(model, notice) {
+  return h(
+    "div",
+    { class: "notice", role: "alert" },
+    h(
+      "div",
+      { class: "notice-text" },
+      h("b", {}, notice.message),
+      notice.found ? h("div", {}, h("span", { class: "quiet" }, "found "), notice.found) : null,
+      notice.expected ? h("div", {}, h("span", { class: "quiet" }, "expected "), notice.expected) : null,
+      notice.fix.length ? h("div", {}, h("span", { class: "quiet" }, "try "), notice.fix.map((call) => h("code", {}, call))) : null,
+      h("span", { class: "quiet code" }, [notice.code, notice.place].filter(Boolean).join(" · ")),
+    ),
+    h("button", { class: "tool small", "aria-label": "Close", onclick: () => model.send_msg({ kind: "dismiss" }) }, icon("remove")),
+  );
+}
+
+/** Gutters between the panes can be dragged: the page's grid reads its sizes from CSS variables. */
+function splitters() {
+  for (const gutter of document.querySelectorAll("[data-gutter]")) {
+    const [variable, axis, direction, least] = gutter.dataset.gutter.split(" ");
+    gutter.onpointerdown = (event) => {
+      gutter.setPointerCapture(event.pointerId);
+      const from = axis === "x" ? event.clientX : event.clientY;
+      const size = parseFloat(getComputedStyle(document.documentElement).getPropertyValue(variable));
+      gutter.onpointermove = (move) => {
+        const way = ((axis === "x" ? move.clientX : move.clientY) - from) * Number(direction);
+        const room = (axis === "x" ? innerWidth : innerHeight) * 0.5;
+        document.documentElement.style.setProperty(variable, `${Math.min(room, Math.max(Number(least), size + way))}px`);
+      };
+      gutter.onpointerup = () => (gutter.onpointermove = null);
+    };
+  }
+}
+
+export function render({ model }) {
+  const root = document.documentElement;
+  const holder = h("div", { class: "page-notice" });
+  for (const tab of document.querySelectorAll("[data-pane-tab]")) {
+    tab.onclick = () => model.send_msg({ kind: "pane", pane: tab.dataset.paneTab });
+  }
+  splitters();
+  document.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || TYPING.has(focused()?.tagName)) return;
+    const key = event.key.toLowerCase();
+    if (key !== "z" && key !== "y") return;
+    event.preventDefault();
+    model.send_msg({ kind: key === "y" || event.shiftKey ? "redo" : "undo" });
+  });
+  model.on("msg:custom", (message) => download(message.name ?? message.data.name, message.text ?? message.data.text));
+  let screen = null;
+  follow(model, (data) => {
+    root.dataset.theme = data.theme;
+    root.dataset.screen = data.screen;
+    root.style.colorScheme = data.theme;
+    document.title = data.title;
+    for (const tab of document.querySelectorAll("[data-pane-tab]")) {
+      const chosen = tab.dataset.paneTab === data.pane;
+      tab.setAttribute("aria-selected", chosen);
+      tab.querySelector(".count").textContent = tab.dataset.paneTab === "problems" && data.problem_count ? data.problem_count : "";
+    }
+    root.dataset.pane = data.pane;
+    holder.replaceChildren(...(data.notice ? [noticeBox(model, data.notice)] : []));
+    if (screen !== data.screen) {
+      screen = data.screen;
+      // Bokeh measures its figures when they come into sight.
+      requestAnimationFrame(() => window.dispatchEvent(new Event("resize")));
+    }
+  });
+  return holder;
+}
