@@ -1,0 +1,48 @@
+"""Buffers replaced by others of another shape: every access, region and allocation changed along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ..ir import Allocate, Block, Buffer, BufferLoad, BufferRegion, BufferStore, Expr, Node, Range, rewrite
+
+N = TypeVar("N", bound=Node)
+
+Indices = tuple[Expr, ...]
+Axes = tuple[Range, ...]
+
+
+class Change(msgspec.Struct, frozen=True, eq=False):
+    """`buffer` in place of another, with how its indices and the boxes of its regions are made from the other's."""
+
+    buffer: Buffer
+    indices: Callable[[Indices], Indices]
+    region: Callable[[Axes], Axes]
+
+
+def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
+    """`root` with each buffer that is a key replaced, where it is accessed, named in a region, or allocated."""
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, BufferLoad) and (change := changes.get(node.buffer)):
+            return BufferLoad(change.buffer, change.indices(node.indices))
+        if isinstance(node, BufferStore) and (change := changes.get(node.buffer)):
+            return BufferStore(change.buffer, node.value, change.indices(node.indices))
+        if isinstance(node, BufferRegion) and (change := changes.get(node.buffer)):
+            return BufferRegion(change.buffer, change.region(node.region))
+        if isinstance(node, Block) and any(b in changes for b in node.alloc_buffers):
+            return replace_fields(node, alloc_buffers=tuple(_changed(b, changes) for b in node.alloc_buffers))
+        if isinstance(node, Allocate) and node.buffer in changes:
+            return replace_fields(node, buffer=changes[node.buffer].buffer)
+        return node
+
+    return rewrite(root, leave) if changes else root
+
+
+def _changed(buffer: Buffer, changes: Mapping[Buffer, Change]) -> Buffer:
+    change = changes.get(buffer)
+    return buffer if change is None else change.buffer

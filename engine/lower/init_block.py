@@ -1,0 +1,32 @@
+"""LowerInitBlock: what a reduction starts from becomes a branch in the block's body.
+
+Source: TVM src/s_tir/transform/lower_init_block.cc.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from msgspec.structs import replace as replace_fields
+
+from ..ir import Block, Buffer, Expr, IfThenElse, Node, PrimFunc, Stmt, build, map_children
+
+
+def lower_init_block(func: PrimFunc) -> PrimFunc:
+    """`with T.init(): s` becomes `if <each reduction iterator is at its start>: s` before the rest of the body."""
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Expr | Buffer):
+            return node
+        node = map_children(node, visit)
+        return _without_init(node) if isinstance(node, Block) else node
+
+    return cast("PrimFunc", visit(func))
+
+
+def _without_init(block: Block) -> Block:
+    if block.init is None:
+        return block
+    starts = [build.eq(iv.var, iv.dom.min) for iv in block.iter_vars if iv.iter_type == "reduce"]
+    first: Stmt = IfThenElse(build.logical_and(*starts), block.init) if starts else block.init
+    return replace_fields(block, init=None, body=build.seq([first, block.body]))

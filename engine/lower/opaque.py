@@ -1,0 +1,25 @@
+"""ConvertBlocksToOpaque: iterators replaced by what they are bound to, so that blocks depend on the loops themselves.
+
+Source: TVM src/s_tir/transform/convert_blocks_to_opaque.cc.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from msgspec.structs import replace as replace_fields
+
+from ..ir import BlockRealize, Node, PrimFunc, rewrite, substitute
+
+
+def convert_blocks_to_opaque(func: PrimFunc) -> PrimFunc:
+    """Blocks without iterators: `A[vi]` under `vi = i * 4 + j` becomes `A[i * 4 + j]`. Predicates stay at the realize."""
+
+    def leave(node: Node) -> Node:
+        if not isinstance(node, BlockRealize) or not node.iter_values:
+            return node
+        block = replace_fields(node.block, iter_vars=())
+        values = dict(zip((iv.var for iv in node.block.iter_vars), node.iter_values, strict=True))
+        return BlockRealize((), node.predicate, substitute(block, values))
+
+    return cast("PrimFunc", rewrite(func, leave))

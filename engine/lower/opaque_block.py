@@ -1,0 +1,59 @@
+"""LowerOpaqueBlock: blocks become branches and allocations, and loops of one trip go.
+
+Source: TVM src/s_tir/transform/lower_opaque_block.cc.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..ir import Allocate, BlockRealize, Expr, For, IfThenElse, Node, PrimFunc, Stmt, Var, build, rewrite, substitute
+from .errors import refuse
+
+
+def lower_opaque_block(func: PrimFunc) -> PrimFunc:
+    """A realize becomes `if predicate:`, `alloc_buffers` become Allocate; annotations of blocks are dropped.
+
+    A loop of one trip is replaced by its body, unless it is bound to a thread or annotated. Needs opaque blocks without match_buffer
+    and init (refused as "not-opaque").
+    """
+    units: dict[Var, Expr] = {}
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, BlockRealize):
+            return _lowered(node)
+        if isinstance(node, For) and _is_unit(node):
+            units[node.loop_var] = node.min
+            return node.body
+        return node
+
+    body = cast("Stmt", rewrite(func.body, leave))
+    return _with_body(func, _substituted(body, units))
+
+
+def _lowered(realize: BlockRealize) -> Stmt:
+    block = realize.block
+    if block.iter_vars or block.init is not None or block.match_buffers:
+        raise refuse("not-opaque", f"block {block.name!r} still has iterators, an init or match_buffers", block)
+    body = block.body
+    if not build.is_true(realize.predicate):
+        body = IfThenElse(realize.predicate, body)
+    for buffer in reversed(block.alloc_buffers):
+        body = Allocate(buffer, body)
+    return body
+
+
+def _is_unit(loop: For) -> bool:
+    return build.is_const(loop.extent, 1) and loop.kind != "thread_binding" and not loop.annotations
+
+
+def _substituted(body: Stmt, units: dict[Var, Expr]) -> Stmt:
+    """The variables of unit loops by where they start; one start may name another unit loop's variable."""
+    known: dict[Var, Expr] = {}
+    for var, start in reversed(units.items()):  # `leave` saw inner loops first
+        known[var] = substitute(start, known)
+    return substitute(body, known)
+
+
+def _with_body(func: PrimFunc, body: Stmt) -> PrimFunc:
+    return func if body is func.body else PrimFunc(func.name, func.params, func.buffer_map, body, func.attrs)
