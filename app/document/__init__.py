@@ -4,11 +4,13 @@
 `apply_call` and `append_call`/`replace_call`/`remove_call` new ones, `save_document` writes atomically.
 """
 
+from .calls import call_method, schedule_calls
 from .cells import Cell, CellKind, Document, read_document
 from .edit import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
-from .evaluate import Handle, Notebook, NotebookStep, State, call_method, evaluate, schedule_calls
+from .evaluate import evaluate
 from .files import DocumentError, load_document, save_document
 from .lines import apply_call, line_for, variable_of
+from .notebook import Handle, Notebook, NotebookStep, State
 
 __all__ = [
     "Cell",

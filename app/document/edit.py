@@ -10,9 +10,10 @@ import re
 from msgspec.structs import replace as replace_fields
 
 from ...engine.ir import Place, Refusal
+from .calls import schedule_calls
 from .cells import Cell, Document, lines_of, read_document
-from .evaluate import program_names, schedule_calls
 from .files import DocumentError
+from .workload import program_names
 
 
 def append_call(document: Document, line: str) -> Document:

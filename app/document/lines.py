@@ -8,9 +8,12 @@ from typing import Any
 from ...engine.export import call_text, loop_position, named_arguments, quoted, unique_name
 from ...engine.ir import Refusal, Var
 from ...engine.schedule import Schedule
+from .calls import call_method
 from .edit import append_call
-from .evaluate import Handle, Notebook, call_method, evaluate, program_names
+from .evaluate import evaluate
 from .files import DocumentError
+from .notebook import Handle, Notebook
+from .workload import program_names
 
 RESERVED = ("sch", "machine", "report", "tilewright", "T", "I", "AXIS_SEPARATOR", "print", "np")
 """Names that a line never takes for a loop or a block."""

@@ -1,0 +1,53 @@
+"""The machine cell: a preset or a file, with knobs turned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...engine.hwsim import Machine, load_machine
+from ...engine.ir import Refusal
+from ...engine.script import CallStep, read_calls
+from .cells import Document
+from .files import DocumentError
+from .places import at_place
+
+
+def read_machine(document: Document) -> Machine | None:
+    """The machine that the cell names; None when it names none. Raises MachineError, ParseError, DocumentError with the file's lines."""
+    machine: Machine | None = None
+    name = ""
+    for cell in document.of_kind("machine"):
+        for call in read_calls(cell.body, document.path or "", cell.body_line):
+            machine = at_place(
+                call.place, lambda call=call, machine=machine, name=name: _machine_after(call, machine, name, document)
+            )
+            name = call.targets[0] if len(call.targets) == 1 else ""
+    return machine
+
+
+def _machine_after(call: CallStep, machine: Machine | None, name: str, document: Document) -> Machine:
+    """`machine = tilewright.machine("name or path")`, then any number of `machine = machine.replace("path", value)`."""
+    args = call.args
+    match call.receiver, call.method, args:
+        case ("tilewright", "machine", [str(source)]) if not call.kwargs:
+            return load_machine(_beside(source, document))
+        case (receiver, "replace", [str(path), value]) if machine is not None and receiver == name and not call.kwargs:
+            return machine.replace(path, value)
+        case _:
+            raise DocumentError(
+                Refusal(
+                    "not-a-machine-line",
+                    "the machine cell cannot hold this line",
+                    found=call.text,
+                    expected='machine = tilewright.machine("dual-bank-npu") or machine = machine.replace("memories.vtcm.banks", 4)',
+                )
+            )
+
+
+def _beside(source: str, document: Document) -> str:
+    """A machine file that lies beside the notebook is found from anywhere."""
+    if source.endswith(".toml") and document.path and not Path(source).is_absolute():
+        beside = Path(document.path).parent / source
+        if beside.is_file():
+            return str(beside)
+    return source

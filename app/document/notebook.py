@@ -1,0 +1,65 @@
+"""What is known of a notebook after reading it: values only, `evaluate` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ...engine.hwsim import Machine
+from ...engine.ir import IRModule, Place, PrimFunc, TilewrightError, Var
+from ...engine.schedule import Schedule
+from ...engine.script import CallStep
+from .cells import Document
+
+Handle = Var | str
+"""A loop or a block."""
+
+
+class NotebookStep(msgspec.Struct, frozen=True, eq=False):
+    """One schedule line after `sch = tilewright.Schedule(...)`.
+
+    `first_trace_step` is where its trace steps begin (`schedule.trace.steps`), None when it was not applied. The first line that
+    fails has `error`; the lines after it are "skipped".
+    """
+
+    index: int
+    text: str
+    place: Place
+    call: CallStep
+    status: Literal["applied", "failed", "skipped"]
+    first_trace_step: int | None = None
+    error: TilewrightError | None = None
+
+
+class State(msgspec.Struct, frozen=True, eq=False):
+    """A moment of the schedule: the schedule (never changed again) and the variables that hold handles."""
+
+    schedule: Schedule
+    names: Mapping[str, Any]
+
+
+class Notebook(msgspec.Struct, frozen=True, eq=False):
+    """An evaluated document. What could not be had is None, and `error` says why (the first one in the file's order).
+
+    `states[n]` is the moment before step `n`; the last one is now. `schedule_name` is the schedule's variable in the file.
+    """
+
+    document: Document
+    program: IRModule | PrimFunc | None = None
+    machine: Machine | None = None
+    steps: tuple[NotebookStep, ...] = ()
+    states: tuple[State, ...] = ()
+    error: TilewrightError | None = None
+    schedule_name: str = "sch"
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule after the last line that applied."""
+        return self.states[-1].schedule if self.states else None
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """Variable -> handle (loop `Var` or block name) or tuple of handles."""
+        return self.states[-1].names if self.states else {}

@@ -1,0 +1,43 @@
+"""The workload cell: the program in TVMScript."""
+
+from __future__ import annotations
+
+import re
+
+from ...engine.ir import IRModule, PrimFunc, Refusal
+from ...engine.script import parse
+from .cells import Cell, Document
+from .files import DocumentError
+from .places import marker_place
+
+
+def workload_cell(document: Document) -> Cell | None:
+    """The cell with the program: the workload cell, or in a file without one the text before the first marker."""
+    cells = document.of_kind("workload")
+    if len(cells) > 1:
+        raise DocumentError(
+            Refusal(
+                "two-workloads",
+                "the notebook has more than one workload cell",
+                expected="one workload cell with a function or a module",
+                place=marker_place(cells[1], document),
+            )
+        )
+    candidates = cells or document.of_kind("preamble")
+    return candidates[0] if candidates else None
+
+
+def read_program(document: Document) -> IRModule | PrimFunc:
+    """The program of the workload cell. Raises ParseError with the file's lines, DocumentError "no-workload"."""
+    cell = workload_cell(document)
+    if cell is None:
+        raise DocumentError(Refusal("no-workload", "the notebook has no program", expected="a cell `# %% workload`"))
+    # Empty lines in front make the parser's lines the file's.
+    padding = "\n" * (cell.body_line - 1)
+    return parse(padding + cell.body.lstrip("\ufeff"), document.path or "").program
+
+
+def program_names(document: Document) -> tuple[str, ...]:
+    """The names that the workload cell gives to its function or module."""
+    cell = workload_cell(document)
+    return tuple(re.findall(r"^(?:def|class)[ \t]+(\w+)", cell.body, re.MULTILINE)) if cell else ()
