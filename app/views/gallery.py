@@ -31,7 +31,9 @@ class Example(msgspec.Struct, frozen=True):
 
 def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
     """The notebooks of a folder, as cards."""
-    paths = sorted(folder.glob("*.py"), key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem))
+    paths = sorted(
+        folder.glob("*.py"), key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem)
+    )
     return tuple(example_of(path.stem, load_document(path)) for path in paths if path.stem != "__init__")
 
 

@@ -1,0 +1,342 @@
+"""What may be done to a row besides dragging it: one table of primitives with the fields their forms ask for, and forms read back into calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ...engine.analysis import ProgramIndex
+from ...engine.ir import Block, Buffer, For, IndexMap, PrimFunc, Refusal, TilewrightError, Var, build, uses_var
+from ...engine.script import read_calls
+from .row_ids import RowIds, row_ids
+
+Field = dict[str, Any]
+Entry = dict[str, Any]
+
+SCOPES = (
+    "local",
+    "local.vtcm",
+    "local.acc",
+    "shared",
+    "shared.dyn",
+    "wmma.matrix_a",
+    "wmma.matrix_b",
+    "wmma.accumulator",
+    "global",
+)
+"""Offered, not required: a machine may have other memories."""
+
+THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread", "vthread.x", "vthread.y", "vthread.z")  # fmt: skip
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A primitive in a menu. `fields` are asked for; `blocked` says why it cannot be done here ("" where it can)."""
+
+    method: str
+    label: str
+    key: str
+    help: str
+    fields: Callable[[_Facts, Any], list[Field]]
+    blocked: Callable[[_Facts, Any], str]
+
+
+class _Facts:
+    """What the fields of a menu need to know of the program."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.ids = row_ids(func)
+        self.index = ProgramIndex(func)
+
+    def inner_chain(self, loop: For) -> list[str]:
+        """Row ids of the loops that stand directly in one another below `loop`, outermost first."""
+        found: list[str] = []
+        body = loop.body
+        while isinstance(body, For):
+            found.append(self.ids.of(body.loop_var))
+            body = body.body
+        return found
+
+    def reduction_loops(self, block: str) -> list[str]:
+        return [self.ids.of(f.loop_var) for f in self.index.loops_of(block)]
+
+
+def row_menus(func: PrimFunc) -> dict[str, list[Entry]]:
+    """Row id -> [{method, label, key, help, disabled, fields: [{name, label, type, choices, default, optional, help}]}].
+
+    `disabled` is the reason where the program's shape alone rules a call out; the engine has the last word on the others. A field's name is
+    the keyword of the Schedule method. Types: "int", "text", "choice", "ints" ("None, 16"), "names" ("io, ii"), "index_map" (a lambda).
+    """
+    facts = _Facts(func)
+    menus: dict[str, list[Entry]] = {}
+    for row, handle in facts.ids.items():
+        if isinstance(handle, Var):
+            node: For | Block = facts.index.loop(handle)
+            menus[row] = [_entry(item, facts, node) for item in LOOP_ITEMS]
+        else:
+            node = facts.index.block(handle)
+            menus[row] = [_entry(item, facts, node) for item in BLOCK_ITEMS]
+    return menus
+
+
+def _entry(item: Item, facts: _Facts, node: For | Block) -> Entry:
+    blocked = item.blocked(facts, node)
+    return {
+        "method": item.method,
+        "label": item.label,
+        "key": item.key,
+        "help": item.help,
+        "disabled": blocked,
+        "fields": [] if blocked else item.fields(facts, node),
+    }
+
+
+def call_arguments(
+    func: PrimFunc, method: str, target: str, arguments: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a form sent, as (args, kwargs) for `getattr(schedule, method)`: row ids become handles, an index map is read.
+
+    Only fields that hold rows are looked up as rows: a buffer or a new loop may have the name of a loop. Raises TilewrightError "unknown-row",
+    "bad-index-map", or a ParseError.
+    """
+    ids = row_ids(func)
+    kwargs = {name: _value(ids, name, value) for name, value in arguments.items()}
+    loops = kwargs.pop("loops", None)
+    if loops is not None:
+        return tuple(loops), kwargs
+    return (handle_of(ids, target),), kwargs
+
+
+def handle_of(ids: RowIds, row: str) -> Var | str:
+    """The loop or block of a row. Raises TilewrightError "unknown-row" (the picture was older than the program)."""
+    if row not in ids:
+        raise TilewrightError(
+            Refusal("unknown-row", f"there is no loop or block {row!r} any more", expected=", ".join(ids))
+        )
+    return ids[row]
+
+
+def _value(ids: RowIds, name: str, value: Any) -> Any:
+    if name == "loop":
+        return handle_of(ids, value)
+    if name == "loops":
+        return [handle_of(ids, v) for v in value]
+    if name == "index_map":
+        return read_index_map(value)
+    return value
+
+
+def read_index_map(text: str) -> IndexMap:
+    """The IndexMap of "lambda i, j: [j // 4, AXIS_SEPARATOR, i]". Raises TilewrightError; the text is read, not run."""
+    for step in read_calls(f"sch.transform_layout({text.strip()})", "index map"):
+        if len(step.args) == 1 and not step.kwargs and isinstance(step.args[0], IndexMap):
+            return step.args[0]
+    raise TilewrightError(
+        Refusal("bad-index-map", "this is not an index map", found=text, expected="lambda i, j: [j, i]")
+    )
+
+
+def _field(name: str, label: str, kind: str, default: Any = "", choices: Any = (), **more: Any) -> Field:
+    options = [c if isinstance(c, dict) else {"value": c, "label": str(c)} for c in choices]
+    return {
+        "name": name,
+        "label": label,
+        "type": kind,
+        "choices": options,
+        "default": default,
+        "optional": False,
+        "help": "",
+        **more,
+    }
+
+
+def _none(_: _Facts, __: Any) -> list[Field]:
+    return []
+
+
+def _free(_: _Facts, __: Any) -> str:
+    return ""
+
+
+# Loops.
+
+
+def _split_fields(_: _Facts, loop: For) -> list[Field]:
+    name = loop.loop_var.name
+    extent = build.int_value(loop.extent)
+    inner = next((f for f in (16, 32, 8, 4, 64, 2) if extent is not None and extent > f and extent % f == 0), 16)
+    return [
+        _field("factors", "Factors", "ints", f"None, {inner}", help="outermost first; None is what is left"),
+        _field("names", "Names", "names", f"{name}_0, {name}_1", optional=True, help="one a factor"),
+    ]
+
+
+def _fuse_fields(facts: _Facts, loop: For) -> list[Field]:
+    chain = [facts.ids.of(loop.loop_var)]
+    choices: list[Entry] = []
+    for inner in facts.inner_chain(loop):
+        chain.append(inner)
+        choices.append({"value": list(chain), "label": " × ".join(chain)})
+    return [_field("loops", "Loops", "choice", choices[0]["value"], choices)]
+
+
+def _no_inner_loop(facts: _Facts, loop: For) -> str:
+    return "" if facts.inner_chain(loop) else "no single loop stands directly inside"
+
+
+def _is_kind(kind: str) -> Callable[[_Facts, For], str]:
+    return lambda _, loop: f"it is {kind} already" if loop.kind == kind else ""
+
+
+def _annotate_fields(_: _Facts, __: Any) -> list[Field]:
+    return [
+        _field("ann_key", "Key", "text", "", [], placeholder="pragma_auto_unroll_max_step"),
+        _field("ann_val", "Value", "literal", "1", help="a number or text"),
+    ]
+
+
+def _unannotate_fields(_: _Facts, node: For | Block) -> list[Field]:
+    keys = [key for key, _ in node.annotations]
+    return [_field("ann_key", "Key", "choice", keys[0], keys)]
+
+
+def _no_annotations(_: _Facts, node: For | Block) -> str:
+    return "" if node.annotations else "it has no annotations"
+
+
+LOOP_ITEMS: tuple[Item, ...] = (
+    Item("split", "Split…", "s", "one loop into a nest of several", _split_fields, _free),
+    Item("fuse", "Fuse…", "f", "a nest of loops into one", _fuse_fields, _no_inner_loop),
+    Item("parallel", "Parallel", "p", "iterations on several cores", _none, _is_kind("parallel")),
+    Item("vectorize", "Vectorize", "v", "iterations as lanes of vector instructions", _none, _is_kind("vectorized")),
+    Item("unroll", "Unroll", "u", "iterations written out", _none, _is_kind("unrolled")),
+    Item("bind", "Bind to thread…", "b", "each iteration to a thread of an axis",
+         lambda _, __: [_field("thread_axis", "Thread axis", "choice", "blockIdx.x", THREADS)], _free),
+    Item("annotate", "Annotate…", "a", "a note for later passes", _annotate_fields, _free),
+    Item("unannotate", "Remove annotation…", "n", "take a note off", _unannotate_fields, _no_annotations),
+)  # fmt: skip
+
+
+# Blocks.
+
+
+def _buffer_choices(block: Block, *, written: bool) -> list[Entry]:
+    regions = block.writes if written else block.reads
+    return [{"value": n, "label": f"{r.buffer.name}  ({r.buffer.scope})"} for n, r in enumerate(regions)]
+
+
+def _cache_fields(side: str) -> Callable[[_Facts, Block], list[Field]]:
+    def fields(_: _Facts, block: Block) -> list[Field]:
+        choices = _buffer_choices(block, written=side == "write")
+        return [_field(f"{side}_buffer_index", "Buffer", "choice", 0, choices), _scope_field("local")]
+
+    return fields
+
+
+def _scope_field(default: str) -> Field:
+    return _field("storage_scope", "Scope", "text", default, SCOPES, help="a memory of the machine")
+
+
+def _scope_fields(facts: _Facts, block: Block) -> list[Field]:
+    own = [n for n, w in enumerate(block.writes) if not facts.index.is_param(w.buffer)]
+    choices = [c for c in _buffer_choices(block, written=True) if c["value"] in own]
+    return [_field("buffer_index", "Buffer", "choice", own[0], choices), _scope_field("local")]
+
+
+def _layout_fields(_: _Facts, block: Block) -> list[Field]:
+    sides = [("write", block.writes), ("read", block.reads)]
+    choices = [
+        {"value": [side, n], "label": f"{r.buffer.name}  ({'written' if side == 'write' else 'read'})"}
+        for side, regions in sides
+        for n, r in enumerate(regions)
+        if side == "write" or all(r.buffer is not w.buffer for w in block.writes)
+    ]
+    first = (block.writes or block.reads)[0].buffer
+    return [
+        _field("buffer", "Buffer", "choice", choices[0]["value"], choices),
+        _field("index_map", "Index map", "index_map", _identity_map(first), help="the new axes; AXIS_SEPARATOR keeps groups of axes apart"),
+    ]  # fmt: skip
+
+
+def _identity_map(buffer: Buffer) -> str:
+    names = [f"i{n}" for n in range(len(buffer.shape))] if len(buffer.shape) > 5 else list("ijklm"[: len(buffer.shape)])
+    return f"lambda {', '.join(names)}: [{', '.join(names)}]"
+
+
+def _loop_fields(facts: _Facts, block: Block) -> list[Field]:
+    loops = facts.reduction_loops(block.name)
+    return [_field("loop", "Before loop", "choice", _outermost_reduction(facts, block) or loops[0], loops)]
+
+
+def _outermost_reduction(facts: _Facts, block: Block) -> str:
+    realize = facts.index.realize(block.name)
+    values = [v for iv, v in zip(block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "reduce"]
+    used = {f.loop_var for f in facts.index.loops_of(block.name) if any(uses_var(v, f.loop_var) for v in values)}
+    return next((facts.ids.of(f.loop_var) for f in facts.index.loops_of(block.name) if f.loop_var in used), "")
+
+
+def _no_reads(_: _Facts, block: Block) -> str:
+    return "" if block.reads else "it reads no buffer"
+
+
+def _no_writes(_: _Facts, block: Block) -> str:
+    return "" if block.writes else "it writes no buffer"
+
+
+def _writes_params_only(facts: _Facts, block: Block) -> str:
+    return (
+        "" if any(not facts.index.is_param(w.buffer) for w in block.writes) else "it writes the caller's buffers only"
+    )
+
+
+def _no_reduction(facts: _Facts, block: Block) -> str:
+    if block.init is None:
+        return "it initialises nothing"
+    return "" if facts.index.loops_of(block.name) else "no loop stands around it"
+
+
+def _double_buffered(facts: _Facts, block: Block) -> str:
+    if any(key == "double_buffer_scope" for key, _ in block.annotations):
+        return "it has two slots already"
+    return _writes_params_only(facts, block)
+
+
+def _no_consumer(facts: _Facts, block: Block) -> str:
+    return "" if facts.index.consumers(block.name) else "nothing reads what it writes"
+
+
+def _no_producer(facts: _Facts, block: Block) -> str:
+    return "" if facts.index.producers(block.name) else "it reads inputs only"
+
+
+BLOCK_ITEMS: tuple[Item, ...] = (
+    Item(
+        "cache_read", "Cache read…", "l", "load an operand into a nearer memory first", _cache_fields("read"), _no_reads
+    ),
+    Item(
+        "cache_write",
+        "Cache write…",
+        "w",
+        "compute into a nearer memory, then store",
+        _cache_fields("write"),
+        _no_writes,
+    ),
+    Item("set_scope", "Set scope…", "g", "keep what it writes in another memory", _scope_fields, _writes_params_only),
+    Item("transform_layout", "Transform layout…", "t", "lay a buffer out by an index map", _layout_fields, _no_writes),
+    Item("double_buffer", "Double buffer", "d", "two slots: load one while the other is used", _none, _double_buffered),
+    Item("compute_inline", "Inline into consumers", "i", "compute it where it is used", _none, _no_consumer),
+    Item(
+        "reverse_compute_inline", "Inline into producer", "e", "compute it where its input is made", _none, _no_producer
+    ),
+    Item(
+        "decompose_reduction",
+        "Decompose reduction…",
+        "x",
+        "the init as a block of its own",
+        _loop_fields,
+        _no_reduction,
+    ),
+    Item("annotate", "Annotate…", "a", "a note for later passes", _annotate_fields, _free),
+    Item("unannotate", "Remove annotation…", "n", "take a note off", _unannotate_fields, _no_annotations),
+)

@@ -1,0 +1,333 @@
+"""The loop tree as data: rows, and where a block may be dropped. Pure functions of a program or schedule; no screen here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...engine.analysis import ProgramIndex
+from ...engine.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Cast,
+    Expr,
+    For,
+    IntImm,
+    Node,
+    PrimFunc,
+    Stmt,
+    StringImm,
+    Var,
+    build,
+    children,
+    dtype,
+    uses_var,
+)
+from ...engine.schedule import Schedule, ScheduleError, Target
+from ...engine.script import expr_text
+from .menus import row_menus
+from .palette import buffer_colours
+from .row_ids import RowIds, row_ids
+
+__all__ = ["drop_targets", "row_ids", "row_menus", "tree_rows"]
+
+Row = dict[str, Any]
+
+_KIND_LABELS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled"}
+
+
+def tree_rows(func: PrimFunc, live_bytes: Mapping[Buffer, int] | None = None) -> list[Row]:
+    """The loops and blocks below the root, parents first in text order.
+
+    Every row: id, parent ("" at the top), depth, kind ("loop" or "block"), name, detail, badges [{text, tone, tip}], tooltip.
+    A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
+    `live_bytes` are the sizes of buffers after compaction, where they are known: the memory that is really held.
+    """
+    return list(_Rows(func, live_bytes or {}).below(func.body, parent="", depth=0))
+
+
+class _Rows:
+    """One walk over a program, with what every row needs to know of it."""
+
+    def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int]) -> None:
+        self.func = func
+        self.ids: RowIds = row_ids(func)
+        self.index = ProgramIndex(func)
+        self.colours = buffer_colours(func)
+        self.live_bytes = live_bytes
+
+    def below(self, node: Node, parent: str, depth: int) -> Iterator[Row]:
+        """The rows of what stands below `node`."""
+        for child in children(node):
+            if isinstance(child, Expr | Buffer | BufferRegion):
+                continue
+            row = self._row(child, parent, depth)
+            if row is None:
+                yield from self.below(child, parent, depth)
+            else:
+                yield row
+                yield from self.below(child, row["id"], depth + 1)
+
+    def _row(self, node: Node, parent: str, depth: int) -> Row | None:
+        place = {"parent": parent, "depth": depth}
+        if isinstance(node, For):
+            return {"id": self.ids.of(node.loop_var), **place, **self._loop(node)}
+        if isinstance(node, BlockRealize):
+            return {"id": self.ids.of(node.block.name), **place, **self._block(node)}
+        return None
+
+    def _loop(self, loop: For) -> Row:
+        extent = expr_text(loop.extent)
+        kind = loop.thread_tag or _KIND_LABELS.get(loop.kind, "")
+        below = self.index.child_blocks(loop)
+        start = "" if build.is_const(loop.min, 0) else f"{expr_text(loop.min)}, {expr_text(loop.min)} + "
+        iterates = sorted({f"{r.block.name}.{name}" for r in below for name in _driven(r, loop.loop_var)})
+        lines = [f"for {loop.loop_var.name} in range({start}{extent})"]
+        if kind:
+            lines[0] += f"  {kind}"
+        lines.append(f"iterates {', '.join(iterates)}" if iterates else "no block below uses it")
+        lines.extend(f"{key} = {_annotation_text(value)}" for key, value in loop.annotations)
+        return {
+            "kind": "loop",
+            "name": loop.loop_var.name,
+            "extent": extent,
+            "detail": kind,
+            "loop_kind": loop.kind,
+            "reduces": any(_driven(r, loop.loop_var, "reduce") for r in below),
+            "badges": [_annotation_badge(key, value) for key, value in loop.annotations],
+            "tooltip": "\n".join(lines),
+        }
+
+    def _block(self, realize: BlockRealize) -> Row:
+        block = realize.block
+        return {
+            "kind": "block",
+            "name": block.name,
+            "detail": _what_it_does(block),
+            "iters": [{"name": iv.var.name, "type": iv.iter_type} for iv in block.iter_vars],
+            "reads": [self._buffer(b) for b in _buffers(block.reads) if not _is_written(block, b)],
+            "writes": [self._buffer(b) for b in _buffers(block.writes)],
+            "badges": _block_badges(realize),
+            "tooltip": self._block_tooltip(realize),
+        }
+
+    def _buffer(self, buffer: Buffer) -> Row:
+        return {
+            "name": buffer.name,
+            "scope": buffer.scope,
+            "bytes": size_text(self._bytes(buffer)),
+            "colour": self.colours.get(buffer, 0),
+        }
+
+    def _bytes(self, buffer: Buffer) -> int | None:
+        return self.live_bytes.get(buffer, buffer_bytes(buffer))
+
+    def _block_tooltip(self, realize: BlockRealize) -> str:
+        block = realize.block
+        lines = [
+            f"{_region_text(r)}  ←  {', '.join(map(_region_text, block.reads)) or 'constants'}" for r in block.writes
+        ]
+        pairs = zip(block.iter_vars, realize.iter_values, strict=True)
+        lines.extend(f"{iv.var.name} = {expr_text(value)}   {iv.iter_type}" for iv, value in pairs)
+        if not build.is_true(realize.predicate):
+            lines.append(f"only where {expr_text(realize.predicate)}")
+        for buffer in _buffers((*block.writes, *block.reads)):
+            whole, live = buffer_bytes(buffer), self.live_bytes.get(buffer)
+            held = f", {size_text(live)} live" if live is not None and live != whole else ""
+            lines.append(
+                f"{buffer.name}: {_shape_text(buffer)} {buffer.dtype} {buffer.scope}, {size_text(whole)}{held}"
+            )
+        lines.extend(f"{key} = {_annotation_text(value)}" for key, value in block.annotations)
+        return "\n".join(lines)
+
+
+def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[Row]]:
+    """For every block (row id), where it may be moved: {loop, legal, costly, primitive, reason, code, fix} for each loop and primitive.
+
+    Asked of the engine, nothing is applied to `schedule`. A legal move is costly when the block runs more iterations there than now.
+    """
+    ids = row_ids(schedule.func)
+    wanted = [name for name in ids.values() if isinstance(name, str)] if blocks is None else list(blocks)
+    return {
+        ids.of(block): [_target(schedule, ids, block, t) for t in schedule.legal_targets(block)] for block in wanted
+    }
+
+
+def _target(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Row:
+    refusal = target.refusal
+    cost = _extra_iterations(schedule, block, target) if target.legal else ""
+    return {
+        "loop": ids.of(target.loop),
+        "legal": target.legal,
+        "costly": bool(cost),
+        "primitive": target.primitive,
+        "reason": cost if refusal is None else _reason(refusal.message, refusal.found, refusal.expected),
+        "code": "" if refusal is None else refusal.code,
+        "fix": [] if refusal is None else list(refusal.fix),
+    }
+
+
+def _reason(message: str, found: str, expected: str) -> str:
+    lines = [message]
+    if found:
+        lines.append(f"found: {found}")
+    if expected:
+        lines.append(f"expected: {expected}")
+    return "\n".join(lines)
+
+
+def _extra_iterations(schedule: Schedule, block: str, target: Target) -> str:
+    """ "" when the move runs the block at most as often as now (or that cannot be told), else by how much more."""
+    before = _iterations(schedule.index, block)
+    trial = schedule.copy()
+    try:
+        getattr(trial, target.primitive)(block, target.loop)
+        after = _iterations(trial.index, block)
+    except (ScheduleError, KeyError):
+        return ""
+    if before is None or after is None or after <= before:
+        return ""
+    return f"runs {after / before:.3g}x as many iterations: {grouped(before)} now, {grouped(after)} there"
+
+
+def _iterations(index: ProgramIndex, block: str) -> int | None:
+    """How many times the body of `block` is reached, by the extents of all loops around it; None when one is symbolic."""
+    count = 1
+    for outer in index.path(index.realize(block)):
+        if isinstance(outer, For):
+            extent = build.int_value(outer.extent)
+            if extent is None:
+                return None
+            count *= extent
+    return count
+
+
+def grouped(value: int) -> str:
+    """ "41 216": digits in groups of three."""
+    return f"{value:,}".replace(",", " ")
+
+
+def buffer_bytes(buffer: Buffer) -> int | None:
+    """Bytes of the whole buffer as declared; None when an extent is symbolic."""
+    count = dtype.size_bytes(buffer.dtype)
+    for extent in buffer.shape:
+        value = build.int_value(extent)
+        if value is None:
+            return None
+        count *= value
+    return count
+
+
+def size_text(size_bytes: int | None) -> str:
+    """ "512 B", "16 KiB", "1.5 MiB"; "" for an unknown size."""
+    if size_bytes is None:
+        return ""
+    size, unit = float(size_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.4g} {unit}"
+
+
+def _buffers(regions: Iterable[BufferRegion]) -> list[Buffer]:
+    """The buffers of `regions`, each once."""
+    return list(dict.fromkeys(r.buffer for r in regions))
+
+
+def _is_written(block: Block, buffer: Buffer) -> bool:
+    return any(w.buffer is buffer for w in block.writes)
+
+
+def _driven(realize: BlockRealize, loop: Var, iter_type: str | None = None) -> list[str]:
+    """Names of the block's iterators whose value uses `loop`."""
+    return [
+        iv.var.name
+        for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        if iter_type in (None, iv.iter_type) and uses_var(value, loop)
+    ]
+
+
+def _what_it_does(block: Block) -> str:
+    """A word or two: "copy global → local", "sum over vk", "nested"."""
+    reduced = [iv.var.name for iv in block.iter_vars if iv.iter_type == "reduce"]
+    if _has_blocks(block.body):
+        return "nested blocks"
+    if block.init is not None or reduced:
+        return f"reduces over {', '.join(reduced)}" if reduced else "reduction"
+    if isinstance(block.body, BufferStore):
+        value = block.body.value
+        value = value.value if isinstance(value, Cast) else value
+        if isinstance(value, BufferLoad):
+            source, target = value.buffer.scope, block.body.buffer.scope
+            return f"copy {source} → {target}" if source != target else "copy"
+        if not any(isinstance(n, BufferLoad) for n in _walk(value)):
+            return "fill"
+    return "compute"
+
+
+def _has_blocks(stmt: Stmt) -> bool:
+    return any(isinstance(n, BlockRealize) for n in _walk(stmt))
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    if not isinstance(node, Buffer):
+        for child in children(node):
+            yield from _walk(child)
+
+
+def _block_badges(realize: BlockRealize) -> list[Row]:
+    badges: list[Row] = []
+    if realize.block.init is not None:
+        badges.append(
+            {"text": "init", "tone": "", "tip": "the result is initialised at the first iteration of the reduction"}
+        )
+    if not build.is_true(realize.predicate):
+        badges.append({"text": "if", "tone": "warn", "tip": f"only where {expr_text(realize.predicate)}"})
+    badges.extend(_annotation_badge(key, value) for key, value in realize.block.annotations)
+    return badges
+
+
+def _annotation_badge(key: str, value: Expr | tuple[Expr, ...]) -> Row:
+    if key == "double_buffer_scope":
+        return {"text": "×2", "tone": "accent", "tip": "double buffered: two slots take turns"}
+    text = _annotation_text(value)
+    short = key.rsplit(".", 1)[-1]
+    return {
+        "text": short if text in ("1", "True", "T.bool(True)") else f"{short} {text}"[:32],
+        "tone": "",
+        "tip": f"{key} = {text}",
+    }
+
+
+def _annotation_text(value: Expr | tuple[Expr, ...]) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_annotation_text, value))}]"
+    return value.value if isinstance(value, StringImm) else expr_text(value)
+
+
+def _region_text(region: BufferRegion) -> str:
+    parts: list[str] = []
+    for axis in region.region:
+        low = expr_text(axis.min)
+        if build.is_const(axis.extent, 1):
+            parts.append(low)
+        elif isinstance(axis.extent, IntImm) and isinstance(axis.min, IntImm):
+            parts.append(f"{low}:{axis.min.value + axis.extent.value}")
+        else:
+            parts.append(f"{low} : +{expr_text(axis.extent)}")
+    return f"{region.buffer.name}[{', '.join(parts)}]"
+
+
+def _shape_text(buffer: Buffer) -> str:
+    groups: list[list[str]] = [[]]
+    for position, extent in enumerate(buffer.shape):
+        if position in buffer.axis_separators:
+            groups.append([])
+        groups[-1].append(expr_text(extent))
+    return "".join(f"({', '.join(group)})" for group in groups)
