@@ -1,0 +1,248 @@
+"""A machine as a value: memories that answer to storage scopes, engines that read and write them, figures in whole cycles and bytes.
+
+A machine is frozen and hashable; `replace` gives a varied one that has passed the same checks as a file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar, cast
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace as replace_fields
+
+from .errors import MachineError, refuse
+
+Positive = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+Energy = Annotated[float, Meta(ge=0)]
+Sources = tuple[tuple[str, str], ...]
+
+
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A memory. Buffers whose storage scope is among `scopes` live in it.
+
+    `banks` are equal parts of the capacity. With mapping "block" each is a contiguous range of addresses, and the blocks can be filled
+    and used independently of each other; with "interleave" consecutive `interleave_bytes` go round all banks.
+    Reads and writes have a port each, of so many bytes per cycle. A transfer moves whole bursts; its data is there `latency_cycles` later.
+    """
+
+    name: str
+    scopes: tuple[str, ...]
+    capacity_bytes: Positive
+    read_bytes_per_cycle: Positive
+    write_bytes_per_cycle: Positive
+    banks: Positive = 1
+    mapping: Literal["block", "interleave"] = "block"
+    interleave_bytes: Natural = 0
+    latency_cycles: Natural = 0
+    burst_bytes: Positive = 1
+    energy_pj_per_byte: Energy = 0.0
+    source: Sources = ()
+
+    @property
+    def scope(self) -> str:
+        """The scope that reports name the memory by."""
+        return self.scopes[0]
+
+    @property
+    def blocks(self) -> int:
+        """How many physical blocks a buffer can be placed in: the banks, when each is a range of addresses."""
+        return self.banks if self.mapping == "block" else 1
+
+
+class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What all engines have. A task occupies its engine `setup_cycles` and then as long as its work takes; its result is there
+    `latency_cycles` after that. `reads` and `writes` name memories."""
+
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    setup_cycles: Natural = 0
+    latency_cycles: Natural = 0
+    source: Sources = ()
+
+
+class DmaEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
+    """Copies between memories, at most `bytes_per_cycle`, in descriptors of as many runs as it takes."""
+
+    bytes_per_cycle: Positive
+
+
+class MatrixEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
+    """Multiplies and accumulates a rows x depth by a depth x columns tile in `cycles_per_tile`.
+
+    Elements wider than `element_bytes` take ceil(width / element_bytes)^2 passes; a tile at the edge takes as long as a whole one.
+    """
+
+    tile_rows: Positive
+    tile_columns: Positive
+    tile_depth: Positive
+    cycles_per_tile: Positive
+    element_bytes: Positive
+    energy_pj_per_operation: Energy = 0.0
+
+
+class VectorEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
+    """Elementwise work and reductions, `vector_bytes` of contiguous elements per operation."""
+
+    vector_bytes: Positive
+    cycles_per_operation: Positive
+    energy_pj_per_operation: Energy = 0.0
+
+
+class ScalarEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="scalar"):
+    """Anything, one element after the other; loads and stores count as operations."""
+
+    cycles_per_operation: Positive
+    energy_pj_per_operation: Energy = 0.0
+
+
+Engine = DmaEngine | MatrixEngine | VectorEngine | ScalarEngine
+EngineKind = Literal["dma", "matrix", "vector", "scalar"]
+KINDS: dict[type, EngineKind] = {
+    DmaEngine: "dma",
+    MatrixEngine: "matrix",
+    VectorEngine: "vector",
+    ScalarEngine: "scalar",
+}
+
+
+class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Memories and engines, in the order of the file: of two engines that could do a task, the first does it."""
+
+    name: str
+    clock_hz: Positive
+    memories: tuple[Memory, ...]
+    engines: tuple[Engine, ...]
+    description: str = ""
+    source: Sources = ()
+
+    def find_memory(self, scope: str) -> Memory | None:
+        """The memory that a storage scope stands for."""
+        return next((m for m in self.memories if scope in m.scopes), None)
+
+    def memory(self, name: str) -> Memory:
+        """The memory called `name`. Raises KeyError."""
+        return _named(self.memories, name)
+
+    def engine(self, name: str) -> Engine:
+        """The engine called `name`. Raises KeyError."""
+        return _named(self.engines, name)
+
+    def replace(self, path: str, value: object) -> Machine:
+        """This machine with one figure changed: "memories.vtcm.banks", "local.vtcm.banks" by scope, "engines.dma.setup_cycles", "clock_hz".
+
+        Raises MachineError for an unknown path or a value that a machine file could not have either.
+        """
+        owner, _, field = path.rpartition(".")
+        if not owner:
+            return _checked(_with_field(self, path, value, path))
+        part = self._part(owner, path)
+        changed = _with_field(part, field, value, path)
+        if isinstance(changed, Memory):
+            memories = tuple(changed if m is part else m for m in self.memories)
+            return _checked(replace_fields(self, memories=memories))
+        return _checked(replace_fields(self, engines=tuple(changed if e is part else e for e in self.engines)))
+
+    def _part(self, owner: str, path: str) -> Memory | Engine:
+        """The memory or engine that the front of a path names: "memories.vtcm", "engines.dma", or a scope, or just the name."""
+        group, _, name = owner.partition(".")
+        for part in (*self.memories, *self.engines):
+            mine = "memories" if isinstance(part, Memory) else "engines"
+            if (group == mine and part.name == name) or part.name == owner:
+                return part
+        by_scope = self.find_memory(owner)
+        if by_scope is not None:
+            return by_scope
+        known = [f"memories.{m.name}" for m in self.memories] + [f"engines.{e.name}" for e in self.engines]
+        scopes = [s for m in self.memories for s in m.scopes]
+        raise refuse("unknown-figure", f"machine {self.name!r} has no {owner!r}", found=path,
+                     expected=f"{', '.join(known)}, or a scope: {', '.join(scopes)}")  # fmt: skip
+
+
+N = TypeVar("N", Memory, Engine)
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def _named(parts: tuple[N, ...], name: str) -> N:
+    for part in parts:
+        if part.name == name:
+            return part
+    raise KeyError(name)
+
+
+def _with_field(part: S, field: str, value: object, path: str) -> S:
+    """`part` with one figure changed and checked."""
+    table = cast("dict[str, Any]", msgspec.to_builtins(part))
+    if field not in table or field in ("kind", "name", "memories", "engines", "source"):
+        figures = [f for f in table if f not in ("kind", "name", "memories", "engines", "source")]
+        raise refuse("unknown-figure", f"there is no figure {field!r} to change", found=path, expected=", ".join(figures))
+    table[field] = value
+    try:
+        return msgspec.convert(table, type(part))
+    except msgspec.ValidationError as error:
+        raise refuse("bad-figure", f"{path} cannot be {value!r}", found=repr(value),
+                     expected=str(error).partition(" - at ")[0]) from None  # fmt: skip
+
+
+def _checked(machine: Machine) -> Machine:
+    require_consistent(machine)
+    return machine
+
+
+class Complaint(msgspec.Struct, frozen=True):
+    """What is wrong in a machine, and where: section ("memories", "vtcm") and key. Machine files turn it into a line."""
+
+    code: str
+    message: str
+    section: tuple[str, ...]
+    key: str
+    found: str
+    expected: str
+    fix: tuple[str, ...] = ()
+
+
+# A scope is one memory's, engines name memories that exist, blocks divide the capacity.
+def require_consistent(machine: Machine) -> None:
+    complaint = find_complaint(machine)
+    if complaint is not None:
+        raise complaint_error(complaint)
+
+
+def complaint_error(complaint: Complaint) -> MachineError:
+    return refuse(complaint.code, complaint.message, found=complaint.found, expected=complaint.expected, fix=complaint.fix)
+
+
+def find_complaint(machine: Machine) -> Complaint | None:
+    """The first thing in a well-typed machine that makes no sense, or None."""
+    names = [m.name for m in machine.memories]
+    taken: dict[str, str] = {}
+    for memory in machine.memories:
+        section = ("memories", memory.name)
+        for scope in memory.scopes:
+            if scope in taken:
+                return Complaint("scope-taken", f"scope {scope!r} is memory {taken[scope]!r}'s already", section, "scopes",
+                                 repr(scope), "each scope in one memory")  # fmt: skip
+            taken[scope] = memory.name
+        if not memory.scopes:
+            return Complaint("no-scope", f"memory {memory.name!r} answers to no scope", section, "scopes", "[]",
+                             'at least one storage scope, such as "global"')  # fmt: skip
+        if memory.capacity_bytes % memory.banks:
+            return Complaint("uneven-banks", f"memory {memory.name!r} does not divide into {memory.banks} equal banks", section, "banks",
+                             f"{memory.capacity_bytes} bytes in {memory.banks} banks", "banks that divide capacity_bytes")  # fmt: skip
+        if memory.mapping == "interleave" and memory.banks > 1 and memory.interleave_bytes == 0:
+            return Complaint("no-interleave", f"memory {memory.name!r} interleaves its banks but does not say how wide", section, "mapping",
+                             "interleave_bytes missing", "the bytes that go to one bank before the next", ("interleave_bytes = 32",))  # fmt: skip
+    for engine in machine.engines:
+        for key, reach in (("reads", engine.reads), ("writes", engine.writes)):
+            for name in reach:
+                if name not in names:
+                    return Complaint("unknown-memory", f"engine {engine.name!r} {key} an unknown memory {name!r}", ("engines", engine.name),
+                                     key, repr(name), ", ".join(names))  # fmt: skip
+            if not reach:
+                return Complaint("no-reach", f"engine {engine.name!r} {key} nothing", ("engines", engine.name), key, "[]",
+                                 f"some of {', '.join(names)}")  # fmt: skip
+    if not machine.engines:
+        return Complaint("no-engine", "the machine has no engine", ("engines",), "", "no [engines.NAME]", "at least one [engines.NAME]")
+    return None
