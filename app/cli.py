@@ -1,12 +1,15 @@
 """`tilewright …`: the notebook without a browser, and the browser from the shell.
 
-Exit codes: 0 when all went well, 1 when a schedule does not compute what its program did, 2 when the input is not fit to be worked on.
+Exit codes: 0 when all went well; 1 when the schedule is refused, by a primitive or by the machine, or does not compute what its program
+did; 2 when the input is not fit to be worked on. Errors go to standard error.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import socket
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -14,14 +17,19 @@ from pathlib import Path
 
 from ..engine.execute import Verdict
 from ..engine.export import report_text, to_tvm_python
-from ..engine.hwsim import Machine, Report, load_machine, preset_names, simulate
-from ..engine.ir import TilewrightError
+from ..engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
+from ..engine.ir import PrimFunc, TilewrightError
+from ..engine.schedule import Schedule, ScheduleError
 from .document import Notebook, evaluate, load_document
+from .state import DEFAULT_MACHINE
 
-DEFAULT_MACHINE = "dual-bank-npu"
-"""The machine of a file that names none."""
+FINE, REFUSED, BAD_INPUT = 0, 1, 2
 
-FINE, FAILED_VERIFICATION, BAD_INPUT = 0, 1, 2
+ADDRESS = "127.0.0.1"
+
+
+class RefusedError(Exception):
+    """The schedule cannot be had, or not run on the machine; the cause says why."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,12 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         return arguments.run(arguments)
+    except RefusedError as refused:
+        print(f"tilewright: {refused}", file=sys.stderr)
+        return REFUSED
     except TilewrightError as error:
         print(f"tilewright: {error}", file=sys.stderr)
         return BAD_INPUT
+    except KeyboardInterrupt:
+        return FINE
     except BrokenPipeError:
-        # The reader of our output is gone (`… | head`): nobody is left to tell.
-        sys.stderr.close()
+        # The reader of our output is gone (`… | head`): nobody is left to tell, and Python's own flush at exit must not try.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
 
 
@@ -45,12 +58,11 @@ def _parser() -> argparse.ArgumentParser:
 
     serve = commands.add_parser("serve", help="open the notebook in the browser")
     serve.add_argument(
-        "path", nargs="?", metavar="PATH", help="a notebook file, or a folder of them (default: the gallery)"
+        "path", nargs="?", type=Path, metavar="PATH", help="a notebook or TVMScript file, or a folder of them"
     )
     serve.add_argument(
-        "--port", type=int, default=5006, help="the port on 127.0.0.1 (default: %(default)s; 0 takes a free one)"
+        "--port", type=_port, default=5006, help="the port on 127.0.0.1; a free one when taken (default: %(default)s)"
     )
-    serve.add_argument("--show", action="store_true", help="open a browser")
     serve.set_defaults(run=_serve)
 
     run = commands.add_parser("run", help="apply a notebook's schedule, verify it, simulate it, print the report")
@@ -72,44 +84,71 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 0 to 65535")
+    return int(text)
+
+
 def _serve(arguments: argparse.Namespace) -> int:
     # Panel takes a second to import, and the other commands have no use for it.
     from .shell import serve
 
-    path = None if arguments.path is None else Path(arguments.path)
-    serve(path, port=arguments.port, show=arguments.show)
+    if arguments.path is not None and not arguments.path.exists():
+        print(f"tilewright: there is no {arguments.path}", file=sys.stderr)
+        return BAD_INPUT
+    serve(arguments.path, free_port(arguments.port), ADDRESS)
     return FINE
 
 
+def free_port(port: int, address: str = ADDRESS) -> int:
+    """`port` when nobody listens there, else one that the system gives; said on standard error when it is another."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+            return probe.getsockname()[1]
+        except OSError:
+            pass
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        found = probe.getsockname()[1]
+    print(f"tilewright: port {port} is taken, using {found}", file=sys.stderr)
+    return found
+
+
 def _run(arguments: argparse.Namespace) -> int:
-    notebook = _notebook(arguments.file)
-    assert notebook.schedule is not None
-    machine = load_machine(arguments.machine) if arguments.machine else _machine_of(notebook)
-    verdict = notebook.schedule.verify()
-    report = simulate(notebook.schedule.func, machine)
-    if arguments.json:
-        print(json.dumps(report_json(report, verdict), indent=2))
-    else:
-        print(report_text(report, verdict))
-    return FAILED_VERIFICATION if verdict.status == "failed" else FINE
+    notebook, schedule = _opened(arguments.file)
+    machine = (
+        load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
+    )
+    verdict = schedule.verify()
+    report = _simulated(schedule.func, machine)
+    print(
+        json.dumps(report_json(report, verdict), indent=2) if arguments.json else report_text(report, verdict),
+        flush=True,
+    )
+    return REFUSED if verdict.status == "failed" else FINE
 
 
 def report_json(report: Report, verdict: Verdict) -> dict[str, object]:
-    """The report with the verdict: `verified` is "proved", "tested", "failed" or "unknown"; the rest is `Report.to_json`."""
-    return {"verified": verdict.status, "verified_detail": verdict.detail, **report.to_json()}
+    """`Report.to_json` with `verified`: "proved", "tested", "failed" or "unknown", and `verified_detail`."""
+    data = report.to_json()
+    return {"cycles": data.pop("cycles"), "verified": verdict.status, "verified_detail": verdict.detail, **data}
 
 
-def _machine_of(notebook: Notebook) -> Machine:
-    return notebook.machine if notebook.machine is not None else load_machine(DEFAULT_MACHINE)
+def _simulated(func: PrimFunc, machine: Machine) -> Report:
+    try:
+        return simulate(func, machine)
+    except MachineError as error:
+        raise RefusedError(error) from error
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    notebook = _notebook(arguments.file)
-    schedule = notebook.schedule
-    assert schedule is not None
+    notebook, schedule = _opened(arguments.file)
     text = to_tvm_python(schedule.original, schedule.trace, notebook.names)
     if arguments.output is None:
-        print(text, end="")
+        print(text, end="", flush=True)
         return FINE
     try:
         Path(arguments.output).write_text(text, encoding="utf-8")
@@ -125,9 +164,12 @@ def _machines(arguments: argparse.Namespace) -> int:
     return FINE
 
 
-def _notebook(file: str) -> Notebook:
-    """The notebook of a file, with all of its lines applied; anything else raises."""
+def _opened(file: str) -> tuple[Notebook, Schedule]:
+    """The notebook of a file with all of its lines applied; raises what is wrong in it."""
     notebook = evaluate(load_document(file))
+    if isinstance(notebook.error, ScheduleError):
+        raise RefusedError(notebook.error) from notebook.error
     if notebook.error is not None:
         raise notebook.error
-    return notebook
+    assert notebook.schedule is not None, "a notebook without an error has a schedule"
+    return notebook, notebook.schedule

@@ -112,9 +112,8 @@ def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: 
         return function(*args, **kwargs)
     except TilewrightError:
         raise
-    except (
-        Exception
-    ) as error:  # a value of a kind that the method does not take: the page must survive what a user typed
+    except Exception as error:
+        # A value of a kind that the method does not take: the page must survive what a user typed.
         raise DocumentError(Refusal("bad-arguments", f"{method}: {type(error).__name__}: {error}")) from error
 
 

@@ -1,0 +1,158 @@
+"""The command line: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.sources import MATMUL
+
+from tilewright.app.cli import free_port, main
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    return write(tmp_path, with_lines('CL = sch.cache_write(C, 0, "local.acc")'))
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "notebook.py"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_given_json_then_the_keys_are_those_that_scripts_rely_on(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(notebook), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {"cycles", "verified", "overlap", "engines", "memory", "traffic", "findings"} <= data.keys()
+    assert isinstance(data["cycles"], int) and data["cycles"] > 0
+    assert data["verified"] == "tested"
+    assert 0 <= data["overlap"] <= 1
+    for engine in data["engines"].values():
+        assert isinstance(engine["busy"], int)
+        assert all(isinstance(cycles, int) for cycles in engine["stall"].values())
+    for entry in data["memory"].values():
+        assert {"capacity_bytes", "peak_bytes"} <= entry.keys()
+    for row in data["traffic"]:
+        assert {"buffer", "source", "destination", "bytes"} <= row.keys()
+    assert isinstance(data["findings"], list)
+
+
+def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(notebook)]) == 0
+    out = capsys.readouterr().out
+    assert "cycles" in out.splitlines()[0] and "tested" in out.splitlines()[0]
+
+
+def test_given_another_machine_then_other_engines(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engines: list[set[str]] = []
+    for machine in ("dual-bank-npu", "matrix-vector-npu"):
+        main(["run", str(notebook), "--json", "--machine", machine])
+        out = capsys.readouterr().out
+        engines.append(set(json.loads(out)["engines"]) if out else set())
+    assert engines[0] and engines[0] != engines[1]
+
+
+def test_given_a_tvmscript_file_then_it_is_run_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(write(tmp_path, MATMUL)), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verified"] == "tested"
+
+
+def test_given_a_refused_call_then_1_and_the_place_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, with_lines("sch.fuse(i, ki)"))
+    assert main(["run", str(file)]) == 1
+    captured = capsys.readouterr()
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "fuse" in text)
+    assert captured.out == "" and f"notebook.py {line}:1" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (MATMUL_NOTEBOOK.replace("C[vi, vj] +", "C[vi, vj] + Q +"), "Q"),
+        (with_lines("sch.no_such_call(i)"), "no_such_call"),
+        (with_lines("sch.split(nobody, factors=[2, None])"), "nobody"),
+        ("", "no program"),
+        ("\0", "notebook.py"),
+    ],
+)
+def test_given_bad_input_then_2_and_why(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(write(tmp_path, text))]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and said in captured.err and "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run", "no-such-file.py"],
+        ["run", "."],
+        ["export", "no-such-file.py", "--to", "tvm"],
+        ["serve", "no-such-folder"],
+    ],
+)
+def test_given_a_path_that_is_not_there_then_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    assert argv[1] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [[], ["run"], ["export", "x.py", "--to", "fortran"], ["serve", "--port", "x"]])
+def test_given_wrong_usage_then_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(argv)
+    assert stopped.value.code == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_given_an_unknown_machine_then_2(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(notebook), "--machine", "toaster"]) == 2
+    assert "toaster" in capsys.readouterr().err
+
+
+def test_given_export_then_python_to_standard_output_or_a_file(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(notebook), "--to", "tvm"]) == 0
+    text = capsys.readouterr().out
+    compile(text, "exported.py", "exec")
+    assert 'CL = sch.cache_write(C, 0, "local.acc")' in text
+    out = notebook.parent / "out.py"
+    assert main(["export", str(notebook), "--to", "tvm", "-o", str(out)]) == 0
+    assert out.read_text() == text and capsys.readouterr().out == ""
+    assert main(["export", str(notebook), "-o", str(notebook.parent / "no" / "out.py")]) == 2
+
+
+def test_machines_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["machines"]) == 0
+    assert {"dual-bank-npu", "matrix-vector-npu"} <= set(capsys.readouterr().out.split())
+
+
+def test_given_a_taken_port_then_a_free_one_and_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = free_port(port)
+    assert found != port and str(found) in capsys.readouterr().err
+    assert free_port(found) == found
+    assert free_port(0) > 0
+
+
+def test_given_a_reader_that_goes_away_then_no_traceback(notebook: Path) -> None:
+    command = [sys.executable, "-m", "tilewright", "export", str(notebook)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert errors == b""
