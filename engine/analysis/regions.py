@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..arith import interval, simplify
+from ..arith import bounds, interval, simplify
 from ..ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
     Block,
     BlockRealize,
     Buffer,
@@ -15,13 +21,16 @@ from ..ir import (
     Expr,
     For,
     Node,
+    Not,
     Range,
     Stmt,
     Var,
     build,
     children,
     substitute,
+    walk,
 )
+from ..ir import dtype as dt
 
 Regions = tuple[BufferRegion, ...]
 
@@ -36,12 +45,21 @@ def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
     return found.regions(found.reads), found.regions(found.writes)
 
 
-def hull(regions: Sequence[BufferRegion], relaxed: Mapping[Var, Range], ranges: Mapping[Var, Range]) -> BufferRegion:
-    """The smallest box known to contain all `regions` (of one buffer) as the `relaxed` variables run."""
+def hull(
+    regions: Sequence[BufferRegion],
+    relaxed: Mapping[Var, Range],
+    ranges: Mapping[Var, Range],
+    conditions: Sequence[Expr] = (),
+) -> BufferRegion:
+    """The smallest box known to contain all `regions` (of one buffer) as the `relaxed` variables run.
+
+    Only iterations in which the `conditions` hold count. An axis that cannot be bounded is whole.
+    """
     buffer = regions[0].buffer
     axes: list[Range] = []
+    limits = [limit for c in conditions for limit in _at_most_zero(c)]
     for axis, extent in enumerate(buffer.shape):
-        parts = [_relax(r.region[axis], relaxed, ranges) for r in regions]
+        parts = [_relax(r.region[axis], relaxed, ranges, limits) for r in regions]
         axes.append(
             _union([p for p in parts if p is not None], ranges) if None not in parts else build.make_range(0, extent)
         )
@@ -54,15 +72,60 @@ def realized(region: BufferRegion, realize: BlockRealize) -> BufferRegion:
     return BufferRegion(region.buffer, tuple(substitute(r, values) for r in region.region))
 
 
-def _relax(axis: Range, relaxed: Mapping[Var, Range], ranges: Mapping[Var, Range]) -> Range | None:
+def _relax(
+    axis: Range, relaxed: Mapping[Var, Range], ranges: Mapping[Var, Range], limits: Sequence[Expr]
+) -> Range | None:
+    last = axis.min if build.is_const(axis.extent, 1) else build.sub(build.add(axis.min, axis.extent), 1)
     low = interval(axis.min, relaxed, ranges)
-    if build.is_const(axis.extent, 1):
-        high = low
-    else:
-        high = interval(build.sub(build.add(axis.min, axis.extent), 1), relaxed, ranges)
-    if low is None or high is None:
+    high = low if last is axis.min else interval(last, relaxed, ranges)
+    start, end = (None if low is None else low.min), (None if high is None else high.max)
+    for limit in limits:
+        # Where `limit` is at most 0, `last` is at most `last - limit`, and `axis.min` at least `axis.min + limit`.
+        end = _tighter(start, end, _without(build.sub(last, limit), relaxed, ranges), ranges)
+        start = _tighter(start, end, _without(build.add(axis.min, limit), relaxed, ranges), ranges, lower=True)
+    if start is None or end is None:
         return None
-    return Range(low.min, simplify(build.add(build.sub(high.max, low.min), 1), ranges))
+    return Range(start, simplify(build.add(build.sub(end, start), 1), ranges))
+
+
+def _without(expr: Expr, relaxed: Mapping[Var, Range], ranges: Mapping[Var, Range]) -> Expr | None:
+    """`expr` simplified, when the relaxed variables cancel out."""
+    expr = simplify(expr, {**ranges, **relaxed})
+    return None if any(node in relaxed for node in walk(expr)) else expr
+
+
+def _tighter(
+    start: Expr | None, end: Expr | None, other: Expr | None, ranges: Mapping[Var, Range], *, lower: bool = False
+) -> Expr | None:
+    """`other` for `end` (or `start`, when `lower`) where the distance is then surely smaller; else the old one."""
+    old = start if lower else end
+    if other is None or start is None or end is None:
+        return other if old is None else old
+    width = bounds(build.sub(end, start), ranges).high
+    new = bounds(build.sub(end, other) if lower else build.sub(other, start), ranges).high
+    return other if new is not None and (width is None or new < width) else old
+
+
+def _at_most_zero(condition: Expr) -> list[Expr]:
+    """Expressions that are at most 0 where the comparison `condition` holds; none for other conditions."""
+    negated = isinstance(condition, Not)
+    inner = condition.a if isinstance(condition, Not) else condition
+    if not isinstance(inner, LT | LE | GT | GE | EQ | NE) or not dt.is_int(inner.a.dtype):
+        return []
+    up, down = build.sub(inner.a, inner.b), build.sub(inner.b, inner.a)
+    match inner, negated:
+        case (LT(), False) | (GE(), True):
+            return [build.add(up, 1)]
+        case (LE(), False) | (GT(), True):
+            return [up]
+        case (GT(), False) | (LE(), True):
+            return [build.add(down, 1)]
+        case (GE(), False) | (LT(), True):
+            return [down]
+        case (EQ(), False) | (NE(), True):
+            return [up, down]
+        case _:
+            return []
 
 
 def _union(parts: Iterable[Range], ranges: Mapping[Var, Range]) -> Range:

@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
 
-from ..analysis import ProgramIndex, accessed_regions, is_covered, unique_block_names
+from ..analysis import ProgramIndex, is_covered, unique_block_names
 from ..ir import (
     Block,
     BlockRealize,
@@ -23,15 +23,14 @@ from ..ir import (
     IterVar,
     Node,
     PrimFunc,
-    Stmt,
     Var,
     allocated_buffers,
-    build,
     children,
     map_children,
     uses_var,
     walk,
 )
+from .owning import owning_block
 
 N = TypeVar("N", bound=Node)
 
@@ -178,7 +177,7 @@ class _Placer:
             case For() if node in self.owned:
                 buffers = tuple(self.owned[node])
                 self.known.update(buffers)
-                body = _opaque(self.visit(node.body), buffers)
+                body = owning_block(self.visit(node.body), buffers)
                 self.known.difference_update(buffers)
                 return replace_fields(node, body=body)
             case Block():
@@ -210,16 +209,3 @@ def _same(a: object, b: object) -> bool:
         left, right = cast("tuple[object, ...]", a), cast("tuple[object, ...]", b)
         return len(left) == len(right) and all(x is y for x, y in zip(left, right, strict=True))
     return a is b
-
-
-def _opaque(body: Stmt, buffers: tuple[Buffer, ...]) -> BlockRealize:
-    """A block without iterators that owns `buffers` around `body`."""
-    bare = Block("", (), (), (), body, alloc_buffers=buffers)
-    reads, writes = accessed_regions(bare)
-    inside = set(buffers)
-    block = replace_fields(
-        bare,
-        reads=tuple(r for r in reads if r.buffer not in inside),
-        writes=tuple(w for w in writes if w.buffer not in inside),
-    )
-    return BlockRealize((), build.TRUE, block)

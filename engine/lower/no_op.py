@@ -1,0 +1,67 @@
+"""RemoveNoOp: statements that do nothing go, and allocations that nobody touches.
+
+Source: TVM src/tirx/transform/remove_no_op.cc.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..ir import (
+    Allocate,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Evaluate,
+    Expr,
+    For,
+    IfThenElse,
+    LetStmt,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    build,
+    rewrite,
+    walk,
+)
+
+
+def remove_no_op(func: PrimFunc) -> PrimFunc:
+    """Loops of no trips or with nothing in them, branches to nothing, values that nobody uses, buffers that nobody accesses."""
+    return cast("PrimFunc", rewrite(func, _left, enter=lambda node: node if isinstance(node, Expr) else None))
+
+
+def _left(node: Node) -> Node:
+    match node:
+        case For() if build.is_noop(node.body) or build.int_value(node.extent) == 0:
+            return build.seq([])
+        case IfThenElse():
+            return _branch(node)
+        case LetStmt() if build.is_noop(node.body) and _is_pure(node.value):
+            return node.body
+        case Evaluate() if _is_pure(node.value) and not build.is_noop(node):
+            return build.seq([])
+        case Allocate() if build.is_noop(node.body) or not _is_accessed(node):
+            return node.body
+        case SeqStmt() if any(build.is_noop(s) or isinstance(s, SeqStmt) for s in node.seq):
+            return build.seq(node.seq)
+        case _:
+            return node
+
+
+def _branch(stmt: IfThenElse) -> Node:
+    otherwise = None if stmt.else_case is None or build.is_noop(stmt.else_case) else stmt.else_case
+    if not build.is_noop(stmt.then_case):
+        return stmt if otherwise is stmt.else_case else IfThenElse(stmt.condition, stmt.then_case, None)
+    if not _is_pure(stmt.condition):
+        return stmt
+    return build.seq([]) if otherwise is None else IfThenElse(build.logical_not(stmt.condition), otherwise)
+
+
+def _is_pure(expr: Expr) -> bool:
+    """Whether evaluating has no effect, for all that is known: an intrinsic other than if_then_else may have one."""
+    return not any(isinstance(n, Call) and n.op != "if_then_else" for n in walk(expr))
+
+
+def _is_accessed(stmt: Allocate) -> bool:
+    return any(isinstance(n, BufferLoad | BufferStore) and n.buffer is stmt.buffer for n in walk(stmt.body))

@@ -1,0 +1,135 @@
+"""The passes in order, and what comes of them: the plan, the flat program, the allocations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ..ir import Block, Buffer, Expr, For, Node, PrimFunc, Var, allocated_buffers, build, children
+from .allocation import plan_buffer_allocation
+from .compact import compact_buffer_allocation, compacted
+from .double_buffer import doubled, inject_double_buffer
+from .errors import refuse
+from .flatten import flatten_buffer, flattened
+from .init_block import lower_init_block
+from .match_buffer import lower_match_buffer
+from .no_op import remove_no_op
+from .opaque import convert_blocks_to_opaque
+from .opaque_block import lower_opaque_block
+from .renewed import Renewed
+from .simplify import simplify_stmts
+
+
+class Pass(msgspec.Struct, frozen=True, eq=False):
+    """A step of lowering, by TVM's name. `renew` is `apply` that tells which buffers it replaced."""
+
+    name: str
+    apply: Callable[[PrimFunc], PrimFunc]
+    renew: Callable[[PrimFunc], Renewed] | None = None
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("LowerInitBlock", lower_init_block),
+    Pass("PlanAndUpdateBufferAllocationLocation", plan_buffer_allocation),
+    Pass("ConvertBlocksToOpaque", convert_blocks_to_opaque),
+    Pass("CompactBufferAllocation", compact_buffer_allocation, compacted),
+    Pass("LowerMatchBuffer", lower_match_buffer),
+    # The place of InjectSoftwarePipeline, which would move loads ahead of the computation with prologue and epilogue.
+    Pass("InjectDoubleBuffer", inject_double_buffer, doubled),
+    Pass("LowerOpaqueBlock", lower_opaque_block),
+    Pass("FlattenBuffer", flatten_buffer, flattened),
+    Pass("StmtSimplify", simplify_stmts),
+    Pass("RemoveNoOp", remove_no_op),
+)
+"""In TVM's order (tvm s_tir/pipeline.py); only double buffering comes earlier, while blocks still say who fills which buffer."""
+
+
+class Allocation(msgspec.Struct, frozen=True, eq=False):
+    """An intermediate buffer of a program and the memory that lowering gives it.
+
+    `buffer` stands in the program, `lowered` in its lowered form (flat within axis separators, slots included). `tile` is the shape of
+    what is live at a time, axis by axis of `buffer`, in elements; ints where it is static. `loop` is the innermost loop around the
+    allocation: each of its iterations has a tile of its own; None when there is one tile for the whole run. With two `slots`,
+    iterations use the slots in turns, and both live outside of the loop that takes turns.
+    """
+
+    buffer: Buffer
+    lowered: Buffer
+    tile: tuple[int | Expr, ...]
+    loop: Var | None
+    slots: int = 1
+
+
+def plan(func: PrimFunc) -> PrimFunc:
+    """`func` with each buffer allocated where it is needed and as large as what is live there; blocks and iterators are kept.
+
+    A buffer that belongs under a loop is owned by an opaque block around the loop's body.
+    """
+    return compact_buffer_allocation(plan_buffer_allocation(func))
+
+
+def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
+    """`func` as loops, branches, stores and Allocate, without blocks; parameters keep their shapes.
+
+    `until` names the last pass to run. Refuses "unknown-pass", and what single passes refuse.
+    """
+    for step in _passes(until):
+        func = step.apply(func)
+    return func
+
+
+def allocations(func: PrimFunc) -> tuple[Allocation, ...]:
+    """The intermediate buffers that `lower(func)` allocates, in the order of the program's allocations."""
+    now = {b: b for b in allocated_buffers(func.body)}
+    tiles, loops, doubled_ones = now, dict[Buffer, Var](), set[Buffer]()
+    for step in PASSES:
+        if step.renew is None:
+            func = step.apply(func)
+            continue
+        renewed = step.renew(func)
+        func = renewed.func
+        if step.renew is doubled:
+            doubled_ones = {old for old, b in now.items() if b in renewed.buffers}
+        now = {old: renewed.buffers.get(b, b) for old, b in now.items()}
+        if step.renew is compacted:
+            tiles, loops = now, _loops_around(func)
+    kept = set(allocated_buffers(func.body))
+    return tuple(
+        Allocation(
+            buffer,
+            lowered,
+            tuple(e if (v := build.int_value(e)) is None else v for e in tiles[buffer].shape),
+            loops.get(tiles[buffer]),
+            2 if buffer in doubled_ones else 1,
+        )
+        for buffer, lowered in now.items()
+        if lowered in kept
+    )
+
+
+def _loops_around(func: PrimFunc) -> dict[Buffer, Var]:
+    """For each buffer that a block allocates under a loop, the innermost loop around it."""
+    found: dict[Buffer, Var] = {}
+
+    def visit(node: Node, loop: Var | None) -> None:
+        if isinstance(node, Expr | Buffer):
+            return
+        if isinstance(node, Block) and loop is not None:
+            found.update((b, loop) for b in node.alloc_buffers)
+        if isinstance(node, For):
+            loop = node.loop_var
+        for child in children(node):
+            visit(child, loop)
+
+    visit(func.body, None)
+    return found
+
+
+def _passes(until: str | None) -> tuple[Pass, ...]:
+    if until is None:
+        return PASSES
+    names = [p.name for p in PASSES]
+    if until not in names:
+        raise refuse("unknown-pass", f"there is no pass {until!r}", expected=", ".join(names))
+    return PASSES[: names.index(until) + 1]
