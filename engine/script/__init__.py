@@ -1,0 +1,22 @@
+"""Text in and out: TVMScript of the current and the classic dialect, and schedule code, read as data and never run."""
+
+from .calls import CallStep, CallValue, Ref, read_calls
+from .errors import ParseError
+from .modules import Parsed, parse
+from .printer import Printed, expr_text, print_program, to_script
+from .source import Positions
+
+__all__ = [
+    "CallStep",
+    "CallValue",
+    "ParseError",
+    "Parsed",
+    "Positions",
+    "Printed",
+    "Ref",
+    "expr_text",
+    "parse",
+    "print_program",
+    "read_calls",
+    "to_script",
+]

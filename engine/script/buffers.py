@@ -57,8 +57,10 @@ def allocate_declaration(reader: ExpressionReader, node: ast.Call) -> Declaratio
     return Declaration(node, found)
 
 
-def read_buffer(reader: ExpressionReader, name: str, declared: Declaration, match: dict[str, str] | None = None) -> Buffer:
-    """The buffer. With `match` (types of scalar parameters), quoted sizes as `("n", 16)` define the variables in them."""
+def read_buffer(
+    reader: ExpressionReader, name: str, declared: Declaration, match: dict[str, str] | None = None, *, scope: str = "global"
+) -> Buffer:
+    """The buffer, in `scope` when it names none. With `match` (types of scalar parameters), quoted sizes as `("n", 16)` define the variables in them."""
     arguments = declared.arguments
     for banned in ("data", "byte_offset"):
         if banned in arguments:
@@ -77,7 +79,7 @@ def read_buffer(reader: ExpressionReader, name: str, declared: Declaration, matc
         name,
         shape,
         reader.dtype(arguments["dtype"]) if "dtype" in arguments else "float32",
-        reader.string(arguments["scope"]) if "scope" in arguments else "global",
+        reader.string(arguments["scope"]) if "scope" in arguments else scope,
         strides,
         _separators(reader, arguments.get("axis_separators"), len(shape)),
         _offset(reader, name, arguments.get("elem_offset"), factor, shape),

@@ -53,6 +53,25 @@ FLOAT_BINARY = "pow atan2 fmod copysign hypot nextafter ldexp".split()
 DTYPES = (
     *("float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()),
 )
+DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret")
+"""Calls whose first argument in text is their own dtype."""
+OPAQUE = {
+    "tvm_storage_sync": "int32",
+    "tvm_call_packed": "int32",
+    "tvm_call_cpacked": "int32",
+    "tvm_thread_allreduce": "handle",
+    "tvm_load_matrix_sync": "handle",
+    "tvm_store_matrix_sync": "handle",
+    "tvm_mma_sync": "handle",
+    "tvm_fill_fragment": "handle",
+    "tvm_access_ptr": "handle",
+    "tvm_stack_make_shape": "handle",
+    "tvm_stack_make_array": "handle",
+    "tvm_tuple": "handle",
+    "tvm_thread_invariant": "int32",
+    "tvm_warp_activemask": "uint32",
+}
+"""Low-level intrinsics that are read and written without a meaning here, with the dtype of their result."""
 _LARGEST_FLOAT = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
 _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
     "bitwise_and": lambda a, b: a & b,
@@ -281,6 +300,26 @@ def _external(op: str) -> Reader:
     return read
 
 
+def _call_intrin(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.call_intrin("float32", "tirx.exp", x)`: an operator by its full name."""
+    found = _external("call_intrin")(reader, node)
+    assert isinstance(found, Call) and isinstance(found.args[0], StringImm)
+    return Call(found.args[0].value.removeprefix("tirx.").removeprefix("tir."), found.args[1:], found.dtype)
+
+
+def _opaque(op: str) -> Reader:
+    """One of TVM's low-level intrinsics, taken as it is."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        keywords = {k.arg: k.value for k in node.keywords}
+        dtype = keywords.pop("dtype", None)
+        if keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            reader.fail(node, "wrong-arguments", f"T.{op} takes plain arguments", expected=f"T.{op}(a, b, …)")
+        return Call(op, tuple(reader.expr(a) for a in node.args), reader.dtype(dtype) if dtype is not None else OPAQUE[op])
+
+    return read
+
+
 def _same_dtype(op: str, dtype: str | None = None) -> Reader:
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         (x,) = operands(reader, node, ("x",))
@@ -336,7 +375,9 @@ INTRINSICS: dict[str, Reader] = {
     "isinf": _float_test(lambda x: And(_is_inf(x), Not(_is_nan(x)))),
     "isfinite": _float_test(lambda x: And(Not(And(_is_inf(x), Not(_is_nan(x)))), Not(_is_nan(x)))),
     **{kind: _limit(kind) for kind in ("min_value", "max_value", "infinity")},
-    **{op: _external(op) for op in ("call_extern", "call_pure_extern", "reinterpret")},
+    **{op: _external(op) for op in DTYPE_FIRST},
+    "call_intrin": _call_intrin,
+    **{op: _opaque(op) for op in OPAQUE},
     "likely": _same_dtype("likely"),
     "popcount": _same_dtype("popcount"),
     "clz": _same_dtype("clz", "int32"),
@@ -347,3 +388,10 @@ INTRINSICS: dict[str, Reader] = {
 def similar_intrinsics(name: str) -> tuple[str, ...]:
     """Names of the table that look like `name`."""
     return tuple(f"T.{n}" for n in difflib.get_close_matches(name.removeprefix("T."), INTRINSICS, n=3))
+
+
+def is_known(call: Call) -> bool:
+    """Whether `T.op(args)` reads as `call`, dtype included."""
+    if call.op in OPAQUE:
+        return call.dtype == OPAQUE[call.op]
+    return call.op in INTRINSICS

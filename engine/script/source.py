@@ -89,7 +89,7 @@ class Source:
         except SyntaxError as error:
             raise self._syntax_error(error) from None
         except (RecursionError, MemoryError):
-            raise self._too_deep(Place(self.first_line, 1, self.first_line, 1, self.filename)) from None
+            raise self.too_deep(Place(self.first_line, 1, self.first_line, 1, self.filename)) from None
         except ValueError as error:  # null bytes, lone surrogates, integers of thousands of digits
             place = Place(self.first_line, 1, self.first_line, 1, self.filename)
             raise parse_error("syntax", "the text is not Python", place, found=str(error), expected="Python text in UTF-8") from None
@@ -117,9 +117,9 @@ class Source:
                 return
         deepest = next((node for node in level if hasattr(node, "lineno")), None)
         if deepest is not None:
-            raise self._too_deep(self.place(deepest))
+            raise self.too_deep(self.place(deepest))
 
-    def _too_deep(self, place: Place) -> ParseError:
+    def too_deep(self, place: Place) -> ParseError:
         return parse_error(
             "too-deep",
             "the text is too deeply nested",
@@ -137,6 +137,10 @@ class PositionTable:
 
     def add(self, node: Node, place: Place) -> None:
         self._places.setdefault(node, {})[place] = None
+
+    def first(self, node: Node) -> Place | None:
+        """Where `node` first stood."""
+        return next(iter(self._places.get(node, ())), None)
 
     def freeze(self) -> Positions:
         return {node: tuple(places) for node, places in self._places.items()}

@@ -41,6 +41,7 @@ _LOOPS: dict[str, ForKind] = {
     "T.unroll": "unrolled",
     "T.thread_binding": "thread_binding",
 }
+_ALLOCATIONS = {"T.alloc_shared": "shared", "T.alloc_local": "local"}
 _BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr")
 _NOT_READ: dict[type[ast.stmt], str] = {
     ast.While: "while loops are",
@@ -57,18 +58,17 @@ _NOT_READ: dict[type[ast.stmt], str] = {
 
 
 class StatementReader:
-    """Turns Python statements into IR, one function at a time."""
+    """Turns Python statements into IR, one function at a time. In the `current` dialect T.alloc_buffer is a statement, not a block's."""
 
     def __init__(self, source: Source, *, current: bool) -> None:
         self.source = source
         self.current = current
         self.positions = PositionTable()
         self.exprs = ExpressionReader(source, self.positions)
-        self.begin_function(flat=False)
+        self.begin_function()
 
-    def begin_function(self, *, flat: bool) -> None:
-        """Forget the previous function. In a `flat` one T.alloc_buffer is a statement (current TVM without s_tir)."""
-        self.flat = flat
+    def begin_function(self) -> None:
+        """Forget the previous function."""
         self.visible: list[Buffer] = []
         self.block_names: set[str] = set()
         self.loops: dict[Var, For] = {}
@@ -168,8 +168,10 @@ class StatementReader:
 
     def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | bool | None:
         """Buffers made by an assignment; False when `function` makes none."""
+        if function in _ALLOCATIONS:
+            return self._allocate(name, declaration(self.exprs, call), _ALLOCATIONS[function])
         if function in ("T.alloc_buffer", "T.sblock_alloc_buffer"):
-            if function == "T.alloc_buffer" and self.flat:
+            if function == "T.alloc_buffer" and self.current:
                 return self._allocate(name, declaration(self.exprs, call))
             buffer = self._new_buffer(name, declaration(self.exprs, call))
             self.frame.alloc_buffers.append(buffer)
@@ -186,16 +188,16 @@ class StatementReader:
             return None
         return False
 
-    def _new_buffer(self, name: ast.Name, declared: Declaration) -> Buffer:
-        buffer = read_buffer(self.exprs, name.id, declared)
+    def _new_buffer(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Buffer:
+        buffer = read_buffer(self.exprs, name.id, declared, scope=scope)
         self.exprs.define(name.id, buffer, name)
         self.visible.append(buffer)
         return buffer
 
-    def _allocate(self, name: ast.Name, declared: Declaration) -> Wrapper:
+    def _allocate(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Wrapper:
         annotations = declared.arguments.get("annotations")
         found = read_annotations(self.exprs, annotations) if annotations is not None else ()
-        buffer = self._new_buffer(name, declared)
+        buffer = self._new_buffer(name, declared, scope)
         place = self.source.place(declared.node)
         return lambda body: self.mark(Allocate(buffer, body, found), place)
 

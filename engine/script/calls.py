@@ -1,0 +1,248 @@
+"""Reading schedule code as data: `ko, ki = sch.split(k, factors=[None, 32])` is one CallStep. Nothing is run; values are a closed set."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ..ir import AXIS_SEPARATOR, AxisSeparator, BufferLoad, Expr, IndexMap, Place, Var, walk
+from ..ir import dtype as dt
+from . import static
+from .errors import ParseError
+from .expressions import ExpressionReader
+from .source import PositionTable, Source
+
+MAX_ITEMS = 256
+"""More items in one list, or axes in one index map, are refused."""
+
+_DOTTED_SEPARATORS = ("tilewright", "IndexMap", "te", "tvm.te", "T", "tir", "tirx", "tvm.tir.IndexMap", "tir.IndexMap", "s_tir", "tvm.tirx.IndexMap", "tvm.s_tir")
+_SEPARATORS = ("AXIS_SEPARATOR", *(f"{owner}.AXIS_SEPARATOR" for owner in _DOTTED_SEPARATORS))
+
+
+class Ref(msgspec.Struct, frozen=True):
+    """A variable of the schedule code; `index` when one item of it is meant, as in `loops[0]`."""
+
+    name: str
+    index: int | None = None
+
+
+CallValue: TypeAlias = "int | float | str | bool | None | Ref | IndexMap | AxisSeparator | tuple[CallValue, ...] | list[CallValue]"
+
+
+class CallStep(msgspec.Struct, frozen=True, eq=False):
+    """One statement: `targets = receiver.method(*args, **kwargs)[index]`.
+
+    `targets` are the names that are set, none for a bare call; `unpacks` says that the result is taken apart (`(x,) = …` does with
+    one name, `x = …` does not). `receiver` is the dotted name before the method, "" for a plain function. Lists stay lists and tuples
+    tuples: TVM tells them apart. `text` is the statement as written, `place` where it stands.
+    """
+
+    targets: tuple[str, ...]
+    receiver: str
+    method: str
+    args: tuple[CallValue, ...]
+    kwargs: Mapping[str, CallValue]
+    index: int | None
+    place: Place
+    text: str
+    unpacks: bool = False
+
+
+def read_calls(text: str, filename: str = "", first_line: int = 1) -> tuple[CallStep, ...]:
+    """The calls of `text`, one a statement; imports, comments and strings on their own are passed over.
+
+    `first_line` is the number of the first line of `text` in its file. Raises ParseError with the place for everything else.
+    """
+    source = Source(text, filename, first_line)
+    reader = _CallReader(source)
+    steps = (reader.statement(node) for node in source.tree.body)
+    return tuple(step for step in steps if step is not None)
+
+
+class _CallReader:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    # --- statements
+
+    def statement(self, node: ast.stmt) -> CallStep | None:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                self._require_known(node)
+                return None
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
+                return None
+            case ast.Expr():
+                return self._step(node, (), node.value)
+            case ast.Assign(targets=[target]):
+                unpacks = isinstance(target, ast.Tuple | ast.List)
+                step = self._step(node, self._targets(target), node.value)
+                return replace_fields(step, unpacks=unpacks)
+            case _:
+                self.source.fail(
+                    node,
+                    "unsupported",
+                    "schedule code is one call a line",
+                    expected="names = sch.method(arguments)",
+                    fix=("write each call out, without loops, functions and conditions",),
+                )
+
+    def _require_known(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Imports are never done; those of other packages would promise what does not happen."""
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+        if any(m.partition(".")[0] not in ("tilewright", "tvm", "__future__") for m in modules):
+            self.source.fail(node, "unsupported", "nothing can be imported here", expected="import tilewright")
+
+    def _targets(self, target: ast.expr) -> tuple[str, ...]:
+        items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        names = [item.id for item in items if isinstance(item, ast.Name)]
+        if len(names) != len(items) or not names:
+            self.source.fail(target, "unsupported", "results are given to names", expected="name = … or name, name = …")
+        repeated = [name for name in names if names.count(name) > 1 and name != "_"]
+        if repeated:
+            self.source.fail(target, "wrong-arguments", f"{repeated[0]} is set twice", expected="a name of its own for each result")
+        return tuple(names)
+
+    def _step(self, node: ast.stmt, targets: tuple[str, ...], value: ast.expr) -> CallStep:
+        index = None
+        call = value
+        if isinstance(call, ast.Subscript):
+            index, call = self._index(call.slice), call.value
+        if not isinstance(call, ast.Call):
+            self.source.fail(value, "unsupported", "this is not a call", expected="sch.method(arguments)")
+        receiver, _, method = self._dotted(call.func).rpartition(".")
+        return CallStep(
+            targets,
+            receiver,
+            method,
+            self._arguments(call),
+            self._keywords(call),
+            index,
+            self.source.place(node),
+            self.source.segment(node),
+        )
+
+    def _dotted(self, node: ast.expr) -> str:
+        parts: list[str] = []
+        part = node
+        while isinstance(part, ast.Attribute):
+            parts.append(part.attr)
+            part = part.value
+        if not isinstance(part, ast.Name):
+            self.source.fail(node, "unsupported", "a call on the result of a call is not read", expected="sch.method(arguments)", fix=("give the first result a name",))
+        return ".".join((part.id, *reversed(parts)))
+
+    def _arguments(self, call: ast.Call) -> tuple[CallValue, ...]:
+        if len(call.args) > MAX_ITEMS:
+            self.source.fail(call, "too-large", f"{len(call.args)} arguments are too many", expected=f"at most {MAX_ITEMS}")
+        return tuple(self.value(argument) for argument in call.args)
+
+    def _keywords(self, call: ast.Call) -> dict[str, CallValue]:
+        found: dict[str, CallValue] = {}
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                self.source.fail(keyword.value, "unsupported", "** is not read here", expected="name=value")
+            found[keyword.arg] = self.value(keyword.value)
+        return found
+
+    # --- values
+
+    def value(self, node: ast.expr) -> CallValue:
+        """A number, string, truth value, None, name, list, tuple, or an index map written as a lambda."""
+        match node:
+            case ast.Constant(value=bool() | float() | str() | None as constant):
+                return constant
+            case ast.Constant(value=int(number)) if abs(number) <= static.LIMIT:
+                return number
+            case ast.Name() | ast.Attribute():
+                return self._name(node)
+            case ast.List():
+                return list(self._items(node))
+            case ast.Tuple():
+                return tuple(self._items(node))
+            case ast.Lambda():
+                return _IndexMapReader(self.source).read(node)
+            case ast.Subscript(value=ast.Name(id=name)):
+                return Ref(name, self._index(node.slice))
+            case ast.UnaryOp() | ast.BinOp():
+                return self._number(node)
+            case ast.Call():
+                self._refuse_nested(node)
+            case _:
+                self.source.fail(node, "unsupported", "this cannot be an argument", expected="a number, string, name, list, tuple or lambda")
+
+    def _refuse_nested(self, node: ast.Call) -> ParseError:
+        written = self.source.text(node)
+        self.source.fail(node, "unsupported", "a call inside of a call is not read", expected="a name", fix=(f"block = {written}",))
+
+    def _name(self, node: ast.Name | ast.Attribute) -> CallValue:
+        name = self._dotted(node)
+        if name in _SEPARATORS:
+            return AXIS_SEPARATOR
+        if isinstance(node, ast.Attribute):
+            self.source.fail(node, "unsupported", "attributes have no value here", expected="a name")
+        return Ref(name)
+
+    def _items(self, node: ast.List | ast.Tuple) -> list[CallValue]:
+        if len(node.elts) > MAX_ITEMS:
+            self.source.fail(node, "too-large", f"{len(node.elts)} items are too many", expected=f"at most {MAX_ITEMS}")
+        return [self.value(item) for item in node.elts]
+
+    def _number(self, node: ast.UnaryOp | ast.BinOp) -> int | float:
+        """Arithmetic on constants: `-1`, `4 * 16`."""
+        operands = [self.value(n) for n in ([node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right])]
+        numbers = [o for o in operands if isinstance(o, int | float) and not isinstance(o, bool)]
+        if len(numbers) != len(operands):
+            self.source.fail(node, "unsupported", "only numbers are computed with", expected="numbers")
+        if isinstance(node, ast.BinOp):
+            try:
+                return static.fold(node.op, *numbers)
+            except ValueError as error:
+                self.source.fail(node, "out-of-range", str(error))
+        if isinstance(node.op, ast.USub | ast.UAdd):
+            return -numbers[0] if isinstance(node.op, ast.USub) else numbers[0]
+        self.source.fail(node, "unsupported", "only numbers are computed with", expected="numbers")
+
+    def _index(self, node: ast.expr) -> int:
+        value = self.value(node)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        self.source.fail(node, "wrong-type", "the position of a result is a number", expected="[0], [1], … or [-1]")
+
+
+class _IndexMapReader:
+    """`lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k % 64]`: the parameters are int32 until the map meets a buffer."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.exprs = ExpressionReader(source, PositionTable())
+
+    def read(self, node: ast.Lambda) -> IndexMap:
+        arguments = node.args
+        extra = [*arguments.posonlyargs, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        if any(extra) or arguments.defaults or not arguments.args or len(arguments.args) > MAX_ITEMS:
+            self.source.fail(node, "wrong-arguments", "an index map takes one plain name an axis", expected="lambda i, j: [j, i]")
+        params = tuple(Var(a.arg) for a in arguments.args)
+        for argument, param in zip(arguments.args, params, strict=True):
+            self.exprs.define(argument.arg, param, argument)
+        if len({p.name for p in params}) != len(params):
+            self.source.fail(node, "wrong-arguments", "two axes have one name", expected="a name of its own for each axis")
+        items = node.body.elts if isinstance(node.body, ast.List | ast.Tuple) else [node.body]
+        if not items or len(items) > MAX_ITEMS:
+            self.source.fail(node.body, "wrong-arguments", "an index map gives at least one axis", expected="lambda i, j: [j, i]")
+        return IndexMap.from_items(params, [self._item(item) for item in items])
+
+    def _item(self, node: ast.expr) -> Expr | AxisSeparator:
+        if self._is_separator(node):
+            return AXIS_SEPARATOR
+        expr = self.exprs.index(node)
+        if not dt.is_int(expr.dtype) or any(isinstance(part, BufferLoad) for part in walk(expr)):
+            self.source.fail(node, "wrong-type", "an axis is an integer expression of the axes", expected="i // 16, i % 16, …")
+        return expr
+
+    def _is_separator(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in _SEPARATORS

@@ -1,0 +1,29 @@
+"""The words in which the dialects differ when programs are written."""
+
+from __future__ import annotations
+
+import msgspec
+
+PRIVATE = "private"
+"""The attribute of a function without a global symbol, `@T.prim_func(private=True)`."""
+
+
+class Words(msgspec.Struct, frozen=True):
+    """How one dialect says it."""
+
+    module: str
+    function_option: str
+    block: str
+    block_attr: str
+    alloc_buffer: str
+    allocate: str
+    attribute_prefix: str
+    let: str
+
+    def attribute(self, name: str) -> str:
+        """A function attribute of TVM's own, which carry the name of the namespace: "tirx.noalias"."""
+        return f"{self.attribute_prefix}{name.removeprefix('tirx.')}" if name.startswith("tirx.") else name
+
+
+CURRENT = Words("tirx", "s_tir=True", "T.sblock", "T.sblock_attr", "T.sblock_alloc_buffer", "T.alloc_buffer", "tirx.", "T.let[T.{}]")
+CLASSIC = Words("tir", "", "T.block", "T.block_attr", "T.alloc_buffer", "T.allocate", "tir.", "T.{}")
