@@ -1,0 +1,89 @@
+"""Integer reasoning: canonical forms, bounds, proofs, symbolic hulls, iterator maps. Knows expressions, not programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..ir import EQ, Expr, IndexMap, Range, Var, build
+from ..ir import dtype as dt
+from .analyzer import Analyzer, Ranges
+from .division import Bounds
+from .forms import digit_expr
+from .interval import Interval, Relaxer
+from .iter_map import IterMap, detect_iter_map, inverse
+
+__all__ = [
+    "Analyzer",
+    "Bounds",
+    "Interval",
+    "IterMap",
+    "Linear",
+    "Ranges",
+    "bounds",
+    "detect_iter_map",
+    "interval",
+    "inverse",
+    "linear",
+    "map_shape",
+    "prove",
+    "prove_equal",
+    "simplify",
+]
+
+
+class Linear(msgspec.Struct, frozen=True, eq=False):
+    """`constant + sum(factor * atom)`; an atom is a variable or an expression that is no sum."""
+
+    terms: tuple[tuple[Expr, int], ...]
+    constant: int
+
+
+def simplify(expr: Expr, ranges: Ranges | None = None) -> Expr:
+    """An equal expression, simpler where known how; the same object when nothing changes."""
+    return Analyzer(ranges).simplify(expr)
+
+
+def bounds(expr: Expr, ranges: Ranges | None = None) -> Bounds:
+    """Inclusive constant bounds of an integer expression."""
+    return Analyzer(ranges).bounds(expr)
+
+
+def prove(condition: Expr, ranges: Ranges | None = None) -> bool:
+    """True only when the condition surely holds for all values of the variables."""
+    return Analyzer(ranges).decided(condition) is True
+
+
+def prove_equal(a: Expr, b: Expr, ranges: Ranges | None = None) -> bool:
+    """True only when both surely have the same value."""
+    return prove(EQ(*build.match_dtypes(a, b)), ranges)
+
+
+def linear(expr: Expr) -> Linear | None:
+    """The expression as a linear sum; None for what is no integer."""
+    if not dt.is_int(expr.dtype):
+        return None
+    form = Analyzer().form(expr)
+    return Linear(tuple((digit_expr(d, scale=1), d.scale) for d in form.digits), form.constant)
+
+
+def interval(expr: Expr, relaxed: Mapping[Var, Range], ranges: Ranges | None = None) -> Interval | None:
+    """The hull of `expr` as the `relaxed` variables run and others stay; None when none is known."""
+    return Relaxer(relaxed, Analyzer(ranges)).interval(expr)
+
+
+def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The shape that holds every index of a buffer of `shape` after the map. Raises ValueError when it is unbounded."""
+    domain = {
+        p: build.make_range(build.const(0, p.dtype), build.cast(e, p.dtype))
+        for p, e in zip(index_map.params, shape, strict=True)
+    }
+    relaxer = Relaxer(domain, Analyzer())
+    result: list[Expr] = []
+    for index in index_map.indices:
+        found = relaxer.interval(index)
+        if found is None:
+            raise ValueError("an axis of the index map has no upper bound")
+        result.append(simplify(build.add(found.max, 1)))
+    return tuple(result)

@@ -1,0 +1,168 @@
+"""Quasi-affine sums: the canonical form of integer expressions.
+
+An expression is `constant + sum of digits`, a digit being `source % upper // lower * scale` of a variable or of an expression that
+is no sum itself. The digits of one source are added on a common grid, so `i // 4 * 4 + i % 4` is `i`. (TVM's canonical simplifier works
+on the same form.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from itertools import pairwise
+from typing import cast
+
+import msgspec
+
+from ..ir import Buffer, Expr, Node, Var, build
+
+
+class Digit(msgspec.Struct, frozen=True, eq=False):
+    """`source % upper // lower * scale`; no `upper` means unbounded. `lower` divides `upper`. `key` is equal for equal sources."""
+
+    source: Expr
+    key: Hashable
+    lower: int = 1
+    upper: int | None = None
+    scale: int = 1
+
+    @property
+    def is_whole(self) -> bool:
+        return self.lower == 1 and self.upper is None
+
+    def scaled(self, factor: int) -> Digit:
+        return Digit(self.source, self.key, self.lower, self.upper, self.scale * factor)
+
+
+class Sum(msgspec.Struct, frozen=True, eq=False):
+    """`constant + sum(digits)`; no two equal digits of one source."""
+
+    digits: tuple[Digit, ...]
+    constant: int = 0
+
+    @staticmethod
+    def of_atom(source: Expr) -> Sum:
+        return Sum((Digit(source, structure_key(source)),))
+
+    def plus(self, other: Sum, factor: int = 1) -> Sum:
+        constant = self.constant + factor * other.constant
+        if not other.digits or factor == 0:
+            return Sum(self.digits, constant)
+        if not self.digits:
+            return Sum(other.scaled(factor).digits, constant)
+        return Sum(_gathered((*self.digits, *(d.scaled(factor) for d in other.digits))), constant)
+
+    def scaled(self, factor: int) -> Sum:
+        if factor == 0:
+            return Sum(())
+        if factor == 1:
+            return self
+        return Sum(tuple(d.scaled(factor) for d in self.digits), self.constant * factor)
+
+    def offset(self, value: int) -> Sum:
+        return Sum(self.digits, self.constant + value)
+
+    def parted(self, divisor: int) -> tuple[Sum, Sum]:
+        """(whole, rest) with self = divisor * whole + rest and 0 <= the rest's constant < divisor."""
+        whole = tuple(d for d in self.digits if d.scale % divisor == 0)
+        rest = tuple(d for d in self.digits if d.scale % divisor)
+        quotient, remainder = divmod(self.constant, divisor)
+        parts = tuple(Digit(d.source, d.key, d.lower, d.upper, d.scale // divisor) for d in whole)
+        return Sum(parts, quotient), Sum(rest, remainder)
+
+
+def structure_key(node: object) -> Hashable:
+    """Equal for expressions of equal structure over the same variables and buffers."""
+    if isinstance(node, Var | Buffer):
+        return node
+    if isinstance(node, Node):
+        return type(node), tuple(structure_key(getattr(node, name)) for name in type(node).__struct_fields__)
+    if isinstance(node, tuple):
+        return tuple(structure_key(item) for item in cast("tuple[object, ...]", node))
+    return cast("Hashable", node)
+
+
+def _gathered(digits: Iterable[Digit]) -> tuple[Digit, ...]:
+    """Each source's digits added on a common grid where that makes them fewer; the result stands where the source stood first."""
+    by_source: dict[Hashable, list[Digit]] = {}
+    for digit in digits:
+        by_source.setdefault(digit.key, []).append(digit)
+    result: list[Digit] = []
+    for digit in digits:
+        same = by_source[digit.key]
+        added = _added(same) if len(same) > 1 else same
+        if len(added) == len(same):
+            result.append(digit)
+        elif digit is same[0]:
+            result.extend(added)
+    return tuple(result)
+
+
+def _added(digits: list[Digit]) -> list[Digit]:
+    """The sum of digits of one source: equal spans added, then all put on a common grid if that makes them fewer."""
+    merged = _same_spans_added(digits)
+    cuts = sorted({c for d in merged for c in (d.lower, d.upper) if c is not None})
+    if len(merged) < 2 or any(b % a for a, b in pairwise(cuts)):
+        return merged
+    open_ended = any(d.upper is None for d in merged)
+    spans: list[tuple[int, int | None]] = [*pairwise(cuts), *([(cuts[-1], None)] if open_ended else [])]
+    scales = dict.fromkeys(spans, 0)
+    for digit in merged:
+        for low, high in spans:
+            if low >= digit.lower and (digit.upper is None or (high is not None and high <= digit.upper)):
+                scales[low, high] += digit.scale * (low // digit.lower)
+    joined = _joined(merged[0], scales)
+    return joined if len(joined) < len(merged) else merged
+
+
+def _joined(like: Digit, scales: dict[tuple[int, int | None], int]) -> list[Digit]:
+    """Neighbouring spans become one digit where their scales fit."""
+    result: list[Digit] = []
+    for (low, high), scale in scales.items():
+        if not scale:
+            continue
+        last = result[-1] if result else None
+        if last is not None and last.upper == low and scale == last.scale * (low // last.lower):
+            result[-1] = Digit(like.source, like.key, last.lower, high, last.scale)
+        else:
+            result.append(Digit(like.source, like.key, low, high, scale))
+    return result[::-1]
+
+
+def _same_spans_added(digits: list[Digit]) -> list[Digit]:
+    scales: dict[tuple[int, int | None], int] = {}
+    for d in digits:
+        scales[d.lower, d.upper] = scales.get((d.lower, d.upper), 0) + d.scale
+    like = digits[0]
+    return [Digit(like.source, like.key, low, high, scale) for (low, high), scale in scales.items() if scale]
+
+
+def digit_expr(digit: Digit, *, scale: int | None = None) -> Expr:
+    """The digit as an expression, with another `scale` when given."""
+    value = digit.source
+    if digit.upper is not None:
+        value = build.floormod(value, digit.upper)
+    if digit.lower != 1:
+        value = build.floordiv(value, digit.lower)
+    return build.mul(value, digit.scale if scale is None else scale)
+
+
+def sum_expr(form: Sum, dtype: str) -> Expr:
+    """The sum as an expression: what is added first, in order, then what is taken away, as TVM writes it."""
+    result: Expr = build.const(0, dtype)
+    for digit in form.digits:
+        if digit.scale > 0:
+            result = build.add(result, digit_expr(digit))
+    if form.constant > 0:
+        result = build.add(result, form.constant)
+    for digit in form.digits:
+        if digit.scale < 0:
+            result = _less(result, digit_expr(digit, scale=-digit.scale), digit)
+    if form.constant < 0:
+        result = build.sub(result, -form.constant)
+    return build.cast(result, dtype)
+
+
+def _less(result: Expr, taken: Expr, digit: Digit) -> Expr:
+    if build.is_const(result, 0):
+        return digit_expr(digit)
+    return build.sub(result, taken)

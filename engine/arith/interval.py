@@ -1,0 +1,194 @@
+"""Symbolic hulls: the lowest and highest value of an expression as some variables run while others stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ..ir import Add, Call, Cast, Expr, FloorDiv, IntImm, Max, Min, Mul, Range, Select, Sub, Var, build, walk
+from .analyzer import Analyzer
+from .forms import Digit, Sum
+
+
+class Interval(msgspec.Struct, frozen=True, eq=False):
+    """`min <= value <= max`, both inclusive. `exact` when every value between is known to be within reach of the step at hand: both ends
+    are taken."""
+
+    min: Expr
+    max: Expr
+    exact: bool = True
+
+
+class _Span(msgspec.Struct, frozen=True, eq=False):
+    low: Sum
+    high: Sum
+    exact: bool = True
+
+    def plus(self, other: _Span) -> _Span:
+        return _Span(self.low.plus(other.low), self.high.plus(other.high), self.exact and other.exact)
+
+    def scaled(self, factor: int) -> _Span:
+        low, high = self.low.scaled(factor), self.high.scaled(factor)
+        return _Span(low, high, self.exact) if factor >= 0 else _Span(high, low, self.exact)
+
+
+class Relaxer:
+    """Hulls over the `relaxed` variables; the analyzer's ranges speak of the variables that stay (and may name the relaxed ones too)."""
+
+    def __init__(self, relaxed: Mapping[Var, Range], analyzer: Analyzer) -> None:
+        self.relaxed = relaxed
+        self.stay = analyzer
+        self.all = Analyzer({**analyzer.ranges, **relaxed})
+        self._spans: dict[Var, _Span | None] = {}
+
+    def interval(self, expr: Expr) -> Interval | None:
+        """The hull of `expr`; None when no bound is known."""
+        span = self._of_sum(self.all.form(expr), expr.dtype)
+        if span is None:
+            return None
+        low, high = (self.stay.simplify(self.stay.expr(end, expr.dtype)) for end in (span.low, span.high))
+        return Interval(low, high, span.exact)
+
+    def _of_sum(self, form: Sum, dtype: str) -> _Span | None:
+        total = _Span(Sum((), form.constant), Sum((), form.constant))
+        seen: set[Var] = set()
+        for digit in form.digits:
+            used = self._relaxed_in(digit.source)
+            span = self._of_digit(digit, dtype) if used else _still(digit)
+            if span is None:
+                return None
+            if used & seen:
+                span = _Span(span.low, span.high, exact=False)
+            seen |= used
+            total = total.plus(span)
+        return total
+
+    def _relaxed_in(self, source: Expr) -> set[Var]:
+        """The relaxed variables a source depends on, through the ranges of relaxed ones as well."""
+        found: set[Var] = set()
+        stack = [node for node in walk(source) if isinstance(node, Var)]
+        while stack:
+            var = stack.pop()
+            known = self.relaxed.get(var)
+            if known is None or var in found:
+                continue
+            found.add(var)
+            stack.extend(n for part in (known.min, known.extent) for n in walk(part) if isinstance(n, Var))
+        return found
+
+    def _of_digit(self, digit: Digit, dtype: str) -> _Span | None:
+        span = self._of_source(digit.source, dtype)
+        if digit.upper is not None:
+            span = self._wrapped(span, digit.upper, dtype, dense=isinstance(digit.source, Var))
+        if span is None:
+            return None
+        if digit.lower != 1:
+            low, high = (self._divided(end, digit.lower, dtype) for end in (span.low, span.high))
+            span = _Span(low, high, span.exact)
+        return span.scaled(digit.scale)
+
+    def _divided(self, form: Sum, divisor: int, dtype: str) -> Sum:
+        return self.stay.form(build.floordiv(self.stay.expr(form, dtype), divisor))
+
+    def _wrapped(self, span: _Span | None, modulus: int, dtype: str, *, dense: bool) -> _Span:
+        """`span % modulus`: kept together when it does not wrap, else all remainders."""
+        every = Sum((), 0), Sum((), modulus - 1)
+        if span is None:
+            return _Span(*every, exact=False)
+        low, high = self._divided(span.low, modulus, dtype), self._divided(span.high, modulus, dtype)
+        gap = self.stay.sum_bounds(high.plus(low, -1))
+        if (gap.low, gap.high) == (0, 0):
+            return _Span(span.low.plus(low, -modulus), span.high.plus(high, -modulus), span.exact)
+        width = self.stay.sum_bounds(span.high.plus(span.low, -1))
+        return _Span(*every, exact=dense and span.exact and width.low is not None and width.low >= modulus - 1)
+
+    def _of_source(self, source: Expr, dtype: str) -> _Span | None:
+        match source:
+            case Var():
+                return self._of_variable(source)
+            case Add() | Sub():
+                return self._of_sum(self.all.form(source), dtype)
+            case Min() | Max():
+                return self._of_extreme(source, dtype)
+            case Mul():
+                return self._of_product(source, dtype)
+            case Cast():
+                return self._constant(source)
+            case FloorDiv():
+                return self._of_quotient(source, dtype)
+            case Select():
+                return self._of_choice(source.true_value, source.false_value, dtype)
+            case Call(op="if_then_else"):
+                return self._of_choice(source.args[1], source.args[2], dtype)
+            case _:
+                return self._constant(source)
+
+    def _of_variable(self, var: Var) -> _Span | None:
+        if var not in self.relaxed:
+            return _still(Digit(var, var))
+        if var not in self._spans:
+            self._spans[var] = None  # a range that names its own variable says nothing
+            known = self.relaxed[var]
+            low = self._of_sum(self.all.form(known.min), var.dtype)
+            last = self.all.form(known.min).plus(self.all.form(known.extent)).offset(-1)
+            high = self._of_sum(last, var.dtype)
+            if low is not None and high is not None:
+                self._spans[var] = _Span(low.low, high.high, low.exact and high.exact)
+        return self._spans[var]
+
+    def _of_extreme(self, source: Min | Max, dtype: str) -> _Span | None:
+        a, b = self._of_expr(source.a), self._of_expr(source.b)
+        if a is None or b is None:
+            return self._constant(source)
+        join = build.minimum if isinstance(source, Min) else build.maximum
+        low, high = (
+            self.stay.form(join(self.stay.expr(x, dtype), self.stay.expr(y, dtype)))
+            for x, y in ((a.low, b.low), (a.high, b.high))
+        )
+        shared = self._relaxed_in(source.a) & self._relaxed_in(source.b)
+        return _Span(low, high, a.exact and b.exact and not shared)
+
+    def _of_product(self, source: Mul, dtype: str) -> _Span | None:
+        for moving, factor in ((source.a, source.b), (source.b, source.a)):
+            if self._relaxed_in(factor):
+                continue
+            span, sign = self._of_expr(moving), self.stay.bounds(factor)
+            if span is None or sign.low is None or sign.low < 0:
+                continue
+            low, high = (self.stay.form(build.mul(self.stay.expr(end, dtype), factor)) for end in (span.low, span.high))
+            return _Span(low, high, span.exact)
+        return self._constant(source)
+
+    def _of_quotient(self, source: FloorDiv, dtype: str) -> _Span | None:
+        """Division by something symbolic that stays and is positive."""
+        span, divisor = self._of_expr(source.a), self.stay.bounds(source.b)
+        if span is None or self._relaxed_in(source.b) or divisor.low is None or divisor.low <= 0:
+            return self._constant(source)
+        low, high = (
+            self.stay.form(build.floordiv(self.stay.expr(end, dtype), source.b)) for end in (span.low, span.high)
+        )
+        return _Span(low, high, span.exact)
+
+    def _of_choice(self, first: Expr, second: Expr, dtype: str) -> _Span | None:
+        a, b = self._of_expr(first), self._of_expr(second)
+        if a is None or b is None:
+            return None
+        low = self.stay.form(build.minimum(self.stay.expr(a.low, dtype), self.stay.expr(b.low, dtype)))
+        high = self.stay.form(build.maximum(self.stay.expr(a.high, dtype), self.stay.expr(b.high, dtype)))
+        return _Span(low, high, exact=False)
+
+    def _of_expr(self, expr: Expr) -> _Span | None:
+        return self._of_sum(self.all.form(expr), expr.dtype)
+
+    def _constant(self, source: Expr) -> _Span | None:
+        """Constant bounds as the last resort."""
+        known = self.all.bounds(source) if not isinstance(source, IntImm) else None
+        if known is None or known.low is None or known.high is None:
+            return None
+        return _Span(Sum((), known.low), Sum((), known.high), exact=False)
+
+
+def _still(digit: Digit) -> _Span:
+    form = Sum((digit,))
+    return _Span(form, form)

@@ -1,0 +1,186 @@
+"""Iterator maps: whether index expressions split and fuse iterators so that each combination is met exactly once (TVM's DetectIterMap).
+
+Each value is read as a mixed-radix sum of parts of iterators (`i // 4 % 8`). When all parts that the values use make up every
+iterator, each piece of it once, the map is a bijection, and it can be turned round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from math import prod
+
+import msgspec
+
+from ..ir import Expr, IndexMap, Range, Var, build, substitute
+from .analyzer import Analyzer
+from .forms import Digit, Sum, structure_key
+
+
+class IterPart(msgspec.Struct, frozen=True, eq=False):
+    """`iterator // lower % extent * scale`. The iterator is a variable, or a sum of parts when `fused`. `extent` None: symbolic."""
+
+    key: Hashable
+    total: int | None
+    lower: int
+    extent: int | None
+    scale: int
+    fused: IterSum | None = None
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.fused is None else 1 + max((p.depth for p in self.fused.parts), default=0)
+
+
+class IterSum(msgspec.Struct, frozen=True, eq=False):
+    """`base` plus parts of growing scale that never overlap; `compact` when they leave no gap, so `extent` values are taken."""
+
+    parts: tuple[IterPart, ...]
+    base: int
+    extent: int | None
+    compact: bool
+
+
+class IterMap(msgspec.Struct, frozen=True, eq=False):
+    """One sum a value. `injective`: different iterations give different values; `bijective`: and every value of the box is met."""
+
+    sums: tuple[IterSum, ...]
+    injective: bool
+    bijective: bool
+
+
+class _NotIteratorsError(Exception):
+    """The values are no mixed-radix sums of iterators."""
+
+
+def detect_iter_map(values: Sequence[Expr], iters: Mapping[Var, Range]) -> IterMap | None:
+    """The values as sums of iterator parts; None when they are not."""
+    reader = _Reader(iters)
+    try:
+        sums = tuple(map(reader.read, values))
+    except _NotIteratorsError:
+        return None
+    injective = _partition(sums, reader.variables)
+    return IterMap(sums, injective, injective and all(s.compact for s in sums))
+
+
+def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
+    """The map back, for a map that is a bijection of the box `domain` onto a box; None when it is none."""
+    found = detect_iter_map(index_map.indices, dict(zip(index_map.params, domain, strict=True)))
+    if found is None or not found.bijective:
+        return None
+    dtype = index_map.params[0].dtype if index_map.params else "int32"
+    axes = tuple(Var(f"axis{i}", dtype) for i in range(len(index_map.indices)))
+    known: dict[Hashable, Expr] = {}
+    for axis, total in zip(axes, found.sums, strict=True):
+        _take_apart(total, build.sub(axis, total.base), known)
+    for key, group in _fused_groups(found.sums):
+        fused = group[0].fused
+        assert fused is not None
+        _take_apart(fused, known[key], known)
+    analyzer = Analyzer(
+        {a: build.make_range(s.base, s.extent) for a, s in zip(axes, found.sums, strict=True) if s.extent is not None}
+    )
+    values = (build.add(r.min, known.get(p, 0)) for p, r in zip(index_map.params, domain, strict=True))
+    return IndexMap(axes, tuple(map(analyzer.simplify, values)))
+
+
+def _take_apart(total: IterSum, value: Expr, known: dict[Hashable, Expr]) -> None:
+    """Adds to `known` what `value`, the sum without its base, says of each of its iterators."""
+    for part in total.parts:
+        digit = build.floordiv(value, part.scale)
+        if part is not total.parts[-1] and part.extent is not None:
+            digit = build.floormod(digit, part.extent)
+        known[part.key] = build.add(known.get(part.key, 0), build.mul(digit, part.lower))
+
+
+def _fused_groups(sums: Sequence[IterSum]) -> Iterator[tuple[Hashable, list[IterPart]]]:
+    """The parts of each fused iterator, outer ones before those inside them."""
+    open_parts = [p for s in sums for p in s.parts]
+    while True:
+        deepest = max((p for p in open_parts if p.fused is not None), key=lambda p: p.depth, default=None)
+        if deepest is None or deepest.fused is None:
+            return
+        group = [p for p in open_parts if p.key == deepest.key]
+        yield deepest.key, group
+        open_parts = [p for p in open_parts if p.key != deepest.key]
+        open_parts.extend(deepest.fused.parts)
+
+
+def _partition(sums: Sequence[IterSum], variables: Mapping[Var, int | None]) -> bool:
+    """Whether the parts make up every variable, and every fused iterator, each piece once."""
+    open_parts = [p for s in sums for p in s.parts]
+    for key, group in _fused_groups(sums):
+        if not _makes_whole(group):
+            return False
+        fused = group[0].fused
+        open_parts = [p for p in open_parts if p.key != key]
+        open_parts.extend(fused.parts if fused is not None else ())
+    return all(_makes_whole([p for p in open_parts if p.key is var]) for var in variables)
+
+
+def _makes_whole(parts: Sequence[IterPart]) -> bool:
+    if not parts:
+        return False
+    ordered = sorted(parts, key=lambda p: p.lower)
+    if ordered[0].total is None:
+        return len(ordered) == 1
+    reach = 1
+    for part in ordered:
+        if part.lower != reach:
+            return False
+        reach *= part.extent or 1
+    return reach == ordered[0].total
+
+
+class _Reader:
+    """Reads values over iterators that run from 0 (others are shifted first). Iterators of one trip are constants."""
+
+    def __init__(self, iters: Mapping[Var, Range]) -> None:
+        shifted = {v: v if build.is_const(r.min, 0) else Var(v.name, v.dtype) for v, r in iters.items()}
+        ranges = {shifted[v]: build.make_range(0, build.cast(r.extent, v.dtype)) for v, r in iters.items()}
+        self.shift = {v: build.add(shifted[v], r.min) for v, r in iters.items() if shifted[v] is not v}
+        self.analyzer = Analyzer(ranges)
+        self.variables = {v: build.int_value(r.extent) for v, r in iters.items() if not build.is_const(r.extent, 1)}
+        self.origin = {new: old for old, new in shifted.items()}
+
+    def read(self, value: Expr) -> IterSum:
+        return self._sum(self.analyzer.form(substitute(value, self.shift)))
+
+    def _sum(self, form: Sum) -> IterSum:
+        parts = sorted(map(self._part, form.digits), key=lambda p: p.scale)
+        reach, compact = 1, True
+        for i, part in enumerate(parts):
+            if part.scale < reach or (part.extent is None and i != len(parts) - 1):
+                raise _NotIteratorsError
+            compact = compact and part.scale == reach
+            reach = part.scale * (part.extent or 1)
+        symbolic = bool(parts) and parts[-1].extent is None
+        return IterSum(tuple(parts), form.constant, None if symbolic else reach, compact)
+
+    def _part(self, digit: Digit) -> IterPart:
+        if digit.scale <= 0:
+            raise _NotIteratorsError
+        key, total, fused = self._iterator(digit)
+        if total is None:
+            if not digit.is_whole:
+                raise _NotIteratorsError
+            return IterPart(key, None, 1, None, digit.scale, fused)
+        upper = total if digit.upper is None else digit.upper
+        if total % upper or upper % digit.lower:
+            raise _NotIteratorsError
+        return IterPart(key, total, digit.lower, upper // digit.lower, digit.scale, fused)
+
+    def _iterator(self, digit: Digit) -> tuple[Hashable, int | None, IterSum | None]:
+        """(key, extent, what it is fused of) of a digit's source."""
+        if isinstance(digit.source, Var):
+            origin = self.origin.get(digit.source)
+            if origin is None or origin not in self.variables:
+                raise _NotIteratorsError
+            return origin, self.variables[origin], None
+        form = self.analyzer.form(digit.source)
+        if len(form.digits) == 1 and form.digits[0].key == digit.key:
+            raise _NotIteratorsError  # an opaque expression
+        fused = self._sum(form)
+        if fused.base or not fused.compact or fused.extent is None:
+            raise _NotIteratorsError
+        return structure_key(digit.source), prod(p.extent or 1 for p in fused.parts), fused
