@@ -1,0 +1,242 @@
+"""Which iterators a block must run to cover a region: the arithmetic of moving blocks between loops.
+
+A block touches, in one run, a box of each buffer, given in its iterators (`provided`). Others need a box (`required`, in the loops
+that stay outside). Solved for the iterators this gives a hull for each: every iteration that meets the required box lies inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from ..analysis import hull
+from ..arith import interval, inverse, prove, prove_equal, simplify
+from ..ir import (
+    Add,
+    Block,
+    Buffer,
+    BufferRegion,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IndexMap,
+    IterVar,
+    Mul,
+    Range,
+    Sub,
+    Var,
+    build,
+    free_vars,
+)
+from .errors import refuse
+
+Ranges = Mapping[Var, Range]
+Boxes = Mapping[Buffer, BufferRegion]
+End = Callable[[Expr], Expr]
+
+
+class Span(msgspec.Struct, frozen=True, eq=False):
+    """`low <= x <= high`, both inclusive."""
+
+    low: Expr
+    high: Expr
+
+    @property
+    def first_and_extent(self) -> Range:
+        return Range(self.low, build.add(build.sub(self.high, self.low), 1))
+
+
+class Domain(msgspec.Struct, frozen=True, eq=False):
+    """What an iterator must run over; `guard` is the span that a predicate must keep it in, None when `span` never leaves its domain."""
+
+    span: Span
+    guard: Span | None = None
+
+
+class _Solution(msgspec.Struct, frozen=True, eq=False):
+    """`needed`: a hull of the iterator over the required box; `possible`: over the whole buffer."""
+
+    needed: Span
+    possible: Span
+
+
+def needed_domains(
+    block: Block, provided: Sequence[BufferRegion], required: Boxes, ranges: Ranges, *, every: bool
+) -> tuple[Domain, ...]:
+    """For each iterator of `block`, in order, what it must run over so that the block covers the `required` boxes.
+
+    `every`: all that meets any of the boxes must be covered; else all that meets one of them, whichever it is, and as much of the
+    others as happens to be. Iterators that no box says anything about run over all of their domain. Refuses "region-not-solvable".
+    """
+    found: dict[Var, _Solution] = {}
+    bounded: list[set[Var]] = []
+    for buffer, box in required.items():
+        mine = [r for r in provided if r.buffer is buffer]
+        axes = hull(mine, {}, {}).region if len(mine) > 1 else mine[0].region
+        solved = _solve_map(block, axes, box, ranges)
+        if solved is None:
+            solved = _solve_axes(block, axes, box, ranges)
+        bounded.append(set(solved))
+        for var, solution in solved.items():
+            known = found.get(var)
+            found[var] = solution if known is None else _united(known, solution, ranges)
+    _require_covering(block, bounded, set(found), every=every)
+    return tuple(_domain(iv, found.get(iv.var), ranges) for iv in block.iter_vars)
+
+
+# An iterator that one box bounds and another leaves open would miss iterations that the second one meets.
+def _require_covering(block: Block, bounded: Sequence[set[Var]], found: set[Var], *, every: bool) -> None:
+    fits = [found <= mine for mine in bounded]
+    if fits and not (all(fits) if every else any(fits)):
+        raise refuse(
+            "region-not-solvable", f"what block {block.name!r} needs of one buffer and of another are different iterations", block,
+            found="iterators bounded by one buffer only", expected="a buffer whose indices use all iterators that other ones bound",
+        )  # fmt: skip
+
+
+def _united(a: _Solution, b: _Solution, ranges: Ranges) -> _Solution:
+    def union(x: Span, y: Span) -> Span:
+        low = simplify(build.minimum(x.low, y.low), ranges)
+        return Span(low, simplify(build.maximum(x.high, y.high), ranges))
+
+    return _Solution(union(a.needed, b.needed), union(a.possible, b.possible))
+
+
+def _domain(iter_var: IterVar, solution: _Solution | None, ranges: Ranges) -> Domain:
+    """The needed span, cut to what the iterator may take: at once where that is known, else by a guard."""
+    whole = _inclusive(iter_var.dom)
+    if solution is None:
+        return Domain(whole)
+    needed = solution.needed
+    possible = _intersection(solution.possible, whole, ranges)
+    both = _intersection(needed, possible, ranges)
+    if _same(needed, both, ranges):
+        return Domain(needed)
+    if _same(possible, both, ranges):
+        return Domain(possible)
+    if build.int_value(both.low) is not None and build.int_value(both.high) is not None:
+        return Domain(both)
+    return Domain(needed, possible)
+
+
+def _inclusive(dom: Range) -> Span:
+    return Span(dom.min, build.sub(build.add(dom.min, dom.extent), 1))
+
+
+def _intersection(a: Span, b: Span, ranges: Ranges) -> Span:
+    low = simplify(build.maximum(a.low, b.low), ranges)
+    return Span(low, simplify(build.minimum(a.high, b.high), ranges))
+
+
+def _same(a: Span, b: Span, ranges: Ranges) -> bool:
+    return prove_equal(a.low, b.low, ranges) and prove_equal(a.high, b.high, ranges)
+
+
+# A map that can be turned round: every iterator as a function of the axes, and its hull over the box.
+
+
+def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: Ranges) -> dict[Var, _Solution] | None:
+    """The solution when the block's iterators map one to one onto the elements it touches; None when they do not."""
+    if not all(build.is_const(axis.extent, 1) for axis in axes):
+        return None
+    params = tuple(iv.var for iv in block.iter_vars)
+    back = inverse(IndexMap(params, tuple(axis.min for axis in axes)), [iv.dom for iv in block.iter_vars])
+    if back is None:
+        return None
+    needed = dict(zip(back.params, box.region, strict=True))
+    possible = dict(zip(back.params, build.full_region(box.buffer).region, strict=True))
+    result: dict[Var, _Solution] = {}
+    for var, value in zip(params, back.indices, strict=True):
+        over_box, over_buffer = interval(value, needed, ranges), interval(value, possible, ranges)
+        if over_box is None or over_buffer is None:
+            return None
+        result[var] = _Solution(Span(over_box.min, over_box.max), Span(over_buffer.min, over_buffer.max))
+    return result
+
+
+# Else axis by axis: each names at most one iterator.
+
+
+def _solve_axes(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: Ranges) -> dict[Var, _Solution]:
+    iterators = {iv.var for iv in block.iter_vars}
+    result: dict[Var, _Solution] = {}
+    for axis, needed, extent in zip(axes, box.region, box.buffer.shape, strict=True):
+        if not free_vars(axis.min) & iterators:
+            continue
+        over_buffer = Span(build.const(0, extent.dtype), build.sub(extent, 1))
+        for var, solution in _solve_axis(axis, _Solution(_inclusive(needed), over_buffer), iterators).items():
+            solution = _simplified(solution, ranges)
+            known = result.get(var)
+            result[var] = solution if known is None else _united(known, solution, ranges)
+    return result
+
+
+def _simplified(solution: _Solution, ranges: Ranges) -> _Solution:
+    spans = (Span(simplify(s.low, ranges), simplify(s.high, ranges)) for s in (solution.needed, solution.possible))
+    return _Solution(*spans)
+
+
+def _solve_axis(axis: Range, wanted: _Solution, iterators: set[Var]) -> dict[Var, _Solution]:
+    """The iterator of an axis for which the axis meets the wanted span; nothing when the axis does not bound it."""
+    index, width = simplify(axis.min), axis.extent
+    match index:
+        case Mul(a=Var() as var, b=step) if var in iterators and not free_vars(step) & iterators:
+            if not prove(build.le(width, step)):
+                raise not_solvable(axis)
+            return {var: _mapped(wanted, lambda end: build.floordiv(end, step), lambda end: build.floordiv(end, step))}
+        case _ if not build.is_const(width, 1):
+            raise not_solvable(axis)
+        case _:
+            return _solve_point(index, wanted, iterators, axis)
+
+
+def _solve_point(index: Expr, wanted: _Solution, iterators: set[Var], axis: Range) -> dict[Var, _Solution]:
+    match index:
+        case Var() if index in iterators:
+            return {index: wanted}
+        case Add(a=inner, b=offset) if not free_vars(offset) & iterators:
+            shifted = _mapped(wanted, lambda end: build.sub(end, offset), lambda end: build.sub(end, offset))
+            return _solve_point(inner, shifted, iterators, axis)
+        case Sub(a=inner, b=offset) if not free_vars(offset) & iterators:
+            shifted = _mapped(wanted, lambda end: build.add(end, offset), lambda end: build.add(end, offset))
+            return _solve_point(inner, shifted, iterators, axis)
+        case FloorDiv(a=inner, b=factor) if build.int_value(factor) is not None:
+            # low <= x // f <= high  where  low * f <= x <= high * f + f - 1
+            widened = _mapped(
+                wanted,
+                lambda end: build.mul(end, factor),
+                lambda end: build.add(build.mul(end, factor), build.sub(factor, 1)),
+            )
+            return _solve_point(inner, widened, iterators, axis)
+        case FloorMod():
+            return {}
+        case _:
+            raise not_solvable(axis)
+
+
+def _mapped(solution: _Solution, low: End, high: End) -> _Solution:
+    return _Solution(*(Span(low(s.low), high(s.high)) for s in (solution.needed, solution.possible)))
+
+
+def not_solvable(axis: Range):
+    return refuse(
+        "region-not-solvable", "the iterators that cover the needed region cannot be told from the block's indices", axis,
+        expected="indices that are iterators, multiples of them, or a one-to-one affine map",
+    )  # fmt: skip
+
+
+def with_var(domain: Domain, var: Var | None) -> Expr:
+    """The value bound to the iterator: the start of its span, plus the loop that runs it."""
+    return domain.span.low if var is None else build.add(domain.span.low, var)
+
+
+def guard_terms(value: Expr, guard: Span | None, ranges: Ranges) -> list[Expr]:
+    """The conditions that keep `value` in `guard`, those that surely hold left out."""
+    if guard is None:
+        return []
+    terms = [build.ge(value, guard.low), build.lt(value, build.add(guard.high, 1))]
+    return [t for t in terms if not prove(t, ranges)]
+
+
+__all__ = ["Boxes", "Domain", "Span", "guard_terms", "needed_domains", "with_var"]
