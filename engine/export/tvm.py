@@ -1,19 +1,20 @@
 """A schedule as a Python file for Apache TVM 0.26 or newer: the program, then the same calls with readable variables.
 
-Run under TVM the file leaves `sch`, whose module is structurally equal to ours. What TVM has no word for is written another way, with a
-comment: loop names of `split` are dropped, axis separators (gone from TVM 0.26) are left out of index maps, and `double_buffer` becomes the
+Run under TVM the file leaves `sch`, whose module is structurally equal to ours. What TVM has no word for is left out or written another
+way, and a comment in place says so: loop names of `split`, axis separators (gone from TVM 0.26), and `double_buffer`, which becomes the
 annotation that TVM's own pipeline passes read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..ir import IndexMap, IRModule, PrimFunc, Refusal, TilewrightError, Var
-from ..schedule import Schedule, Step, Trace
+from ..schedule import PRIMITIVES, Schedule, Step, Trace
 from ..script import to_script
-from .calls import BLOCK_PARAMETERS, Handle, call_text, index_map_text, loop_position, unique_name
+from .calls import BLOCK_PARAMETERS, Handle, call_text, index_map_text, loop_position, quoted, unique_name
 
 _RESERVED = ("sch", "s_tir", "tvm", "T", "I", "Module", "print")
 _LISTS = frozenset({"split", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks"})
@@ -64,35 +65,60 @@ class _Writer:
 
     def __init__(self, module: IRModule, names: Mapping[str, Any]) -> None:
         self.lines: list[str] = []
+        self._number = 0
         self._replay = _Replay(module)
         self._wanted: dict[Handle, str] = {value: name for name, value in names.items() if isinstance(value, Var | str)}
         self._variables: dict[Handle, str] = {}
         self._taken: set[str] = {*_RESERVED}
         worked_on = self._replay.schedule.func.name
         if worked_on != "main":
-            self.lines.append(f'sch.work_on("{worked_on}")')
+            self.lines.append(f"sch.work_on({quoted(worked_on)})")
 
     def write(self, step: Step) -> None:
-        """Append the line of `step`, and what it needs before it."""
-        arguments = dict(step.arguments)
-        match step.method:
-            case "get_block" | "get_sblock":
-                self._assign(step, f'sch.get_sblock("{arguments["name"]}")')
-            case "double_buffer":
-                self.lines.append("# Tilewright's double_buffer: TVM acts on it only in a software pipeline.")
-                self.lines.append(f'sch.annotate({self._text_of(arguments["block"])}, "double_buffer_scope", 0)')
-            case _:
-                self._comment(arguments)
-                if step.method == "split":
-                    arguments.pop("names", None)
-                self._assign(step, call_text("sch", step.method, arguments, self._text_of, separator=None))
+        """Append the line of `step` with a comment, and before it what it needs."""
+        if step.method in ("get_block", "get_sblock"):
+            self._look_up(step)
+        else:
+            arguments = dict(step.arguments)
+            call = self._call_of(step, arguments)
+            self.lines += [f"# {line}" for line in self._comment(step, arguments)]
+            self._assign(step, call)
         self._replay.follow(step)
 
-    def _comment(self, arguments: Mapping[str, Any]) -> None:
-        for value in arguments.values():
-            if isinstance(value, IndexMap) and value.separators:
-                self.lines.append("# TVM 0.26 dropped axis separators; the map with them was")
-                self.lines.append(f"#   {index_map_text(value)}")
+    def _look_up(self, step: Step) -> None:
+        """A block by its name, once: later calls in TVM may have renamed it, its variable stays good."""
+        (block,) = step.results
+        if block not in self._variables:
+            self._assign(step, f"sch.get_sblock({quoted(str(block))})")
+
+    def _call_of(self, step: Step, arguments: dict[str, Any]) -> str:
+        """The call as TVM spells it."""
+        match step.method, arguments:
+            case "double_buffer", {"block": block}:
+                return f'sch.annotate({self._text_of(block)}, "double_buffer_scope", 0)'
+            case "split", _:
+                arguments = {key: value for key, value in arguments.items() if key != "names"}
+            case "transform_layout", {"buffer": int(position)}:
+                arguments = arguments | {"buffer": ("read", position)}
+            case _:
+                pass
+        return call_text("sch", step.method, arguments, self._text_of, separator=None)
+
+    def _comment(self, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+        """What the step does, and what of it TVM has no word for."""
+        if not step.changes:
+            return []
+        self._number += 1
+        summary = PRIMITIVES[step.method].summary
+        lines = [f"{self._number}. {re.split(r'[.;:] |[.:]$', summary)[0]}."]
+        if step.method == "double_buffer":
+            lines.append("   TVM reads this annotation only in a software pipeline: the second slot is lost.")
+        if arguments.get("names"):
+            lines.append(f"   TVM's split takes no names=[{', '.join(quoted(n) for n in arguments['names'])}].")
+        index_map = arguments.get("index_map")
+        if isinstance(index_map, IndexMap) and index_map.separators:
+            lines.append(f"   TVM 0.26 dropped axis separators; with them the map was {index_map_text(index_map)}")
+        return lines
 
     def _assign(self, step: Step, call: str) -> None:
         variables = [self._variable(handle) for handle in step.results]
@@ -105,8 +131,10 @@ class _Writer:
 
     def _variable(self, handle: Handle) -> str:
         if handle not in self._variables:
-            name = self._wanted.get(handle) or (handle.name if isinstance(handle, Var) else handle)
-            self._variables[handle] = unique_name(name, self._taken)
+            wanted = self._wanted.get(handle)
+            name = handle.name if isinstance(handle, Var) else handle
+            taken = self._taken if wanted else self._taken | {*self._wanted.values()}
+            self._variables[handle] = unique_name(wanted or name, taken)
             self._taken.add(self._variables[handle])
         return self._variables[handle]
 
@@ -115,7 +143,7 @@ class _Writer:
         if handle in self._variables:
             return self._variables[handle]
         if isinstance(handle, str):
-            self.lines.append(f'{self._variable(handle)} = sch.get_sblock("{handle}")')
+            self.lines.append(f"{self._variable(handle)} = sch.get_sblock({quoted(handle)})")
         else:
             block, position = self._replay.position(handle)
             lookup = f"sch.get_loops({self._text_of(block)})[{position}]"
