@@ -5,7 +5,7 @@ Source: TVM src/s_tir/transform/compact_buffer_region.cc, BufferAccessRegionColl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from ..analysis import hull
@@ -131,7 +131,7 @@ class _Collector:
                 self.visit(no)
 
     @contextmanager
-    def _under(self, condition: Expr) -> Iterator[None]:
+    def _under(self, condition: Expr) -> Generator[None]:
         known = len(self.conditions)
         self.conditions.extend(build.conjuncts(self._bound(condition)))
         yield

@@ -5,8 +5,6 @@ Source: TVM src/tirx/transform/remove_no_op.cc.
 
 from __future__ import annotations
 
-from typing import cast
-
 from ..ir import (
     Allocate,
     BufferLoad,
@@ -28,7 +26,7 @@ from ..ir import (
 
 def remove_no_op(func: PrimFunc) -> PrimFunc:
     """Loops of no trips or with nothing in them, branches to nothing, values that nobody uses, buffers that nobody accesses."""
-    return cast("PrimFunc", rewrite(func, _left, enter=lambda node: node if isinstance(node, Expr) else None))
+    return rewrite(func, _left, enter=lambda node: node if isinstance(node, Expr) else None)
 
 
 def _left(node: Node) -> Node:

@@ -5,8 +5,6 @@ Source: TVM src/s_tir/transform/convert_blocks_to_opaque.cc.
 
 from __future__ import annotations
 
-from typing import cast
-
 from msgspec.structs import replace as replace_fields
 
 from ..ir import BlockRealize, Node, PrimFunc, rewrite, substitute
@@ -22,4 +20,4 @@ def convert_blocks_to_opaque(func: PrimFunc) -> PrimFunc:
         values = dict(zip((iv.var for iv in node.block.iter_vars), node.iter_values, strict=True))
         return BlockRealize((), node.predicate, substitute(block, values))
 
-    return cast("PrimFunc", rewrite(func, leave))
+    return rewrite(func, leave)

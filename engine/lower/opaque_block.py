@@ -5,8 +5,6 @@ Source: TVM src/s_tir/transform/lower_opaque_block.cc.
 
 from __future__ import annotations
 
-from typing import cast
-
 from ..ir import Allocate, BlockRealize, Expr, For, IfThenElse, Node, PrimFunc, Stmt, Var, build, rewrite, substitute
 from .errors import refuse
 
@@ -27,7 +25,7 @@ def lower_opaque_block(func: PrimFunc) -> PrimFunc:
             return node.body
         return node
 
-    body = cast("Stmt", rewrite(func.body, leave))
+    body = rewrite(func.body, leave)
     return _with_body(func, _substituted(body, units))
 
 
