@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import msgspec
 
 from ..ir import (
@@ -68,10 +69,11 @@ class _ModuleReader:
         self.sizes: dict[str, str] = {}
 
     def read(self) -> Parsed:
-        for node in self.source.tree.body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                self._import(node)
-        self.reader.current = self._is_current()
+        imports = [node for node in self.source.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        imports += _commented_imports(self.source.lines)
+        for node in imports:
+            self._import(node)
+        self.reader.current = self._is_current(imports)
         for node in self.source.tree.body:
             self._top(node)
         if len(self.found) != 1:
@@ -99,14 +101,14 @@ class _ModuleReader:
             if last in _NAMESPACES and (scripted or ".script." in f".{alias.name}"):
                 self.exprs.namespaces[alias.asname or last] = _NAMESPACES[last]
 
-    def _is_current(self) -> bool:
+    def _is_current(self, imports: list[ast.Import | ast.ImportFrom]) -> bool:
         """Whether T.alloc_buffer means TVM >= 0.24's statement; the words for blocks tell, else the import does."""
         words = {self.exprs.script_name(n) for n in ast.walk(self.source.tree) if isinstance(n, ast.Attribute)}
         if not words.isdisjoint(_CURRENT_WORDS):
             return True
         if not words.isdisjoint(_CLASSIC_WORDS):
             return False
-        imported = {a.name for n in self.source.tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+        imported = {a.name.rpartition(".")[2] for n in imports for a in n.names}
         return "tirx" in imported or "tir" not in imported
 
     # The top level.
@@ -305,6 +307,18 @@ class _ModuleReader:
                 expected="a parameter, or the size of a buffer that is matched",
                 fix=(f"{var.name}: T.{var.dtype} as a parameter",),
             )
+
+
+def _commented_imports(lines: list[str]) -> list[ast.Import | ast.ImportFrom]:
+    """TVM prints its imports as comments above the program: `# from tvm.script import tirx as T`."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    for line in lines:
+        match = re.fullmatch(r"# from tvm\.script import (\w+) as (\w+)\s*", line)
+        if match is not None:
+            found.append(ast.ImportFrom("tvm.script", [ast.alias(match[1], match[2])], 0))
+        elif line and not line.startswith(("#", "from ", "import ")):
+            break
+    return found
 
 
 def _sizes_of(buffer: Buffer) -> set[Node]:

@@ -24,7 +24,7 @@ class Printed(msgspec.Struct, frozen=True, eq=False):
 
 
 def to_script(program: IRModule | PrimFunc, dialect: Dialect = "current") -> str:
-    """The program as TVMScript, with the import lines that make it a Python file."""
+    """The program as TVMScript. The imports stand above it as comments, as in TVM's own print: `tvm.script.from_source` takes no others."""
     return print_program(program, dialect).text
 
 
@@ -38,9 +38,8 @@ def print_program(program: IRModule | PrimFunc, dialect: Dialect = "current") ->
     words = CURRENT if dialect == "current" else CLASSIC
     out = Writer()
     if isinstance(program, IRModule):
-        out.line("from tvm.script import ir as I")
-    out.line(f"from tvm.script import {words.module} as T")
-    out.line()
+        out.line("# from tvm.script import ir as I")
+    out.line(f"# from tvm.script import {words.module} as T")
     out.line()
     if isinstance(program, IRModule):
         _print_module(out, words, program)

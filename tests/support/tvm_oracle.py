@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.tvm_text import tvm_read
 
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -17,8 +18,8 @@ Calls = Callable[[Any], object]
 
 
 def tvm_parse(text: str) -> Any:
-    """TVM's own reading of TVMScript, as an IRModule."""
-    found = tvm.script.from_source(text)
+    """`tvm_read`, as an IRModule."""
+    found = tvm_read(text)
     return (
         found
         if isinstance(found, tvm.ir.IRModule)
