@@ -246,6 +246,38 @@ class Analyzer:
         return self.sum_bounds(self.form(expr))
 
     def sum_bounds(self, form: Sum) -> Bounds:
+        """Inclusive constant bounds; where a range is symbolic, its ends stand for the variable so that sizes can cancel."""
+        found = self._term_bounds(form)
+        if found.low is not None and found.high is not None:
+            return found
+        return Bounds(
+            self._end(form, lowest=True) if found.low is None else found.low,
+            self._end(form, lowest=False) if found.high is None else found.high,
+        )
+
+    def _end(self, form: Sum, *, lowest: bool) -> int | None:
+        moved = self._at_end(form, lowest=lowest)
+        if moved is form:
+            return None
+        found = self._term_bounds(moved)
+        known = found.low if lowest else found.high
+        return self._end(moved, lowest=lowest) if known is None else known
+
+    def _at_end(self, form: Sum, *, lowest: bool) -> Sum:
+        """The sum with the first variable of symbolic range at the end of its range that makes the sum lowest (or highest)."""
+        for digit in form.digits:
+            known = self.ranges.get(digit.source) if isinstance(digit.source, Var) and digit.is_whole else None
+            if known is None or (build.int_value(known.min) is not None and build.int_value(known.extent) is not None):
+                continue
+            end = self.form(known.min)
+            if lowest == (digit.scale < 0):
+                end = end.plus(self.form(known.extent)).offset(-1)
+            if all(d.key is not digit.source for d in end.digits):
+                rest = Sum(tuple(d for d in form.digits if d is not digit), form.constant)
+                return rest.plus(end, digit.scale)
+        return form
+
+    def _term_bounds(self, form: Sum) -> Bounds:
         low: int | None = form.constant
         high: int | None = form.constant
         digits, paired = _paired_clamps(form.digits)
