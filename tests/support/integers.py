@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 
 from hypothesis import strategies as st
+
 from tilewright.engine.ir import (
     EQ,
     GE,
@@ -31,7 +32,7 @@ from tilewright.engine.ir import (
     build,
 )
 
-I, J, K = VARS = Var("i"), Var("j"), Var("k")
+X, Y, Z = VARS = Var("i"), Var("j"), Var("k")
 
 OPERATORS: Mapping[type[Expr], Callable[[int, int], int]] = {
     Add: operator.add,
@@ -75,7 +76,7 @@ def points(ranges: Mapping[Var, Range]) -> Iterator[dict[Var, int]]:
 ranges = st.fixed_dictionaries(
     {
         v: st.builds(
-            lambda low, n: build.make_range(low, n),
+            build.make_range,
             st.sampled_from([0, 0, 0, 1, -3, 5]),
             st.sampled_from([1, 2, 3, 4, 8]),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.integers import VARS, I, J, K, conditions, integers, points, ranges, value
+from support.integers import VARS, X, Y, Z, conditions, integers, points, ranges, value
+
 from tilewright.engine.arith import bounds, detect_iter_map, interval, inverse, linear, prove, simplify
 from tilewright.engine.ir import IndexMap, build, structural_equal
 
@@ -37,10 +38,10 @@ def test_what_is_proved_holds(condition, known):
 
 @given(integers, ranges)
 def test_the_hull_contains_every_value_and_its_ends_are_taken_when_exact(expr, known):
-    relaxed = {v: known[v] for v in (I, K)}
+    relaxed = {v: known[v] for v in (X, Z)}
     found = interval(expr, relaxed, known)
     assert found is not None
-    for env in points({J: known[J]}):
+    for env in points({Y: known[Y]}):
         values = [value(expr, {**env, **inner}) for inner in points(relaxed)]
         low, high = value(found.min, env), value(found.max, env)
         assert low <= min(values) and max(values) <= high
