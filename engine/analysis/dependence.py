@@ -14,6 +14,7 @@ from ..arith import detect_iter_map, linear, prove, simplify
 from ..ir import (
     Add,
     And,
+    AssertStmt,
     BinaryOp,
     Block,
     BlockRealize,
@@ -23,11 +24,14 @@ from ..ir import (
     BufferStore,
     Expr,
     For,
+    LetStmt,
     Max,
     Min,
     Mul,
     Or,
     Range,
+    SeqStmt,
+    Stmt,
     Var,
     build,
     structural_equal,
@@ -35,6 +39,7 @@ from ..ir import (
     walk,
 )
 from .index import ProgramIndex
+from .pullback import pull_back
 from .regions import hull, realized
 
 Ranges = Mapping[Var, Range]
@@ -84,17 +89,58 @@ def is_covered(index: ProgramIndex, producer: BlockRealize, consumer: BlockReali
 
     TVM calls it region cover.
     """
-    common = _common_loops(index, producer, consumer)
     if not _only_guards_domain(producer):
         return False
-    written = _box(index, producer, buffer, common, writes=True)
-    read = _box(index, consumer, buffer, common, writes=False)
-    if written is None or read is None or not _is_dense(index, producer, buffer, common):
+    written = [w for w in producer.block.writes if w.buffer is buffer]
+    read = [r for r in consumer.block.reads if r.buffer is buffer]
+    if len(written) != 1 or not read or not _writes_always(producer.block, buffer):
         return False
+    if _covers(index, producer, written[0], consumer, read, {}):
+        return True
+    pulled = pull_back(producer.block, consumer.block, buffer)
+    return pulled is not None and _covers(index, producer, pulled.written, consumer, pulled.read, pulled.loops)
+
+
+def _writes_always(block: Block, buffer: Buffer) -> bool:
+    """Whether a store of the block to `buffer` stands under no branch. Blocks inside count by what they say that they write."""
+
+    def visit(stmt: Stmt) -> bool:
+        match stmt:
+            case BufferStore():
+                return stmt.buffer is buffer
+            case BlockRealize():
+                return build.is_true(stmt.predicate) and any(w.buffer is buffer for w in stmt.block.writes)
+            case SeqStmt():
+                return any(map(visit, stmt.seq))
+            case For() | LetStmt() | AssertStmt():
+                return visit(stmt.body)
+            case _:
+                return False
+
+    return visit(block.body) or any(m.source.buffer is buffer for m in block.match_buffers)
+
+
+def _covers(
+    index: ProgramIndex,
+    producer: BlockRealize,
+    written: BufferRegion,
+    consumer: BlockRealize,
+    read: Sequence[BufferRegion],
+    body_loops: Ranges,
+) -> bool:
+    """Whether the box that is `written` holds what is `read` (also as the `body_loops` of the consumer run), and has no gaps."""
+    common = _common_loops(index, producer, consumer)
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
-    return all(
-        _contains(w, r, extent, outer) for w, r, extent in zip(written.region, read.region, buffer.shape, strict=True)
-    )
+    made = hull([realized(written, producer)], _inner_loops(index, producer, common), outer)
+    needed = hull([realized(r, consumer) for r in read], {**_inner_loops(index, consumer, common), **body_loops}, outer)
+    if not _is_dense(index, producer, written, common):
+        return False
+    shape = written.buffer.shape
+    return all(_contains(m, n, extent, outer) for m, n, extent in zip(made.region, needed.region, shape, strict=True))
+
+
+def _inner_loops(index: ProgramIndex, realize: BlockRealize, common: Sequence[For]) -> dict[Var, Range]:
+    return {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize) if f not in common}
 
 
 def _contains(outer: Range, inner: Range, limit: Expr, ranges: Ranges) -> bool:
@@ -125,16 +171,14 @@ def _box(
     regions = [r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer]
     if not regions:
         return None
-    loops = index.loops_above(realize)
-    relaxed = {f.loop_var: Range(f.min, f.extent) for f in loops if f not in common}
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
-    return hull([realized(r, realize) for r in regions], relaxed, outer)
+    return hull([realized(r, realize) for r in regions], _inner_loops(index, realize, common), outer)
 
 
-def _is_dense(index: ProgramIndex, producer: BlockRealize, buffer: Buffer, common: Sequence[For]) -> bool:
+def _is_dense(index: ProgramIndex, producer: BlockRealize, written: BufferRegion, common: Sequence[For]) -> bool:
     """Whether the producer writes every element of its box."""
-    region = realized(next(w for w in producer.block.writes if w.buffer is buffer), producer)
-    inner = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(producer) if f not in common}
+    region = realized(written, producer)
+    inner = _inner_loops(index, producer, common)
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
     if _is_dense_by_axis(region, inner):
         return True

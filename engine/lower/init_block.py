@@ -9,7 +9,7 @@ from typing import cast
 
 from msgspec.structs import replace as replace_fields
 
-from ..ir import Block, Buffer, Expr, IfThenElse, Node, PrimFunc, Stmt, build, map_children
+from ..ir import Block, Buffer, BufferStore, Expr, IfThenElse, Node, PrimFunc, Stmt, build, map_children, walk_stmts
 
 
 def lower_init_block(func: PrimFunc) -> PrimFunc:
@@ -29,4 +29,7 @@ def _without_init(block: Block) -> Block:
         return block
     starts = [build.eq(iv.var, iv.dom.min) for iv in block.iter_vars if iv.iter_type == "reduce"]
     first: Stmt = IfThenElse(build.logical_and(*starts), block.init) if starts else block.init
-    return replace_fields(block, init=None, body=build.seq([first, block.body]))
+    # What the block starts itself it does not take from elsewhere.
+    started = {n.buffer for n in walk_stmts(block.init) if isinstance(n, BufferStore)}
+    reads = tuple(r for r in block.reads if r.buffer not in started)
+    return replace_fields(block, init=None, reads=reads, body=build.seq([first, block.body]))

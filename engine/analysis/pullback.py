@@ -1,0 +1,127 @@
+"""Accesses seen in the space of the producer's iterators: what a layout has mixed up among the axes of a buffer comes apart again.
+
+A block writes `B[k // 64 % 2, m, k % 64]`; another reads the same with its own `k` and `m`. Axis by axis of B nothing can be said
+of what one has of the other, but in the space of (m, k) each is a box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..arith import inverse, prove_equal
+from ..ir import (
+    Block,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    Expr,
+    For,
+    IndexMap,
+    Node,
+    Range,
+    Var,
+    build,
+    children,
+    substitute,
+    walk,
+)
+
+
+class PulledBack(msgspec.Struct, frozen=True, eq=False):
+    """Regions of an imaginary buffer with an axis for each iterator of the producer. `loops` run inside of the consumer's body."""
+
+    written: BufferRegion
+    read: tuple[BufferRegion, ...]
+    loops: Mapping[Var, Range]
+
+
+def pull_back(producer: Block, consumer: Block, buffer: Buffer) -> PulledBack | None:
+    """What the producer writes and the consumer reads of `buffer`, as points in the space of the producer's iterators.
+
+    None when the producer does not write one element an iteration, or when some read cannot be traced back.
+    """
+    writes = [w for w in producer.writes if w.buffer is buffer]
+    if len(writes) != 1 or not all(build.is_const(r.extent, 1) for r in writes[0].region):
+        return None
+    written = [r.min for r in writes[0].region]
+    used = {n for e in written for n in walk(e) if isinstance(n, Var)}
+    iters = [iv for iv in producer.iter_vars if iv.var in used]
+    if len(iters) != len(used) or any(iv.iter_type != "spatial" for iv in iters):
+        return None
+    space = Buffer(buffer.name, tuple(iv.dom.extent for iv in iters))
+    loads = _Loads(buffer)
+    loads.visit(consumer)
+    ranges = {iv.var: iv.dom for iv in (*producer.iter_vars, *consumer.iter_vars)} | loads.loops
+    trace = _Trace(written, {iv.var: iv.dom for iv in iters}, ranges)
+    read: list[BufferRegion] = []
+    for indices in loads.found:
+        origin = trace.origin(indices)
+        if origin is None:
+            return None
+        read.append(BufferRegion(space, tuple(build.point(e) for e in origin)))
+    if loads.is_nested or not read:
+        return None
+    return PulledBack(BufferRegion(space, tuple(build.point(iv.var) for iv in iters)), tuple(read), loads.loops)
+
+
+class _Loads:
+    """The indices of all loads of a buffer in a block, and the loops of its body. `is_nested`: there may be more, by other names."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+        self.found: list[tuple[Expr, ...]] = []
+        self.loops: dict[Var, Range] = {}
+        self.is_nested = False
+
+    def visit(self, block: Block) -> None:
+        self.is_nested = any(m.source.buffer is self.buffer for m in block.match_buffers)
+        for part in (block.init, block.body):
+            if part is not None:
+                self._visit(part)
+
+    def _visit(self, node: Node) -> None:
+        match node:
+            case For():
+                self.loops[node.loop_var] = Range(node.min, node.extent)
+            case Block():
+                self.is_nested = True
+            case BufferLoad() if node.buffer is self.buffer:
+                self.found.append(node.indices)
+            case _:
+                pass
+        for child in children(node):
+            self._visit(child)
+
+
+class _Trace:
+    """From indices of the buffer to the producer's iteration that writes there."""
+
+    def __init__(self, written: Sequence[Expr], iters: Mapping[Var, Range], ranges: Mapping[Var, Range]) -> None:
+        self.written = written
+        self.iters = iters
+        self.ranges = ranges
+        self.back = inverse(IndexMap(tuple(iters), tuple(written)), tuple(iters.values())) if iters else None
+
+    def origin(self, indices: Sequence[Expr]) -> tuple[Expr, ...] | None:
+        """The iterators' values, or None."""
+        found: dict[Var, Expr] = {}
+        for pattern, index in zip(self.written, indices, strict=True):
+            self._match(pattern, index, found)
+        if len(found) == len(self.iters) and all(
+            prove_equal(substitute(pattern, found), index, self.ranges)
+            for pattern, index in zip(self.written, indices, strict=True)
+        ):
+            return tuple(found[v] for v in self.iters)
+        return None if self.back is None else self.back.apply(indices)
+
+    def _match(self, pattern: Expr, index: Expr, found: dict[Var, Expr]) -> None:
+        """Guesses values by walking both expressions in step; `origin` checks them."""
+        if isinstance(pattern, Var):
+            if pattern in self.iters:
+                found.setdefault(pattern, index)
+        elif type(pattern) is type(index):
+            for a, b in zip(children(pattern), children(index), strict=False):
+                if isinstance(a, Expr) and isinstance(b, Expr):
+                    self._match(a, b, found)
