@@ -1,5 +1,7 @@
 // Program text with line numbers; lines that the chosen step changed are marked, lines it took away are listed where they stood.
 
+import { h, icon, follow, highlighted, keepingScroll } from "./dom.js";
+
 function row(line) {
   const sign = { added: "+", removed: "−" }[line.mark] ?? "";
   return h(

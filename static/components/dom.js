@@ -1,7 +1,7 @@
-// Helpers that stand before every view's module (app/components/json_view.py joins the texts: a module from a blob URL cannot import).
+// What the page's views share: elements, icons, following the payload, Python in colours.
 
 /** An element with attributes (`on…` are listeners, `class`, `style`, `data-…`), and children: nodes or text. */
-function h(tag, attributes = {}, ...children) {
+export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
@@ -26,7 +26,7 @@ const ICON_PATHS = {
 };
 
 /** A line icon in the colour of the text; hidden from screen readers, so its button needs a label. */
-function icon(name) {
+export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("class", "icon");
@@ -38,7 +38,7 @@ function icon(name) {
 }
 
 /** Call `draw(data)` with the payload now and whenever it changes. */
-function follow(model, draw) {
+export function follow(model, draw) {
   let last = null;
   const update = () => {
     if (model.payload === last) return;
@@ -62,7 +62,7 @@ const PYTHON_TOKEN = new RegExp(
 );
 
 /** One line of Python as coloured spans. */
-function highlighted(line) {
+export function highlighted(line) {
   const parts = [];
   let at = 0;
   for (const match of line.matchAll(PYTHON_TOKEN)) {
@@ -76,7 +76,7 @@ function highlighted(line) {
 }
 
 /** The reading position of scrolled elements stays while they are drawn anew. */
-function keepingScroll(element, draw) {
+export function keepingScroll(element, draw) {
   const { scrollTop, scrollLeft } = element;
   draw();
   element.scrollTop = scrollTop;

@@ -1,5 +1,7 @@
 // The start screen: worked examples as cards, and a place for a program of one's own.
 
+import { h, icon, follow } from "./dom.js";
+
 function card(model, example) {
   return h(
     "button",

@@ -1,5 +1,7 @@
 // The top bar: what is open, on which machine, whether it is tested, and what it costs.
 
+import { h, icon, follow } from "./dom.js";
+
 const VERDICT = {
   checking: ["◌", "checking…"],
   tested: ["✔", "tested"],

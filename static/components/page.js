@@ -1,5 +1,7 @@
 // What belongs to the page as a whole: which screen shows, the theme, the tabs, the notice of a refusal, keys, downloads.
 
+import { h, icon, follow } from "./dom.js";
+
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
 /** The element that the keys go to, through shadow roots. */

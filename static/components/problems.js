@@ -1,5 +1,7 @@
 // What is wrong, where, and what to do about it. Also tells apart "nothing is wrong".
 
+import { h, follow } from "./dom.js";
+
 function problem(item) {
   return h(
     "li",

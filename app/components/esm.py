@@ -1,0 +1,38 @@
+"""ESM components from `static/components`, each as one text: a component is loaded from a blob, where a relative import leads nowhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ... import static
+
+STATIC = Path(static.__file__).parent
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<name>\w+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=function|class|const|let)", re.MULTILINE)
+
+
+def style(name: str) -> str:
+    """The text of a style sheet of `static`, to go into a component's shadow root."""
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def bundle(name: str) -> str:
+    """`static/components/NAME` with the files it imports written in front of it, each once; only its own exports are kept.
+
+    Top-level names must be unique over the files, since they share a module afterwards.
+    """
+    done: dict[str, str] = {}
+    _collect(name, done)
+    *parts, own = done.items()
+    return "\n".join([*(_EXPORT.sub("", text) for _, text in parts), own[1]])
+
+
+def _collect(name: str, done: dict[str, str]) -> None:
+    if name in done:
+        return
+    text = (STATIC / "components" / name).read_text(encoding="utf-8")
+    for found in _IMPORT.finditer(text):
+        _collect(found["name"], done)
+    done[name] = _IMPORT.sub("", text)

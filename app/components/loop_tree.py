@@ -1,0 +1,99 @@
+"""The loop tree in the browser: rows, targets and menus in; what a person wants out. The picture is `static/components/loop_tree.js`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import param
+from panel.custom import JSComponent
+
+from .esm import bundle, style
+
+Intent = dict[str, Any]
+
+
+class LoopTree(JSComponent):
+    """The loop nest as a tree to drag in.
+
+    `rows`, `targets`, `menus` are what `views.tree` makes. They travel packed as JSON text, each only when it changed: twice as fast as
+    nested properties. Where `targets` has no entry for a block, `find_targets` is asked when the pointer comes near it, so that the answers for
+    all blocks need not be made at every change.
+
+    `on_intent` callbacks get {"kind": "move", "block", "loop", "primitive"}, {"kind": "call", "method", "target", "arguments"},
+    {"kind": "reorder", "loops"}, {"kind": "select", "id"}, {"kind": "undo"} or {"kind": "redo"}; ids are row ids.
+    """
+
+    rows = param.List(default=[], item_type=dict, doc="The rows of views.tree.tree_rows.")
+    targets = param.Dict(default={}, doc="Block id -> where it may go, as views.tree.drop_targets.")
+    menus = param.Dict(default={}, doc="Row id -> entries, as views.tree.row_menus.")
+    selected = param.String(default="", doc="The row that is chosen; a click sets it.")
+    active = param.List(default=[], item_type=str, doc="Rows lit by the playhead.")
+    busy = param.Boolean(default=False, doc="Whether an answer is on its way: a moving line at the top.")
+
+    packed_rows = param.String(default="[]", doc="`rows` as JSON text.")
+    packed_targets = param.String(default="{}", doc="`targets` as JSON text.")
+    packed_menus = param.String(default='{"entries": [], "rows": {}}', doc="`menus` as JSON text, equal entries once.")
+
+    _esm = bundle("loop_tree.js")
+    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("components/loop_tree.css")]
+    _rename: ClassVar[Mapping[str, str | None]] = {"rows": None, "targets": None, "menus": None}
+
+    def __init__(self, *, find_targets: Callable[[str], list[dict[str, Any]]] | None = None, **params: Any) -> None:
+        self._find_targets = find_targets
+        self._intent_callbacks: list[Callable[[Intent], None]] = []
+        super().__init__(**params)
+        self.param.watch(self._pack, ["rows", "targets", "menus"])
+        self._pack()
+
+    def on_intent(self, callback: Callable[[Intent], None]) -> None:
+        """Call `callback` with every intent."""
+        self._intent_callbacks.append(callback)
+
+    def notify(self, text: str, *, detail: str = "", code: str = "", fix: tuple[str, ...] = (), tone: str = "bad") -> None:
+        """Show a small notice below the rows; it stays until the next grab, or until it is closed."""
+        reasons = [{"head": "", "text": detail, "code": code, "fix": list(fix)}] if detail or code or fix else []
+        self._send_msg({"kind": "notice", "text": text, "reasons": reasons, "tone": tone})
+
+    def _pack(self, *_: Any) -> None:
+        self.param.update(
+            packed_rows=_json(self.rows), packed_targets=_json(self.targets), packed_menus=_json(_shared(self.menus))
+        )
+
+    def _handle_msg(self, data: Any) -> None:
+        if not isinstance(data, dict) or "kind" not in data:
+            return
+        if data["kind"] == "targets":
+            self._answer(str(data.get("block", "")))
+            return
+        if data["kind"] == "select":
+            self.selected = str(data.get("id", ""))
+        for callback in list(self._intent_callbacks):
+            callback(data)
+
+    def _answer(self, block: str) -> None:
+        known = any(row["id"] == block and row["kind"] == "block" for row in self.rows)
+        entries = self._find_targets(block) if known and self._find_targets is not None else []
+        self._send_msg({"kind": "targets", "block": block, "entries": entries})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _shared(menus: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Menus with equal entries written once: most loops have the same ones, and 200 rows would be 300 KB."""
+    places: dict[str, int] = {}
+    entries: list[dict[str, Any]] = []
+    rows: dict[str, list[int]] = {}
+    for row, items in menus.items():
+        numbers: list[int] = []
+        for item in items:
+            text = _json(item)
+            if text not in places:
+                places[text] = len(entries)
+                entries.append(item)
+            numbers.append(places[text])
+        rows[row] = numbers
+    return {"entries": entries, "rows": rows}
