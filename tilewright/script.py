@@ -4,6 +4,9 @@
 Everything else in `T` and `I` (`T.Buffer(...)` in a signature) is a word for the parser and stands for nothing when Python meets it.
 """
 
+# pyright: reportMissingImports=false
+# (`app` and `engine` are mapped into this package when it is installed; a checker of the source tree does not find them here.)
+
 from __future__ import annotations
 
 import inspect
