@@ -9,7 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..analysis import is_covered, writes_distinct
-from ..ir import BlockRealize, Buffer, For, Node, SeqStmt, Stmt, build, replace_nodes, uses_var
+from ..arith import bounds, detect_iter_map, linear, simplify
+from ..ir import (
+    LT,
+    BlockRealize,
+    Buffer,
+    Expr,
+    For,
+    IterVar,
+    Node,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    replace_nodes,
+    structural_equal,
+    uses_var,
+)
 from .checks import require_free_block
 from .context import Context
 from .errors import refuse
@@ -51,7 +68,9 @@ def _why_incomplete(ctx: Context, name: str) -> str:
 def require_intermediate(ctx: Context, realize: BlockRealize) -> None:
     name = realize.block.name
     if ctx.index.is_output(name):
-        outside = next(w.buffer for w in realize.block.writes if w.buffer not in ctx.index.scope_of(realize).alloc_buffers)
+        outside = next(
+            w.buffer for w in realize.block.writes if w.buffer not in ctx.index.scope_of(realize).alloc_buffers
+        )
         raise refuse(
             "output-block", f"block {name!r} writes {outside.name!r}, which is used outside of its scope", realize,
             expected="a block that writes intermediate buffers only", fix=(f'sch.cache_write({name!r}, 0, "local")',),
@@ -142,6 +161,76 @@ def _driven_name(realize: BlockRealize, loop: For) -> str | None:
     return next((iv.var.name for iv, v in pairs if iv.iter_type != "spatial" and uses_var(v, loop.loop_var)), None)
 
 
+# A block that leaves out a part of its domain would do it all at the new place.
+def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
+    if not _fills_domain(ctx, realize):
+        raise refuse(
+            "partial-domain", f"it is not known that the loops of block {realize.block.name!r} run over all of its domain", realize,
+            expected="loops that cover each iterator, guarded by its bounds only",
+        )  # fmt: skip
+
+
+def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    values = [v for _, v in pairs]
+    used = {v: r for v, r in loops.items() if any(uses_var(value, v) for value in values)}
+    if not all(_is_bound_guard(term, pairs) for term in build.conjuncts(realize.predicate)):
+        return False
+    found = detect_iter_map(values, used)
+    if found is not None and found.bijective:
+        return all(_reaches_ends(iv, value, used) for iv, value in pairs)
+    owners = [v for value in values for v in used if uses_var(value, v)]
+    return len(owners) == len(set(owners)) and all(_is_dense(iv, value, used) for iv, value in pairs)
+
+
+def _reaches_ends(iter_var: IterVar, value: Expr, loops: dict[Var, Range]) -> bool:
+    known, first, extent = bounds(value, loops), build.int_value(iter_var.dom.min), build.int_value(iter_var.dom.extent)
+    if first is None or extent is None or known.high is None:
+        return structural_equal(
+            value, next(iter(loops), value)
+        )  # a symbolic domain: only the plain loop is surely all of it
+    return known.low == first and known.high >= first + extent - 1
+
+
+def _is_dense(iter_var: IterVar, value: Expr, loops: dict[Var, Range]) -> bool:
+    """Whether the value, a sum of multiples of loops, takes every value of the domain."""
+    form = linear(value)
+    if form is None or not all(isinstance(a, Var) and a in loops and f > 0 for a, f in form.terms):
+        return False
+    reach = 1
+    for atom, factor in sorted(form.terms, key=lambda term: term[1]):
+        trips = build.int_value(loops[atom].extent) if isinstance(atom, Var) else None
+        if trips is None or factor > reach:
+            return False
+        reach += factor * (trips - 1)
+    return _reaches_ends(iter_var, value, loops)
+
+
+def _is_bound_guard(term: Expr, pairs: Sequence[tuple[IterVar, Expr]]) -> bool:
+    """Whether the term only keeps an iterator in its domain, or an inner part of a split in its extent."""
+    for iter_var, value in pairs:
+        end = build.add(iter_var.dom.min, iter_var.dom.extent)
+        bound = (build.lt(value, end), build.ge(value, iter_var.dom.min), build.le(iter_var.dom.min, value))
+        if any(structural_equal(simplify(term), simplify(b)) for b in bound) or _is_inner_guard(term, value):
+            return True
+    return False
+
+
+def _is_inner_guard(term: Expr, value: Expr) -> bool:
+    """`inner < step` where the value is `step * outer + inner`: what an uneven split of an inner loop leaves."""
+    if not isinstance(term, LT):
+        return False
+    inner, whole, step = linear(term.a), linear(value), build.int_value(term.b)
+    if inner is None or whole is None or step is None:
+        return False
+    steps = dict(whole.terms)
+    inside = dict(inner.terms)
+    return all(steps.get(a) == f for a, f in inside.items()) and all(
+        f % step == 0 for a, f in steps.items() if a not in inside
+    )
+
+
 def lost_loops(ctx: Context, first: BlockRealize, second: BlockRealize, kept: Sequence[For]) -> list[For]:
     """The loops around both blocks that are not among `kept`."""
     around = set(ctx.index.loops_above(second))
@@ -158,7 +247,10 @@ def removal(ctx: Context, realize: BlockRealize) -> dict[Node, Node]:
             break
         below = outer
     raise refuse(
-        "only-block", f"block {realize.block.name!r} is the only one in its scope", realize, expected="another block beside it"
+        "only-block",
+        f"block {realize.block.name!r} is the only one in its scope",
+        realize,
+        expected="another block beside it",
     )
 
 

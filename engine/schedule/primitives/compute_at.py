@@ -15,9 +15,9 @@ from ...ir import (
     Buffer,
     BufferRegion,
     Expr,
-    For,
     FloorDiv,
     FloorMod,
+    For,
     PrimFunc,
     Range,
     Refusal,
@@ -93,7 +93,9 @@ class Target(msgspec.Struct, frozen=True, eq=False):
 def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
     """The verdict on every loop of the function, in text order. Legal exactly when the call succeeds: the same code decides."""
     realize = ctx.realize(block)
-    refused: dict[Direction, ScheduleError | None] = {d: _refused(lambda d=d: _require_movable(ctx, realize, d)) for d in _DIRECTIONS}
+    refused: dict[Direction, ScheduleError | None] = {
+        d: _refused(lambda d=d: _require_movable(ctx, realize, d)) for d in _DIRECTIONS
+    }
     verdicts = [_target(ctx, realize, loop, refused) for loop in ctx.index.loops]
     legal = {t.loop: t.primitive for t in verdicts if t.legal}
     return tuple(t if t.legal else _with_fix(ctx, t, block, legal) for t in verdicts)
@@ -108,7 +110,9 @@ def _target(
     errors: dict[Direction, ScheduleError] = {}
     for direction in _DIRECTIONS:
         error = _refused(lambda: _require_place(ctx, realize, loop)) or refused[direction]
-        error = error or _refused(lambda d=direction: _moved(ctx, d, realize, loop, preserve_unit_loops=False, index=-1))
+        error = error or _refused(
+            lambda d=direction: _moved(ctx, d, realize, loop, preserve_unit_loops=False, index=-1)
+        )
         if error is None:
             return Target(loop.loop_var, True, direction)
         errors[direction] = error
@@ -162,7 +166,9 @@ def _require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
     if ctx.index.is_inside(realize, loop):
         raise refuse("loop-around-block", f"loop {loop_name!r} stands around block {name!r} already", loop, realize)
     if ctx.index.scope_of(loop) is not ctx.index.scope_of(realize):
-        raise refuse("other-scope", f"loop {loop_name!r} is in another block's scope than block {name!r}", loop, realize)
+        raise refuse(
+            "other-scope", f"loop {loop_name!r} is in another block's scope than block {name!r}", loop, realize
+        )
 
 
 def _require_movable(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
@@ -177,6 +183,8 @@ def _require_movable(ctx: Context, realize: BlockRealize, direction: Direction) 
     moves.removal(ctx, realize)
     moves.require_read_before_write(ctx, realize)
     moves.require_own_order(ctx, realize, direction)
+    if realize.block.init is not None or ctx.index.is_output(realize.block.name):
+        moves.require_full_domain(ctx, realize)
     for producer in _producers(ctx, realize):
         moves.require_covered(ctx, producer, realize)
     for consumer in _consumers(ctx, realize):
@@ -198,10 +206,10 @@ def _moved(
     forward = direction == "compute_at"
     around = (*ctx.index.loops_above(loop), loop)
     position = _position(ctx, realize, loop, index, forward=forward)
-    _require_same_inputs(ctx, realize, around)
+    _require_same_inputs(ctx, realize, around, forward=forward)
     others = _consumers(ctx, realize) if forward else _producers(ctx, realize)
     if not forward:
-        _require_same_outputs(ctx, realize, others, around)
+        _require_same_outputs(ctx, realize, around)
 
     required = _required_boxes(ctx, realize, loop, others, forward=forward)
     nest = _new_nest(ctx, realize, loop, required, forward=forward, preserve_unit_loops=preserve_unit_loops)
@@ -211,7 +219,7 @@ def _moved(
     new_loop = replace_fields(loop, body=build.seq([*inside[:position], nest, *inside[position:]]))
     func = ctx.replaced({scope: replace_fields(scope, body=replace_nodes(body, {loop: new_loop}))})
     if not forward:
-        _require_ready(func, realize, others, around)
+        _require_ready(func, realize, others, around, before=ctx.index.loops_above(realize))
     return func
 
 
@@ -226,7 +234,11 @@ def _position(ctx: Context, realize: BlockRealize, loop: For, index: int, *, for
     consumers = _places(ctx, realize, _consumers(ctx, realize), inside, loop, required=forward, kind="consumers")
     first, last = max(producers, default=-1) + 1, min(consumers, default=len(inside))
     if first > last:
-        raise refuse("consumer-before", f"under loop {loop.loop_var.name!r} a consumer of {realize.block.name!r} stands before a producer", loop)
+        raise refuse(
+            "consumer-before",
+            f"under loop {loop.loop_var.name!r} a consumer of {realize.block.name!r} stands before a producer",
+            loop,
+        )
     if index == -1:
         return last
     if index == -2:
@@ -240,7 +252,14 @@ def _position(ctx: Context, realize: BlockRealize, loop: For, index: int, *, for
 
 
 def _places(
-    ctx: Context, realize: BlockRealize, others: Sequence[BlockRealize], inside: Sequence[Stmt], loop: For, *, required: bool, kind: str
+    ctx: Context,
+    realize: BlockRealize,
+    others: Sequence[BlockRealize],
+    inside: Sequence[Stmt],
+    loop: For,
+    *,
+    required: bool,
+    kind: str,
 ) -> list[int]:
     """The statements of the loop that the `others` stand in; all must when `required`."""
     found: list[int] = []
@@ -260,19 +279,22 @@ def _places(
     return found
 
 
-# The block reads the same values where it comes to stand.
-def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[For]) -> None:
+# The block reads the same values where it comes to stand, and reduces all of them there.
+def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[For], *, forward: bool) -> None:
     for producer in _producers(ctx, realize):
-        moves.require_final(producer, realize, moves.lost_loops(ctx, producer, realize, around))
+        lost = moves.lost_loops(ctx, producer, realize, around)
+        moves.require_final(producer, realize, lost if forward else (*lost, *around))
+    before = ctx.index.loops_above(realize)
+    for loop in around:
+        if loop in before and moves.drives_reduction(realize, loop):
+            raise refuse(
+                "reduction-outside", f"loop {loop.loop_var.name!r}, around both places, runs the reduction of block {realize.block.name!r}",
+                loop, realize, expected="a block whose whole reduction moves with it",
+            )  # fmt: skip
 
 
 # Those who read the block find the same values although it runs earlier.
-def _require_same_outputs(
-    ctx: Context, realize: BlockRealize, producers: Sequence[BlockRealize], around: Sequence[For]
-) -> None:
-    before = set(ctx.index.loops_above(realize))
-    for producer in producers:
-        moves.require_whole_sum(producer, realize, [f for f in around if f not in before])
+def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[For]) -> None:
     names = ctx.index.block_names
     for consumer in _consumers(ctx, realize):
         moves.require_final(realize, consumer, moves.lost_loops(ctx, realize, consumer, around))
@@ -319,7 +341,13 @@ def _is_shared_by(scope: str, loop: For) -> bool:
 
 
 def _new_nest(
-    ctx: Context, realize: BlockRealize, loop: For, required: Mapping[Buffer, BufferRegion], *, forward: bool, preserve_unit_loops: bool
+    ctx: Context,
+    realize: BlockRealize,
+    loop: For,
+    required: Mapping[Buffer, BufferRegion],
+    *,
+    forward: bool,
+    preserve_unit_loops: bool,
 ) -> Stmt:
     """The block in new loops that cover the required boxes."""
     block = realize.block
@@ -345,7 +373,13 @@ def _new_nest(
 
 
 # In each iteration the block reads only what its producers have made in it, and reduces each of it once.
-def _require_ready(func: PrimFunc, realize: BlockRealize, producers: Sequence[BlockRealize], around: Sequence[For]) -> None:
+def _require_ready(
+    func: PrimFunc,
+    realize: BlockRealize,
+    producers: Sequence[BlockRealize],
+    around: Sequence[For],
+    before: Sequence[For],
+) -> None:
     index = ProgramIndex(func)
     new = index.realize(realize.block.name)
     for producer in producers:
@@ -357,16 +391,19 @@ def _require_ready(func: PrimFunc, realize: BlockRealize, producers: Sequence[Bl
                     f"{buffer.name!r} that block {realize.block.name!r} reads",
                     around[-1], producer, expected="a loop in whose iterations producer and consumer use the same tile",
                 )  # fmt: skip
-    _require_reduced_once(index, new, around)
+    _require_reduced_once(index, new, [f for f in around if f not in before], before)
 
 
 # A sum that is spread over the loops around must take each term once, the first one first.
-def _require_reduced_once(index: ProgramIndex, realize: BlockRealize, around: Sequence[For]) -> None:
+def _require_reduced_once(
+    index: ProgramIndex, realize: BlockRealize, around: Sequence[For], before: Sequence[For]
+) -> None:
+    outside = {f.loop_var for f in before}
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     reduced = [v for iv, v in pairs if iv.iter_type == "reduce"]
     if not any(uses_var(v, f.loop_var) for v in reduced for f in around):
         return
-    loops = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize)}
+    loops = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize) if f.loop_var not in outside}
     if not (is_injective([v for _, v in pairs], loops) and all(map(_grows, reduced))):
         raise refuse(
             "reduction-repeated", f"block {realize.block.name!r} would take terms of its reduction more than once", around[-1], realize,

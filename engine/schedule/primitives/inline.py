@@ -1,0 +1,267 @@
+"""Blocks dissolved into others: compute_inline into the consumers, reverse_compute_inline into the producer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace as replace_fields
+
+from ...analysis import accessed_regions
+from ...arith import inverse, prove, simplify
+from ...ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    IndexMap,
+    Node,
+    Range,
+    Stmt,
+    Var,
+    build,
+    rewrite,
+    structural_equal,
+    substitute,
+    walk,
+)
+from .. import moves
+from ..context import BlockRV, Context, Result
+from ..errors import refuse
+
+
+def compute_inline(ctx: Context, block: BlockRV) -> Result:
+    """Compute a block's value in its consumers instead of storing it.
+
+    Rewrite:
+        for i in range(n):
+            B[i] = A[i] * 2         =>       for i in range(n):
+        for i in range(n):                       C[i] = A[i] * 2 + 1                     # compute_inline(B)
+            C[i] = B[i] + 1
+    Requires: a complete block that stores one element of one intermediate buffer, at indices that map one to one onto its iterators;
+    its inputs are the same where the consumers run.
+    Returns: nothing. The block, its loops and the buffer die.
+    Errors: not-complete, output-block, has-init, not-one-store, indices-not-invertible, only-block, opaque-access, region-not-covered,
+    write-after-read, not-final, partial-sum.
+    Source: TVM src/s_tir/schedule/primitive/compute_inline.cc, ComputeInline.
+    """
+    realize = ctx.realize(block)
+    _require_no_init(ctx, realize)
+    store = _require_one_store(realize)
+    moves.require_intermediate(ctx, realize)
+    moves.require_complete(ctx, realize)
+    _require_direct_access(ctx, store.buffer)
+    moves.removal(ctx, realize)
+    moves.require_read_before_write(ctx, realize)
+    for name in ctx.index.consumers(block):
+        consumer = ctx.index.realize(name)
+        moves.require_covered(ctx, realize, consumer)
+        for producer in map(ctx.index.realize, ctx.index.producers(block)):
+            around = ctx.index.loops_above(consumer)
+            moves.require_final(producer, realize, moves.lost_loops(ctx, producer, realize, around))
+
+    axes, value = _value_by_axes(realize.block, store)
+    scope = ctx.index.scope_of(realize)
+    body = _with_loads(moves.removed(ctx, realize, scope.body), store.buffer, axes, value)
+    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), store.buffer)}))
+
+
+def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
+    """Let the producer store what its only consumer makes of its value.
+
+    Rewrite:
+        for i in range(n):
+            B[i] = A[i] * 2         =>       for i in range(n):
+        for i in range(n):                       C[i] = A[i] * 2 + 1                     # reverse_compute_inline(C)
+            C[i] = B[i] + 1
+    Where the producer makes more than the consumer takes, it gets a predicate.
+    Requires: a complete block without a predicate that stores one element and reads one intermediate buffer, at indices that map one
+    to one onto its iterators; the one producer of it is a complete block that stores one element and has no other consumer.
+    Returns: nothing. The block, its loops and the intermediate buffer die; the producer lives on.
+    Errors: not-complete, has-init, has-predicate, not-one-store, not-one-input, not-one-producer, not-the-only-consumer,
+    indices-not-invertible, indices-differ, only-block, opaque-access, region-not-covered, write-after-read.
+    Source: TVM src/s_tir/schedule/primitive/compute_inline.cc, ReverseComputeInline.
+    """
+    realize = ctx.realize(block)
+    _require_no_init(ctx, realize)
+    store = _require_one_store(realize)
+    moves.require_complete(ctx, realize)
+    buffer = _require_one_input(ctx, realize)
+    producer = _require_one_producer(ctx, realize, buffer)
+    _require_no_predicate(realize)
+    _require_direct_access(ctx, buffer)
+    moves.removal(ctx, realize)
+    moves.require_read_before_write(ctx, realize)
+    moves.require_own_order(ctx, realize, "inline")
+    moves.require_covered(ctx, producer, realize)
+    if ctx.index.is_output(block):
+        moves.require_full_domain(ctx, realize)
+
+    made = _require_one_store(producer)
+    values = _iterators_by_element(realize.block, _same_indices(realize, store, buffer), made)
+    merged = _merged_producer(ctx, realize, producer, store, made, values)
+    scope = ctx.index.scope_of(realize)
+    body = moves.removed(ctx, realize, scope.body)
+    body = rewrite(body, lambda node: node, enter=lambda node: merged if node is producer else None)
+    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), buffer)}))
+
+
+# An init makes the block a reduction: its value is not one expression.
+def _require_no_init(ctx: Context, realize: BlockRealize) -> None:
+    name = realize.block.name
+    if realize is ctx.index.root:
+        raise refuse("root-block", "the root block cannot be inlined", realize)
+    if realize.block.init is not None:
+        raise refuse("has-init", f"block {name!r} is a reduction: its value is not one expression", realize,
+                     expected="a block without T.init()")  # fmt: skip
+
+
+# What is inlined is one value for one element.
+def _require_one_store(realize: BlockRealize) -> BufferStore:
+    body = realize.block.body
+    if not isinstance(body, BufferStore) or len(realize.block.writes) != 1 or realize.block.alloc_buffers:
+        raise refuse(
+            "not-one-store", f"block {realize.block.name!r} does more than store one element", realize,
+            expected="a body of the form B[i, j] = f(i, j)",
+        )  # fmt: skip
+    return body
+
+
+# A view of the buffer would be left without what it views.
+def _require_direct_access(ctx: Context, buffer: Buffer) -> None:
+    for name in ctx.index.block_names:
+        if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
+            raise refuse("opaque-access", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
+
+
+# Only one input is replaced; the others must be there from the start.
+def _require_one_input(ctx: Context, realize: BlockRealize) -> Buffer:
+    scope = ctx.index.scope_of(realize)
+    written = {w.buffer for r in ctx.index.child_blocks(scope) for w in r.block.writes}
+    inputs = list(dict.fromkeys(r.buffer for r in realize.block.reads if r.buffer in written))
+    if len(inputs) != 1:
+        raise refuse(
+            "not-one-input", f"block {realize.block.name!r} reads {len(inputs)} buffers that other blocks write", realize,
+            found=", ".join(b.name for b in inputs) or "none", expected="one",
+        )  # fmt: skip
+    return inputs[0]
+
+
+# The one who stores instead must be alone, and nobody else may want the value that is stored no more.
+def _require_one_producer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> BlockRealize:
+    name = realize.block.name
+    siblings = ctx.index.siblings(name)
+    writers = [r for r in siblings if any(w.buffer is buffer for w in r.block.writes)]
+    if len(writers) != 1 or not ctx.index.is_complete(writers[0].block.name):
+        raise refuse(
+            "not-one-producer", f"{buffer.name!r} is not made by one complete block", realize, *writers,
+            found=", ".join(w.block.name for w in writers), expected="one complete block",
+        )  # fmt: skip
+    producer = writers[0]
+    if siblings.index(producer) > siblings.index(realize):
+        raise refuse(
+            "not-one-producer", f"block {producer.block.name!r} stands after block {name!r}", realize, producer
+        )
+    moves.require_intermediate(ctx, producer)
+    others = [r for r in siblings if r is not realize and any(x.buffer is buffer for x in r.block.reads)]
+    if others:
+        raise refuse(
+            "not-the-only-consumer", f"{buffer.name!r} is also read by other blocks", *others,
+            found=", ".join(o.block.name for o in others), expected=f"{name!r} only",
+        )  # fmt: skip
+    return producer
+
+
+# The producer would have to know which of its elements the predicate takes.
+def _require_no_predicate(realize: BlockRealize) -> None:
+    if not build.is_true(realize.predicate):
+        raise refuse("has-predicate", f"block {realize.block.name!r} has a predicate", realize,
+                     expected="loops that divide evenly, or inlining before the split")  # fmt: skip
+
+
+def _value_by_axes(block: Block, store: BufferStore) -> tuple[tuple[Var, ...], Expr]:
+    """The stored value as a function of the buffer's axes."""
+    iters = [iv.var for iv in block.iter_vars]
+    if len(iters) == len(store.indices) and all(a is b for a, b in zip(store.indices, iters, strict=True)):
+        return tuple(iters), store.value
+    back = inverse(IndexMap(tuple(iters), store.indices), [iv.dom for iv in block.iter_vars])
+    if back is None:
+        raise _not_invertible(block)
+    return back.params, substitute(store.value, dict(zip(iters, back.indices, strict=True)))
+
+
+def _not_invertible(block: Block):
+    return refuse(
+        "indices-not-invertible", f"the indices of block {block.name!r} do not map one to one onto its iterators", block,
+        expected="each iterator in one place of the indices",
+    )  # fmt: skip
+
+
+def _with_loads(body: Stmt, buffer: Buffer, axes: Sequence[Var], value: Expr) -> Stmt:
+    """`body` with each load of `buffer` replaced by the value at its indices, and the regions of those blocks found anew."""
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, BufferLoad) and node.buffer is buffer:
+            return substitute(value, dict(zip(axes, node.indices, strict=True)))
+        if isinstance(node, Block) and any(r.buffer is buffer for r in node.reads):
+            reads, writes = accessed_regions(node)
+            return replace_fields(node, reads=reads, writes=writes)
+        return node
+
+    return rewrite(body, leave)
+
+
+def _without_buffer(scope: Block, buffer: Buffer) -> Block:
+    return replace_fields(scope, alloc_buffers=tuple(b for b in scope.alloc_buffers if b is not buffer))
+
+
+# All loads of the buffer must mean one element: the one that the producer is about to store.
+def _same_indices(realize: BlockRealize, store: BufferStore, buffer: Buffer) -> tuple[Expr, ...]:
+    loads = [n for n in walk(store) if isinstance(n, BufferLoad) and n.buffer is buffer]
+    first = loads[0].indices
+    if any(not structural_equal(a, b) for load in loads for a, b in zip(load.indices, first, strict=True)):
+        raise refuse(
+            "indices-differ", f"block {realize.block.name!r} reads several elements of {buffer.name!r}", realize,
+            expected="one element an iteration",
+        )  # fmt: skip
+    return first
+
+
+def _iterators_by_element(block: Block, indices: Sequence[Expr], made: BufferStore) -> dict[Var, Expr]:
+    """The consumer's iterators as functions of the element that the producer makes."""
+    iters = [iv.var for iv in block.iter_vars]
+    back = inverse(IndexMap(tuple(iters), tuple(indices)), [iv.dom for iv in block.iter_vars])
+    if back is None:
+        raise _not_invertible(block)
+    element = dict(zip(back.params, made.indices, strict=True))
+    return {v: substitute(value, element) for v, value in zip(iters, back.indices, strict=True)}
+
+
+def _merged_producer(
+    ctx: Context,
+    realize: BlockRealize,
+    producer: BlockRealize,
+    store: BufferStore,
+    made: BufferStore,
+    values: Mapping[Var, Expr],
+) -> BlockRealize:
+    """The producer that stores the consumer's value, where the consumer has one."""
+
+    def leave(node: Node) -> Node:
+        return made.value if isinstance(node, BufferLoad) and node.buffer is made.buffer else node
+
+    body = rewrite(substitute(store, values), leave)
+    ranges: dict[Var, Range] = {iv.var: iv.dom for iv in producer.block.iter_vars}
+    bindings = dict(zip((iv.var for iv in producer.block.iter_vars), producer.iter_values, strict=True))
+    terms: list[Expr] = []
+    for iv in realize.block.iter_vars:
+        value = values[iv.var]
+        for term in (build.ge(value, iv.dom.min), build.lt(value, build.add(iv.dom.min, iv.dom.extent))):
+            if not prove(term, ranges):
+                terms.append(simplify(substitute(simplify(term, ranges), bindings), ctx.loop_ranges(producer)))
+    block = replace_fields(producer.block, body=body)
+    reads, writes = accessed_regions(block)
+    block = replace_fields(block, reads=reads, writes=writes)
+    predicate = build.logical_and(producer.predicate, *terms) if terms else producer.predicate
+    return replace_fields(producer, block=block, predicate=predicate)
