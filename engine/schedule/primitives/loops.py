@@ -43,6 +43,7 @@ def split(
             f(i)                 =>       f(i_0 * 16 + i_1)        # where i_0 * 16 + i_1 < n, when 16 does not divide n
     Requires: the loop starts at zero and has neither annotations nor a thread binding; the factors cover the extent.
     Returns: the new loops, outermost first, named `names` (default `i_0, i_1, …`). The old loop dies.
+    `preserve_unit_iters` is TVM's: whether bindings still mention loops of one trip. Ours never do; it is the same value.
     Errors: bad-factors, bad-names, loop-not-from-zero, loop-annotated, needs-predicate.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Split; `names` is Tilewright's.
     """
@@ -56,11 +57,7 @@ def split(
     for variable, size in zip(variables, sizes, strict=True):
         index = build.add(build.mul(index, size), variable)
     ranges = {**ctx.loop_ranges(old), **values}
-    kept = [
-        v for v, s in zip(variables, sizes, strict=True) if preserve_unit_iters or not build.is_const(s, 1)
-    ] or variables[-1:]
-    index = simplify(substitute(index, {v: build.const(0, v.dtype) for v in variables if v not in kept}), ranges)
-
+    index = simplify(index, ranges)
     condition = simplify(build.lt(index, old.extent), ranges)
     body = substitute(old.body, {old.loop_var: index})
     if not build.is_true(condition):
@@ -71,8 +68,8 @@ def split(
             )  # fmt: skip
         body = with_predicate(body, condition)
     body = simplify_bindings(body, ranges)
-    new = build.nest([build.serial(v, values[v].extent, old.body) for v in kept], body)
-    return Result(ctx.replaced({old: new}), tuple(kept))
+    new = build.nest([build.serial(v, s, old.body) for v, s in zip(variables, sizes, strict=True)], body)
+    return Result(ctx.replaced({old: new}), tuple(variables))
 
 
 def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True) -> Result:
@@ -95,18 +92,12 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True) -> Resu
     require_perfect_nest(nest)
     require_independent_extents(nest)
 
-    if not preserve_unit_iters:
-        nest_kept = [f for f in nest if not build.is_const(f.extent, 1)] or nest[-1:]
-    else:
-        nest_kept = nest
-    fused = Var("_".join(f.loop_var.name for f in nest_kept) + "_fused", nest[0].loop_var.dtype)
+    fused = Var("_".join(f.loop_var.name for f in nest) + "_fused", nest[0].loop_var.dtype)
     extent: Expr = build.const(1, fused.dtype)
-    for old in nest_kept:
+    for old in nest:
         extent = build.mul(extent, old.extent)
     ranges = {**ctx.loop_ranges(nest[0]), fused: Range(build.const(0, fused.dtype), extent)}
-    values: dict[Var, Expr] = {f.loop_var: build.const(0, f.loop_var.dtype) for f in nest}
-    values |= _unfused(fused, nest_kept, ranges)
-    body = simplify_bindings(substitute(nest[-1].body, values), ranges)
+    body = simplify_bindings(substitute(nest[-1].body, _unfused(fused, nest, ranges)), ranges)
     return Result(ctx.replaced({nest[0]: build.serial(fused, simplify(extent, ranges), body)}), (fused,))
 
 
