@@ -1,0 +1,7 @@
+"""Running programs on NumPy arrays: what they mean, and the check that a schedule kept it."""
+
+from .errors import ExecuteError
+from .program import run
+from .verify import Verdict, random_inputs, verify
+
+__all__ = ["ExecuteError", "Verdict", "random_inputs", "run", "verify"]

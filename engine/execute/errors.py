@@ -1,8 +1,10 @@
-"""What can go wrong when a program runs, as refusals that name the buffer, the index and the loop values."""
+"""What can go wrong when a program runs, as refusals that name the buffer, the index, the block and the loop values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from ..ir import Node, Refusal, TilewrightError
 
@@ -10,66 +12,63 @@ from ..ir import Node, Refusal, TilewrightError
 class ExecuteError(TilewrightError):
     """The program did something that has no meaning, or that this executor does not know.
 
-    Codes: "out-of-bounds", "uninitialized-read", "division-by-zero", "assertion", "unknown-intrinsic", "unsupported",
-    "bad-argument".
+    Codes: "out-of-bounds", "uninitialized-read", "division-by-zero", "assertion" are the program's fault; "bad-argument" the caller's;
+    "unsupported" and "too-costly" are limits of the executor.
     """
 
 
-Where = Mapping[str, int]
+class Where(msgspec.Struct, frozen=True):
+    """A place in the run: the block and what its loops were at."""
+
+    block: str
+    loops: Mapping[str, int]
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name} = {value}" for name, value in self.loops.items())
+        block = f"in block {self.block!r}" if self.block else "outside of blocks"
+        return f"{block} at {values}" if values else block
 
 
-def describe_where(where: Where) -> str:
-    """ "i = 3, j = 0", or "outside of loops"."""
-    return ", ".join(f"{name} = {value}" for name, value in where.items()) or "outside of loops"
+def element(buffer: str, index: Sequence[int]) -> str:
+    return f"{buffer}[{', '.join(map(str, index))}]"
 
 
 def out_of_bounds(
-    buffer: str, action: str, index: Sequence[int], axis: int, extent: int, where: Where, nodes: tuple[Node, ...] = ()
+    buffer: str, action: str, index: Sequence[int], axis: int, shape: Sequence[int], where: Where, node: Node
 ) -> ExecuteError:
-    place = ", ".join(map(str, index))
     return ExecuteError(
         Refusal(
             "out-of-bounds",
-            f"{action} of {buffer}[{place}] is outside the buffer at {describe_where(where)}",
+            f"{action} of {element(buffer, index)} is outside the buffer's shape ({', '.join(map(str, shape))}), {where}",
             found=f"index {index[axis]} on axis {axis}",
-            expected=f"0 <= index < {extent}",
-            nodes=nodes,
+            expected=f"0 <= index < {shape[axis]}",
+            nodes=(node,),
         )
     )
 
 
-def uninitialized_read(buffer: str, index: Sequence[int], where: Where, nodes: tuple[Node, ...] = ()) -> ExecuteError:
-    place = ", ".join(map(str, index))
+def uninitialized_read(
+    buffer: str, index: Sequence[int], shape: Sequence[int], where: Where, node: Node
+) -> ExecuteError:
     return ExecuteError(
         Refusal(
             "uninitialized-read",
-            f"read of {buffer}[{place}] before anything was written there, at {describe_where(where)}",
+            f"read of {element(buffer, index)}, shape ({', '.join(map(str, shape))}), before anything was written there, {where}",
             found="an element that holds no value yet",
             expected="a write to it earlier in the program",
-            nodes=nodes,
+            nodes=(node,),
         )
     )
 
 
-def division_by_zero(where: Where, nodes: tuple[Node, ...] = ()) -> ExecuteError:
-    message = f"integer division by zero at {describe_where(where)}"
-    return ExecuteError(Refusal("division-by-zero", message, found="a divisor of 0", nodes=nodes))
-
-
-def assertion_failed(text: str, where: Where, nodes: tuple[Node, ...] = ()) -> ExecuteError:
-    return ExecuteError(Refusal("assertion", f"assertion failed at {describe_where(where)}: {text}", nodes=nodes))
-
-
-def unknown_intrinsic(name: str, known: Sequence[str], nodes: tuple[Node, ...] = ()) -> ExecuteError:
+def division_by_zero(where: Where, node: Node) -> ExecuteError:
     return ExecuteError(
-        Refusal(
-            "unknown-intrinsic",
-            f"the executor does not know the intrinsic {name!r}",
-            found=name,
-            expected="one of " + ", ".join(known),
-            nodes=nodes,
-        )
+        Refusal("division-by-zero", f"integer division by zero, {where}", found="a divisor of 0", nodes=(node,))
     )
+
+
+def assertion_failed(text: str, where: Where, node: Node) -> ExecuteError:
+    return ExecuteError(Refusal("assertion", f"assertion failed: {text}, {where}", nodes=(node,)))
 
 
 def unsupported(what: str, expected: str = "", nodes: tuple[Node, ...] = ()) -> ExecuteError:
@@ -79,3 +78,7 @@ def unsupported(what: str, expected: str = "", nodes: tuple[Node, ...] = ()) -> 
 def bad_argument(name: str, found: str, expected: str) -> ExecuteError:
     message = f"argument {name!r} does not fit the program"
     return ExecuteError(Refusal("bad-argument", message, found=found, expected=expected))
+
+
+def too_costly(limit: int) -> ExecuteError:
+    return ExecuteError(Refusal("too-costly", f"the run would take more than {limit:.0e} element operations"))

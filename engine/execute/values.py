@@ -233,3 +233,33 @@ BINARY: Mapping[str, Binary] = _BINARY
 # Hints to the compiler and synchronisation: nothing to compute when iterations run one after another.
 NO_OPERATION = frozenset({"assume", "tvm_storage_sync", "storage_sync", "ptx_commit_group", "ptx_wait_group"})
 KNOWN_INTRINSICS = tuple(sorted({*UNARY, *BINARY, *NO_OPERATION, "if_then_else"}))
+
+
+_EXACT_FOLDS: Mapping[type[Expr], Any] = MappingProxyType(
+    {Add: np.add, Sub: np.subtract, Mul: np.multiply, Max: np.maximum, Min: np.minimum}
+)
+WIDE = 512  # elements; from there on, one NumPy call a step costs little beside the step itself
+
+
+def fold(op: type[Expr], dtype: str, flipped: bool, current: Value, values: Value) -> Value:
+    """`current op values[0] op values[1] …`, in this order to the last bit; `flipped`: the values are left operands.
+
+    `values` has the steps in front; `current` has the other axes, or those of length 1 that it does not depend on.
+    """
+    step = binary(op, dtype)
+    first = np.asarray(step(values[0], current) if flipped else step(current, values[0]))
+    if len(values) == 1:
+        return first
+    picks = op in (Max, Min) and dt.is_float(dtype)
+    # NumPy's maximum and minimum differ from ours in NaN and in the sign of zero.
+    if first.size >= WIDE or (picks and not (np.all(np.isfinite(values)) and np.all(values) and np.all(first))):
+        for value in values[1:]:
+            first = step(value, first) if flipped else step(first, value)
+        return first
+    ufunc = _EXACT_FOLDS[op]
+    rest = np.broadcast_to(values[1:], (len(values) - 1, *first.shape))
+    line = np.concatenate([first[None], rest]).reshape(len(values), -1)
+    if line.shape[1] == 1:
+        # reduce() along contiguous elements adds in pairs; accumulate() keeps the order.
+        return ufunc.accumulate(line[:, 0], dtype=line.dtype)[-1].reshape(first.shape)
+    return ufunc.reduce(line, axis=0, dtype=line.dtype).reshape(first.shape)

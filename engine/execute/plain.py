@@ -1,0 +1,186 @@
+"""A program as plain loops: what blocks mean, spelled out, so that the executor has one kind of program to run.
+
+A block realize becomes its predicate as a condition, its buffers as `Allocate`, its init under the condition that every reduction
+iterator is at its start, and its iterators the expressions they are bound to. Matched buffers become the buffer behind them, loops of
+one iteration their only value. What is left: For, SeqStmt, IfThenElse, BufferStore, Allocate, LetStmt, AssertStmt, Evaluate, `Within`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..arith import Analyzer, linear
+from ..ir import (
+    Allocate,
+    AssertStmt,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Evaluate,
+    Expr,
+    For,
+    IfThenElse,
+    Let,
+    LetStmt,
+    Node,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    rewrite,
+    walk,
+)
+from .errors import unsupported
+
+
+class Within(Stmt, frozen=True, eq=False):
+    """`body` as a part of the block `name`, for messages."""
+
+    name: str
+    body: Stmt
+
+
+class Plain:
+    """Spells out statements. On the way it learns `ranges`, the constant bounds of loop variables, and the `shapes` of buffers."""
+
+    def __init__(self, sizes: Mapping[Var, Expr]) -> None:
+        self.values: dict[Var, Expr] = dict(sizes)
+        self.sources: dict[Buffer, BufferRegion] = {}
+        self.ranges: dict[Var, Range] = {}
+        self.shapes: dict[Buffer, tuple[int, ...]] = {}
+        self.analyzer = Analyzer(self.ranges)
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case SeqStmt(seq):
+                return build.seq([self.stmt(s) for s in seq])
+            case For():
+                return self.loop(stmt)
+            case BlockRealize():
+                return self.realize(stmt)
+            case BufferStore(buffer, value, indices):
+                buffer, indices = self.access(buffer, tuple(map(self.expr, indices)))
+                return BufferStore(buffer, self.expr(value), indices)
+            case IfThenElse(condition, then_case, else_case):
+                return self.branch(
+                    self.expr(condition), self.stmt(then_case), None if else_case is None else self.stmt(else_case)
+                )
+            case LetStmt(var, value, body):
+                if not reads_memory(value):
+                    self.values[var] = self.expr(value)
+                    return self.stmt(body)
+                return LetStmt(var, self.expr(value), self.stmt(body))
+            case Allocate(buffer, body):
+                self.shape(buffer)
+                return Allocate(buffer, self.stmt(body))
+            case AssertStmt(condition, message, body):
+                return AssertStmt(self.expr(condition), message, self.stmt(body))
+            case Evaluate(value):
+                return Evaluate(self.expr(value))
+            case _:
+                raise unsupported(f"a {type(stmt).__name__} outside of its place", nodes=(stmt,))
+
+    def loop(self, loop: For) -> Stmt:
+        first, extent = self.expr(loop.min), self.expr(loop.extent)
+        if build.is_const(extent, 1):
+            self.values[loop.loop_var] = first
+            return self.stmt(loop.body)
+        low = self.analyzer.bounds(first).low
+        last = self.analyzer.bounds(build.sub(build.add(first, extent), 1)).high
+        if low is not None and last is not None:
+            self.ranges[loop.loop_var] = build.make_range(low, max(1, last - low + 1))
+        return For(loop.loop_var, first, extent, "serial", self.stmt(loop.body))
+
+    def realize(self, realize: BlockRealize) -> Stmt:
+        block: Block = realize.block
+        predicate = self.expr(realize.predicate)
+        self.values.update(zip((iv.var for iv in block.iter_vars), map(self.expr, realize.iter_values), strict=True))
+        for match in block.match_buffers:
+            source = match.source
+            box = tuple(Range(self.expr(r.min), self.expr(r.extent)) for r in source.region)
+            self.sources[match.buffer] = BufferRegion(source.buffer, box)
+        parts: list[Stmt] = []
+        if block.init is not None:
+            starts = [
+                build.eq(self.values[iv.var], self.expr(iv.dom.min))
+                for iv in block.iter_vars
+                if iv.iter_type == "reduce"
+            ]
+            parts.append(self.branch(build.logical_and(*starts), self.stmt(block.init), None))
+        parts.append(self.stmt(block.body))
+        body = build.seq(parts)
+        for buffer in reversed(block.alloc_buffers):
+            self.shape(buffer)
+            body = Allocate(buffer, body)
+        return self.branch(predicate, Within(block.name, body), None)
+
+    def branch(self, condition: Expr, then: Stmt, otherwise: Stmt | None) -> Stmt:
+        """A condition without the terms that always hold."""
+        doubtful = [term for term in build.conjuncts(condition) if not self.always_holds(term)]
+        if not doubtful:
+            return then
+        return IfThenElse(build.logical_and(*doubtful), then, otherwise)
+
+    def always_holds(self, term: Expr) -> bool:
+        # Arithmetic on data may wrap, which the analyzer does not know of.
+        return not reads_memory(term) and self.analyzer.decided(term) is True
+
+    # -- expressions
+
+    def expr(self, expr: Expr) -> Expr:
+        """`expr` upon loop variables and memory that is really there."""
+        return rewrite(expr, self._leave, enter=self._enter)
+
+    def _enter(self, node: Node) -> Node | None:
+        if isinstance(node, Buffer):
+            return node  # a buffer is known by identity
+        if isinstance(node, Let) and not reads_memory(node.value):
+            self.values[node.var] = self.expr(node.value)
+            return self.expr(node.body)
+        return None
+
+    def _leave(self, node: Node) -> Node:
+        if isinstance(node, Var):
+            return self.values.get(node, node)
+        if isinstance(node, BufferLoad):
+            buffer, indices = self.access(node.buffer, node.indices)
+            return BufferLoad(buffer, indices)
+        return node
+
+    def access(self, buffer: Buffer, indices: Sequence[Expr]) -> tuple[Buffer, tuple[Expr, ...]]:
+        """The buffer that owns the memory, and simplified indices into it."""
+        while buffer in self.sources:
+            region = self.sources[buffer].region
+            lead = len(region) - len(indices)
+            indices = [
+                build.add(r.min, indices[axis - lead]) if axis >= lead else r.min for axis, r in enumerate(region)
+            ]
+            buffer = self.sources[buffer].buffer
+        if len(indices) != len(self.shape(buffer)):
+            raise unsupported(f"{len(indices)} indices into {buffer.name}", f"{len(self.shape(buffer))} indices", (buffer,))
+        return buffer, tuple(map(self.index, indices))
+
+    def index(self, index: Expr) -> Expr:
+        form = linear(index)
+        if reads_memory(index) or (form is not None and all(isinstance(atom, Var) for atom, _ in form.terms)):
+            return index
+        return self.analyzer.simplify(index)
+
+    def shape(self, buffer: Buffer) -> tuple[int, ...]:
+        """The extents as numbers. Raises ExecuteError when they depend on loops."""
+        found = self.shapes.get(buffer)
+        if found is None:
+            extents = [build.int_value(self.analyzer.simplify(self.expr(extent))) for extent in buffer.shape]
+            found = tuple(e for e in extents if e is not None)
+            if len(found) != len(extents):
+                raise unsupported(f"buffer {buffer.name} of a shape that is not constant", nodes=(buffer,))
+            self.shapes[buffer] = found
+        return found
+
+
+def reads_memory(expr: Expr) -> bool:
+    return any(isinstance(node, BufferLoad) for node in walk(expr))

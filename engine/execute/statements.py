@@ -1,0 +1,279 @@
+"""Statements to closures over a frame: the whole program, compiled once and run on NumPy.
+
+A loop that `axes` proved independent becomes an axis of the frame and its body runs once for all its iterations, in chunks of bounded
+size; the other loops run in order. Folds go in the order of the program, so the result is that of running it step by step, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import prod
+from types import MappingProxyType
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from ..ir import (
+    Allocate,
+    AssertStmt,
+    Buffer,
+    BufferStore,
+    Call,
+    Evaluate,
+    Expr,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    build,
+    uses_var,
+    walk,
+)
+from . import errors
+from .axes import Kind, Ranges, Update, find_update
+from .expressions import Expressions
+from .frames import Array, Context, Fn, Frame, Meter, Run, boxes, first_place
+from .memory import Memory
+from .plain import Within
+from .values import NO_OPERATION, fold
+
+LARGEST_FRAME = 1 << 17  # elements computed at once: a few temporaries of this size stay in the cache
+
+
+class Code(msgspec.Struct, frozen=True, eq=False):
+    """A compiled statement and the elements of its largest frame or allocation, over the axes within it."""
+
+    run: Run
+    volume: int = 1
+
+
+class Statements:
+    """Compiles plain statements. `kinds` says which loops are axes; memories of allocations are added to `memories`."""
+
+    def __init__(
+        self,
+        memories: dict[Buffer, Memory],
+        shapes: Mapping[Buffer, tuple[int, ...]],
+        ranges: Ranges,
+        kinds: Mapping[Any, Kind],
+        meter: Meter,
+    ) -> None:
+        self.memories, self.shapes, self.ranges, self.kinds, self.meter = memories, shapes, ranges, kinds, meter
+        self.expressions = Expressions(memories, ranges, meter)
+
+    def compile(self, stmt: Stmt, context: Context) -> Code:
+        method = _COMPILE.get(type(stmt))
+        if method is None:
+            raise errors.unsupported(f"a {type(stmt).__name__}", nodes=(stmt,))
+        return method(self, stmt, context)
+
+    # -- loops
+
+    def _loop(self, stmt: For, context: Context) -> Code:
+        var, spend = stmt.loop_var, self.meter.spend
+        first, extent = self._number(stmt.min, context), self._number(stmt.extent, context)
+        kind = self.kinds.get(var)
+        if kind is not None:
+            return self._axis(stmt, kind, first, extent, context)
+        body = self.compile(stmt.body, replace(context, loops=(*context.loops, var)))
+        run = body.run
+
+        def in_order(frame: Frame) -> None:
+            start = first(frame)
+            env = frame.env
+            for i in range(start, start + extent(frame)):
+                spend(0)
+                env[var] = i
+                run(frame)
+
+        return Code(in_order, body.volume)
+
+    def _axis(self, stmt: For, kind: Kind, first: Fn, extent: Fn, context: Context) -> Code:
+        """All iterations at once, in chunks that keep the frames of the body small."""
+        inner, position = context.with_axis(stmt.loop_var, kind)
+        body = self.compile(stmt.body, inner)
+        run, chunk = body.run, max(1, LARGEST_FRAME // body.volume)
+
+        def lockstep(frame: Frame) -> None:
+            start = first(frame)
+            stop = start + extent(frame)
+            starts, sizes = frame.starts, frame.sizes
+            while start < stop:
+                size = min(chunk, stop - start)
+                run(
+                    Frame(
+                        frame.env,
+                        (*starts[:position], start, *starts[position:]),
+                        (*sizes[:position], size, *sizes[position:]),
+                    )
+                )
+                start += size
+
+        most = build.int_value(self.ranges[stmt.loop_var].extent) or 1
+        return Code(lockstep, min(chunk, most) * body.volume)
+
+    def _number(self, expr: Expr, context: Context) -> Fn:
+        """A loop bound, the same for the whole frame."""
+        known = build.int_value(expr)
+        if known is not None:
+            return lambda frame: known
+        value = self.expressions.compile(expr, context)
+        return lambda frame: int(value(frame))
+
+    # -- branches
+
+    def _branch(self, stmt: IfThenElse, context: Context) -> Code:
+        tests = [self.expressions.compile(term, context) for term in build.conjuncts(stmt.condition)]
+        then = self.compile(stmt.then_case, context)
+        otherwise = None if stmt.else_case is None else self.compile(stmt.else_case, context)
+        if otherwise is None:
+
+            def guard(frame: Frame) -> None:
+                for part in self._narrowed(frame, tests, 0):
+                    then.run(part)
+
+            return Code(guard, then.volume)
+        (whole,) = [self.expressions.compile(stmt.condition, context)]
+
+        def choose(frame: Frame) -> None:
+            chosen = np.asarray(whole(frame))
+            for mask, case in ((chosen, then), (~chosen, otherwise)):
+                for box in boxes(mask):
+                    self.meter.spend(0)
+                    case.run(frame.part(box) if box else frame)
+
+        return Code(choose, max(then.volume, otherwise.volume))
+
+    def _narrowed(self, frame: Frame, tests: list[Fn], number: int) -> Iterator[Frame]:
+        """The parts of the frame where all tests hold; each term of a condition cuts off what it forbids, one after another."""
+        if number == len(tests):
+            yield frame
+            return
+        chosen = tests[number](frame)
+        if not isinstance(chosen, np.ndarray):
+            if chosen:
+                yield from self._narrowed(frame, tests, number + 1)
+            return
+        for box in boxes(chosen):
+            self.meter.spend(0)
+            yield from self._narrowed(frame.part(box), tests, number + 1)
+
+    # -- structure
+
+    def _sequence(self, stmt: SeqStmt, context: Context) -> Code:
+        codes = [self.compile(s, context) for s in stmt.seq]
+        runs = [code.run for code in codes]
+
+        def in_turn(frame: Frame) -> None:
+            for run in runs:
+                run(frame)
+
+        return Code(in_turn, max(code.volume for code in codes))
+
+    def _within(self, stmt: Within, context: Context) -> Code:
+        return self.compile(stmt.body, replace(context, block=stmt.name))
+
+    def _allocate(self, stmt: Allocate, context: Context) -> Code:
+        buffer = stmt.buffer
+        memory = self.memories[buffer] = Memory(buffer.name, buffer.dtype, self.shapes[buffer], context.axes)
+        body = self.compile(stmt.body, context)
+
+        def fresh(frame: Frame) -> None:
+            memory.clear(frame)
+            body.run(frame)
+
+        return Code(fresh, max(body.volume, memory.size))
+
+    def _let(self, stmt: LetStmt, context: Context) -> Code:
+        value = self.expressions.compile(stmt.value, context)
+        body = self.compile(stmt.body, replace(context, lets=(*context.lets, stmt.var)))
+
+        def let(frame: Frame) -> None:
+            frame.env[stmt.var] = value(frame)
+            body.run(frame)
+
+        return Code(let, body.volume)
+
+    def _assert(self, stmt: AssertStmt, context: Context) -> Code:
+        test = self.expressions.compile(stmt.condition, context)
+        body = self.compile(stmt.body, context)
+
+        def check(frame: Frame) -> None:
+            failed = np.logical_not(test(frame))
+            if np.any(failed):
+                raise errors.assertion_failed(stmt.message, context.where(frame, first_place(failed, frame)), stmt)
+            body.run(frame)
+
+        return Code(check, body.volume)
+
+    # -- leaves
+
+    def _evaluate(self, stmt: Evaluate, context: Context) -> Code:
+        if build.is_noop(stmt) or (isinstance(stmt.value, Call) and stmt.value.op in NO_OPERATION):
+            return Code(lambda frame: None)
+        value = self.expressions.compile(stmt.value, context)
+        return Code(lambda frame: cast("None", value(frame)))
+
+    def _store(self, stmt: BufferStore, context: Context) -> Code:
+        spend, work = self.meter.spend, sum(1 for _ in walk(stmt))
+        folded = [
+            n for n, var in enumerate(context.axes[: context.folding]) if not any(uses_var(i, var) for i in stmt.indices)
+        ]
+        update = find_update(stmt) if folded else None
+        target = self.expressions.reach(stmt, context)
+        if update is not None:
+            return Code(self._fold(stmt, update, folded, context))
+        value = self.expressions.compile(stmt.value, context)
+
+        def store(frame: Frame) -> None:
+            spend(work * prod(frame.sizes))
+            target.store(frame, value(frame))
+
+        return Code(store)
+
+    def _fold(self, stmt: BufferStore, update: Update, folded: list[int], context: Context) -> Run:
+        """`X[i] = X[i] op e` along axes that the index does not use: all of e first, then folded in order."""
+        source, target = self.expressions.reach(update.load, context), self.expressions.reach(stmt, context)
+        value = self.expressions.compile(update.value, context)
+        spend, work = self.meter.spend, sum(1 for _ in walk(stmt))
+        front = list(range(len(folded)))
+
+        def run(frame: Frame) -> None:
+            spend(work * prod(frame.sizes))
+            # X depends on no folded axis: one element stands for all.
+            one = frame.part(tuple(slice(0, 1) if n in folded else slice(None) for n in range(len(frame.sizes))))
+            values = np.asarray(value(frame))
+            shape = list(values.shape) or [1] * len(frame.sizes)
+            for n in folded:
+                shape[n] = frame.sizes[n]
+            values = np.broadcast_to(values, shape)
+            steps = [frame.sizes[n] for n in folded]
+            rest = [size for n, size in enumerate(shape) if n not in folded]
+            values = np.moveaxis(values, folded, front).reshape(prod(steps), *rest)
+            current: Array = np.asarray(source.load(one))
+            kept = [size for n, size in enumerate(current.shape) if n not in folded] if current.ndim else []
+            result = fold(update.op, stmt.value.dtype, update.flipped, current.reshape(kept), values)
+            target.store(one, np.expand_dims(result, tuple(folded)) if result.ndim else result)
+
+        return run
+
+
+_COMPILE = cast(
+    "Mapping[type[Stmt], Callable[[Statements, Stmt, Context], Code]]",
+    MappingProxyType(
+        {
+            Allocate: Statements._allocate,
+            AssertStmt: Statements._assert,
+            BufferStore: Statements._store,
+            Evaluate: Statements._evaluate,
+            For: Statements._loop,
+            IfThenElse: Statements._branch,
+            LetStmt: Statements._let,
+            SeqStmt: Statements._sequence,
+            Within: Statements._within,
+        }
+    ),
+)

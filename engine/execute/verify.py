@@ -1,0 +1,150 @@
+"""Whether two programs compute the same: both are run on the same random inputs, with bounds and uninitialised reads watched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from ..ir import Block, Buffer, BufferLoad, BufferStore, Node, PrimFunc, build, children
+from ..ir import dtype as dt
+from .errors import ExecuteError, element, unsupported
+from .frames import Array
+from .program import Outcome, execute
+from .values import numpy_dtype
+
+LIMIT = 20_000_000_000  # element operations of one run: about a quarter of a minute
+SLACK: Mapping[str, int] = {"float16": 32}  # units in the last place of the largest value; other floats 256
+PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "assertion")
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """`tested`: the same on the inputs tried. `failed`: `detail` says where not. `unknown`: `detail` says why it was not run.
+
+    `max_abs_error` is the largest difference found in a float output (0.0 when equal to the bit), None when nothing was compared.
+    """
+
+    status: Literal["tested", "failed", "unknown"]
+    detail: str
+    max_abs_error: float | None = None
+
+
+def random_inputs(func: PrimFunc, seed: int = 0) -> dict[str, Array]:
+    """Small values for every parameter buffer that is read before it is written, by name; the same for the same seed.
+
+    Floats are eighths from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are very
+    long: a difference is then a fault, not rounding. Integers are from -8 to 8, unsigned ones from 0 to 8.
+    """
+    found: dict[str, Array] = {}
+    generator = np.random.default_rng(seed)
+    read = _read_first(func)
+    for buffer in func.buffers:
+        extents = [build.int_value(e) for e in buffer.shape]
+        shape = tuple(e for e in extents if e is not None)
+        if len(shape) != len(extents):
+            raise unsupported(f"random inputs for {buffer.name}, whose shape is symbolic", "numbers for its extents", (buffer,))
+        if buffer in read:
+            found[buffer.name] = _values(generator, buffer.dtype, shape)
+    return found
+
+
+def verify(func: PrimFunc, original: PrimFunc, seed: int = 0) -> Verdict:
+    """Run both on `random_inputs(original, seed)` and compare all parameter buffers.
+
+    Integers must be equal to the bit. Floats may differ by 256 units in the last place (32 for float16) of the largest value of the
+    buffer, for sums may be reordered. "unknown" when the original cannot be run, when `func` uses what the executor does not know,
+    or when one of them would take more than LIMIT element operations.
+    """
+    try:
+        inputs = random_inputs(original, seed)
+        expected = execute(original, inputs, LIMIT)
+    except ExecuteError as error:
+        return Verdict("unknown", f"the original cannot be run: {error.refusal.message}")
+    try:
+        found = execute(func, inputs, LIMIT)
+    except ExecuteError as error:
+        status = "failed" if error.code in PROGRAM_FAULTS else "unknown"
+        return Verdict(status, error.refusal.message)
+    if set(found) != set(expected):
+        return Verdict("failed", f"the parameters are {', '.join(found)}, not {', '.join(expected)}")
+    worst = 0.0
+    for name, outcome in expected.items():
+        error, fault = _compare(name, found[name], outcome)
+        if fault is not None:
+            return Verdict("failed", fault, error)
+        worst = max(worst, error)
+    sizes = ", ".join(name for name in expected if name not in inputs) or "all parameters"
+    return Verdict("tested", f"{sizes} equal on random inputs (seed {seed}), largest difference {worst:.3g}", worst)
+
+
+def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
+    kind = numpy_dtype(dtype)
+    if dtype == "bool":
+        return generator.integers(0, 2, shape).astype(kind)
+    if dt.is_float(dtype):
+        eighths = generator.integers(1, 17, shape) * generator.choice([-1, 1], shape)
+        return (eighths / 8).astype(kind)
+    return generator.integers(0 if dtype.startswith("uint") else -8, 9, shape).astype(kind)
+
+
+def _read_first(func: PrimFunc) -> set[Buffer]:
+    """The parameter buffers that are loaded, in text order, before they are stored."""
+    known: dict[Buffer, bool] = {}
+    _first_touch(func.body, known, {})
+    return {buffer for buffer in func.buffers if known.get(buffer, False)}
+
+
+def _first_touch(node: Node, known: dict[Buffer, bool], aliases: dict[Buffer, Buffer]) -> None:
+    if isinstance(node, Buffer):
+        return
+    if isinstance(node, Block):
+        aliases.update((m.buffer, m.source.buffer) for m in node.match_buffers)
+        for part in (node.init, node.body):
+            if part is not None:
+                _first_touch(part, known, aliases)
+        return
+    for child in children(node):
+        _first_touch(child, known, aliases)
+    if isinstance(node, BufferLoad | BufferStore):
+        buffer = node.buffer
+        while buffer in aliases:
+            buffer = aliases[buffer]
+        known.setdefault(buffer, isinstance(node, BufferLoad))
+
+
+def _compare(name: str, found: Outcome, expected: Outcome) -> tuple[float, str | None]:
+    """(largest difference, what is wrong)."""
+    ours, theirs = found.values.reshape(-1), expected.values.reshape(-1)
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        return 0.0, f"{name} is {ours.dtype}[{ours.size}], not {theirs.dtype}[{theirs.size}]"
+    missing = found.written.reshape(-1) != expected.written.reshape(-1)
+    shape = expected.values.shape
+    if missing.any():
+        at = int(np.argmax(missing))
+        verb = "is not written" if expected.written.reshape(-1)[at] else "is written, and was not"
+        return 0.0, f"{_at(name, at, shape)} {verb}"
+    if ours.size == 0 or not np.issubdtype(ours.dtype, np.floating):
+        wrong = ours != theirs
+        if not wrong.any():
+            return 0.0, None
+        at = int(np.argmax(wrong))
+        gap = float(np.max(np.abs(ours.astype(np.float64) - theirs.astype(np.float64))))
+        return gap, f"{_at(name, at, shape)} is {ours[at]}, not {theirs[at]}; {int(wrong.sum())} of {wrong.size} differ"
+    with np.errstate(all="ignore"):
+        same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+        gaps = np.where(same, 0.0, np.abs(ours.astype(np.float64) - theirs.astype(np.float64)))
+        finite = theirs[np.isfinite(theirs)]
+        largest = max(1.0, float(np.max(np.abs(finite), initial=0.0)))
+        allowed = SLACK.get(str(ours.dtype), 256) * float(np.finfo(ours.dtype).eps) * largest
+        wrong = ~(gaps <= allowed)
+    worst = float(np.nanmax(gaps, initial=0.0))
+    if not wrong.any():
+        return worst, None
+    at = int(np.argmax(wrong))
+    return worst, f"{_at(name, at, shape)} is {ours[at]}, not {theirs[at]}; {int(wrong.sum())} of {wrong.size} differ by more than {allowed:.2g}"
+
+
+def _at(name: str, position: int, shape: tuple[int, ...]) -> str:
+    return element(name, [int(i) for i in np.unravel_index(position, shape)] if shape else [])
