@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from ..engine.ir import Refusal, TilewrightError, Var
+from ..engine.ir import Refusal, TilewrightError
 from ..engine.script import parse
 from .document import (
-    Cell,
     Document,
     DocumentError,
     Notebook,
@@ -110,12 +109,26 @@ class Dismiss(Intent, frozen=True):
     """Take the notice away."""
 
 
+class Saved(Intent, frozen=True):
+    """The file has this text now."""
+
+    text: str
+
+
+class Say(Intent, frozen=True, eq=False):
+    """Show a refusal that came from outside of the actions."""
+
+    refusal: Refusal
+    where: Literal["tree", "page"] = "page"
+
+
 def act(state: State, intent: Intent) -> State:
     """The state after `intent`. What cannot be done leaves everything as it was, with a notice; no TilewrightError escapes."""
     try:
         return _ACTIONS[type(intent)](state, intent)
     except TilewrightError as error:
-        return replace(state, notice=notice_of(error.refusal))
+        notice = notice_of(error.refusal)
+        return replace(state, notice=replace(notice, where="tree") if isinstance(intent, Call) else notice)
 
 
 def notice_of(refusal: Refusal) -> Notice:
@@ -143,7 +156,14 @@ def _open(state: State, intent: OpenText) -> State:
     if notebook.schedule is None:
         raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
     title = intent.title or _title_of(document, intent.path)
-    return State(notebook=notebook, shown=notebook, title=title, theme=state.theme, pane=state.pane)
+    return State(
+        notebook=notebook,
+        shown=notebook,
+        title=title,
+        theme=state.theme,
+        pane=state.pane,
+        saved=intent.text if intent.path is not None else None,
+    )
 
 
 def _as_notebook(text: str) -> str:
@@ -253,9 +273,7 @@ def _redo(state: State, _: Intent) -> State:
 
 def _went_to(state: State, notebook: Notebook, past: tuple[Notebook, ...], future: tuple[Notebook, ...]) -> State:
     shown = notebook if notebook.states else state.shown
-    return replace(
-        state, notebook=notebook, shown=shown, past=past, future=future, chosen_step=None, notice=None
-    )
+    return replace(state, notebook=notebook, shown=shown, past=past, future=future, chosen_step=None, notice=None)
 
 
 def _view_step(state: State, intent: ViewStep) -> State:
@@ -291,32 +309,6 @@ def _with_machine_cell(document: Document, line: str) -> Document:
     return read_document("".join([*texts[:at], made, *texts[at:]]), document.path)
 
 
-def handle_arguments(
-    method: str, target: Var | str, arguments: dict[str, Any], resolve: Callable[[str], Var | str | None]
-) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
-    """What a menu's form sends, as arguments of a Schedule method: the target first, row ids replaced by handles.
-
-    A list becomes a tuple; strings that `resolve` knows as row ids become handles. `fuse` and `reorder` take their loops in `loops`.
-    """
-
-    def value_of(value: Any) -> Any:
-        if isinstance(value, list):
-            return tuple(value_of(v) for v in value)
-        found = resolve(value) if isinstance(value, str) else None
-        return value if found is None else found
-
-    values = {key: value_of(value) for key, value in arguments.items()}
-    spread = values.pop("loops", None)
-    if method in ("fuse", "reorder"):
-        return tuple(spread) if spread else (target,), tuple(values.items())
-    return (target,), tuple(values.items())
-
-
-def cells_of(notebook: Notebook) -> tuple[Cell, ...]:
-    """The cells of the notebook's file."""
-    return notebook.document.cells
-
-
 _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     OpenText: _open,
     ShowGallery: _gallery,
@@ -331,4 +323,6 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     SetTheme: lambda state, intent: replace(state, theme=intent.theme),
     ShowPane: lambda state, intent: replace(state, pane=intent.pane),
     Dismiss: lambda state, _: replace(state, notice=None),
+    Saved: lambda state, intent: replace(state, saved=intent.text, notice=None),
+    Say: lambda state, intent: replace(state, notice=replace(notice_of(intent.refusal), where=intent.where)),
 }

@@ -17,7 +17,10 @@ DEFAULT_MACHINE = "dual-bank-npu"
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """What the last action could not do, for the person who did it. `fix` are calls that would make it legal."""
+    """What the last action could not do, for the person who did it. `fix` are calls that would make it legal.
+
+    `where` it belongs: beside the tree that a call came from, or above the page.
+    """
 
     code: str
     message: str
@@ -25,6 +28,7 @@ class Notice(msgspec.Struct, frozen=True):
     expected: str = ""
     fix: tuple[str, ...] = ()
     place: str = ""
+    where: Literal["tree", "page"] = "page"
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
@@ -33,7 +37,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `notebook` is the evaluated document, None while the gallery is shown; `past` and `future` are those that undo and redo go to (the
     evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
     None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
-    `selected` is a row id of the tree.
+    `selected` is a row id of the tree. `saved` is the text that the notebook's file has, None when it has no file.
     """
 
     notebook: Notebook | None = None
@@ -46,6 +50,12 @@ class State(msgspec.Struct, frozen=True, eq=False):
     theme: Theme = "light"
     pane: Pane = "script"
     notice: Notice | None = None
+    saved: str | None = None
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the notebook came from a file and differs from what is in it."""
+        return self.saved is not None and self.notebook is not None and self.notebook.document.text != self.saved
 
     @property
     def moment(self) -> Moment | None:

@@ -28,7 +28,7 @@ class Store:
     def __init__(self, limit: int = 2_000) -> None:
         self._known: OrderedDict[tuple[Any, ...], tuple[tuple[object, ...], Any]] = OrderedDict()
         self._limit = limit
-        self._default: Machine | None = None
+        self._machines: dict[Machine, Machine] = {}
 
     def remember(self, what: str, of: tuple[object, ...], compute: Callable[[], Result]) -> Result:
         """`compute()`, or what it gave for the same objects before. The objects are held, so their identities stay theirs."""
@@ -43,6 +43,10 @@ class Store:
         found = self._known.get((what, *map(id, of)))
         return None if found is None else found[1]
 
+    def has(self, what: str, of: tuple[object, ...]) -> bool:
+        """Whether `remember` would answer at once."""
+        return (what, *map(id, of)) in self._known
+
     def _keep(self, key: tuple[Any, ...], of: tuple[object, ...], value: Result) -> Result:
         self._known[key] = (of, value)
         while len(self._known) > self._limit:
@@ -50,15 +54,15 @@ class Store:
         return value
 
     def machine(self, state: State) -> Machine | TilewrightError:
-        """The machine of the notebook, else the default one."""
+        """The machine of the notebook, else the default one. Equal machines are one object, so that reports are found again."""
         if state.shown is not None and state.shown.machine is not None:
-            return state.shown.machine
-        if self._default is None:
-            try:
-                self._default = load_machine(DEFAULT_MACHINE)
-            except TilewrightError as error:
-                return error
-        return self._default
+            machine = state.shown.machine
+        else:
+            loaded = self.remember("default-machine", (), lambda: _attempt("machine", lambda: load_machine(DEFAULT_MACHINE)))
+            if isinstance(loaded, TilewrightError):
+                return loaded
+            machine = loaded
+        return self._machines.setdefault(machine, machine)
 
     def report(self, func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
         """What the machine does with the program, or why it cannot run it."""

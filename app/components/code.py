@@ -1,10 +1,11 @@
 """A read-only view of program text: line numbers, colours, marks on what changed."""
 
-from .json_view import JsonView, module_text
+from .esm import bundle
+from .json_view import JsonView
 
 
 class CodeView(JsonView):
     """Payload: caption, file (offered for download, or null), reveal (scroll to the first mark), and lines: number | null, text,
     mark (null, "added", "removed"), error."""
 
-    _esm = module_text("code_view")
+    _esm = bundle("code_view.js")

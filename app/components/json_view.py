@@ -6,27 +6,23 @@ The value travels as one string (half the cost of a nested parameter) and only w
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import param
 from panel.custom import JSComponent
 
-FOLDER = Path(__file__).resolve().parents[2] / "static" / "components"
+from .esm import style
 
 Intents = Callable[[dict[str, Any]], None]
 
 
-def module_text(name: str) -> str:
-    """The ESM of a view: the shared helpers and then its own file."""
-    return "\n".join((FOLDER / file).read_text(encoding="utf-8") for file in ("dom.js", f"{name}.js"))
-
-
 class JsonView(JSComponent):
-    """Draws `payload`. Subclasses set `_esm = module_text(...)`."""
+    """Draws `payload`. Subclasses set `_esm = bundle(...)`."""
 
     payload = param.String(default="{}", doc="The value to draw, as JSON.")
+
+    _stylesheets = [style("tilewright.css"), style("app.css")]
 
     __abstract = True
 

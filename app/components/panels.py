@@ -1,12 +1,13 @@
 """The page's own views, each a JSON value drawn by its module in static/components. What a value holds is said by `views/<same name>.py`."""
 
-from .json_view import JsonView, module_text
+from .esm import bundle
+from .json_view import JsonView
 
 
 class PageView(JsonView):
     """Screen, theme, tabs, notice, keys and downloads. Messages: pane, dismiss, undo, redo."""
 
-    _esm = module_text("page")
+    _esm = bundle("page.js")
 
     def download(self, name: str, text: str) -> None:
         """Give the browser a file to save."""
@@ -16,28 +17,28 @@ class PageView(JsonView):
 class HeadlineView(JsonView):
     """The top bar. Messages: gallery, machine, undo, redo, theme, export."""
 
-    _esm = module_text("headline")
+    _esm = bundle("headline.js")
 
 
 class NotebookView(JsonView):
     """Cells and steps. Messages: view, remove, edit."""
 
-    _esm = module_text("notebook")
+    _esm = bundle("notebook.js")
 
 
 class InspectorView(JsonView):
     """Facts about what is chosen."""
 
-    _esm = module_text("inspector")
+    _esm = bundle("inspector.js")
 
 
 class ProblemsView(JsonView):
     """Refusals, errors and findings."""
 
-    _esm = module_text("problems")
+    _esm = bundle("problems.js")
 
 
 class GalleryView(JsonView):
     """The start screen. Messages: open, open_text, theme."""
 
-    _esm = module_text("gallery")
+    _esm = bundle("gallery.js")

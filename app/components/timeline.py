@@ -1,0 +1,256 @@
+"""The timeline in Bokeh: engines above, memories below, one range of cycles for both. Made once; a new chart replaces the columns only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+from bokeh.events import RangesUpdate
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    LabelSet,
+    PanTool,
+    Range1d,
+    WheelZoomTool,
+)
+from bokeh.plotting import figure
+
+from ..views.chart import Bar, Chart, Lane, thinned
+from ..views.palette import colour
+from .esm import bundle
+from .json_view import JsonView
+
+MAX_BARS = 1_500
+"""More rectangles than this cost a visible pause on a canvas; they are drawn joined until one zooms in."""
+
+GAP = 0.16
+"""Between lanes, as a part of a lane."""
+
+INK = {
+    "text": ("#1b1f27", "#e6e9ef"),
+    "muted": ("#59616f", "#a0a8b6"),
+    "line": ("#e3e6eb", "#272b34"),
+    "surface": ("#ffffff", "#17191f"),
+    "stall": ("#c6ccd6", "#3b414d"),
+    "limit": ("#b93a3a", "#f08c86"),
+}
+"""tilewright.css's colours, (light, dark), for the canvas."""
+
+TICKS = """
+const fine = Math.abs(tick) < 1e15 ? Math.round(tick).toString().replace(/\\B(?=(\\d{3})+(?!\\d))/g, "\\u202f") : tick.toExponential(1)
+return fine
+"""
+
+TOOLTIP = '<div style="white-space:pre;font:12px/1.4 system-ui,sans-serif;max-width:420px">@tip</div>'
+
+
+class LegendView(JsonView):
+    """The line above the timeline: figures, the colours of buffers. Message: fit."""
+
+    _esm = bundle("legend.js")
+
+
+class Timeline:
+    """`view` is what the page embeds; `show(chart, dark=…)` draws."""
+
+    def __init__(self) -> None:
+        self._chart = Chart()
+        self._dark = False
+        self.range = Range1d(0, 1, bounds=(0, 1))
+        self._engines = _Lanes(self.range, axis=False)
+        self._memories = _Lanes(self.range, axis=True)
+        self.legend = LegendView(data={"figures": [], "buffers": []}, sizing_mode="stretch_width", height=26)
+        self.legend.on_intent(lambda message: self.fit() if message["kind"] == "fit" else None)
+        self._memories.figure.on_event(RangesUpdate, self._on_range)
+        self._engine_pane = pn.pane.Bokeh(self._engines.figure, sizing_mode="stretch_width", height=70, margin=0)
+        self._memory_pane = pn.pane.Bokeh(self._memories.figure, sizing_mode="stretch_both", margin=0)
+        self.view = pn.Column(self.legend, self._engine_pane, self._memory_pane, sizing_mode="stretch_both", margin=0)
+
+    def show(self, chart: Chart, *, dark: bool) -> None:
+        """Draw `chart`. The zoom stays when the chart is as long as before."""
+        if chart is self._chart and dark == self._dark:
+            return
+        longer = chart.cycles != self._chart.cycles
+        recolour = dark != self._dark or not self._chart.engines
+        self._chart, self._dark = chart, dark
+        if recolour:
+            self._engines.paint(dark)
+            self._memories.paint(dark)
+        if longer:
+            end = max(1, chart.cycles)
+            self.range.update(bounds=(0, end), start=0, end=end)
+        height = max(30, 22 * len(chart.engines) + 6)
+        if self._engine_pane.height != height:
+            self._engine_pane.height = height
+            self._engines.figure.height = height
+        self._engines.show_lanes(chart.engines)
+        self._memories.show_lanes(chart.memories)
+        self._draw()
+
+    def fit(self) -> None:
+        """All cycles in sight."""
+        self.range.update(start=0, end=max(1, self._chart.cycles))
+        self._draw()
+
+    def _on_range(self, _: Any) -> None:
+        chart = self._chart
+        if len(chart.engine_bars) > MAX_BARS or len(chart.memory_bars) > MAX_BARS:
+            self._draw()
+
+    def _draw(self) -> None:
+        start, end = float(self.range.start), float(self.range.end)
+        chart = self._chart
+        self._engines.show_bars(thinned(chart.engine_bars, start, end, MAX_BARS), self._dark)
+        self._memories.show_bars(thinned(chart.memory_bars, start, end, MAX_BARS), self._dark)
+        self._memories.show_steps(chart)
+
+
+class _Lanes:
+    """A figure of lanes with its columns."""
+
+    def __init__(self, x_range: Range1d, *, axis: bool) -> None:
+        self.bars = ColumnDataSource({name: [] for name in BAR_COLUMNS})
+        self.steps = ColumnDataSource({"xs": [], "ys": []})
+        self.limits = ColumnDataSource({"x0": [], "x1": [], "y": [], "label": []})
+        self._lanes: tuple[Lane, ...] | None = None
+        self._drawn: list[Bar] | None = None
+        self._drawn_dark = False
+        self.bottoms: list[float] = []
+        self.heights: list[float] = []
+        zoom, pan = WheelZoomTool(dimensions="width"), PanTool(dimensions="width")
+        self.figure = figure(
+            x_range=x_range,
+            y_range=Range1d(0, 1),
+            tools=[zoom, pan],
+            active_scroll=zoom,
+            active_drag=pan,
+            toolbar_location=None,
+            min_border_left=118,
+            min_border_right=14,
+            min_border_top=2,
+            min_border_bottom=22 if axis else 2,
+            output_backend="canvas",
+            sizing_mode="stretch_both" if axis else "stretch_width",
+            height=120 if axis else 70,
+        )
+        self._glyphs()
+        self._axes(axis)
+
+    def _glyphs(self) -> None:
+        quads = self.figure.quad(
+            left="start", right="end", bottom="low", top="high", source=self.bars, fill_color="fill", fill_alpha="alpha",
+            line_color="edge", line_width=1, hover_line_color="edge", hover_line_width=2, hatch_pattern="hatch", hatch_color="edge",
+            hatch_alpha=0.5, hatch_scale=6,
+        )  # fmt: skip
+        self.line = self.figure.multi_line("xs", "ys", source=self.steps, line_width=1.5)
+        self.limit = self.figure.segment("x0", "y", "x1", "y", source=self.limits, line_dash="dashed", line_width=1)
+        self.limit_labels = LabelSet(
+            x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=1, text_font="system-ui"
+        )  # fmt: skip
+        self.figure.add_layout(self.limit_labels)
+        self.figure.add_tools(
+            HoverTool(renderers=[quads], tooltips=TOOLTIP, point_policy="follow_mouse", toggleable=False)
+        )
+
+    def _axes(self, axis: bool) -> None:
+        plot = self.figure
+        plot.ygrid.visible = False
+        plot.xgrid.visible = True
+        plot.outline_line_color = None
+        plot.yaxis.ticker = FixedTicker(ticks=[])
+        plot.yaxis.axis_line_color = None
+        plot.yaxis.major_tick_line_color = None
+        plot.yaxis.major_label_text_font_size = "11px"
+        plot.yaxis.major_label_text_font = "system-ui"
+        plot.xaxis.visible = axis
+        plot.xaxis.formatter = CustomJSTickFormatter(code=TICKS)
+        plot.xaxis.axis_line_color = None
+        plot.xaxis.minor_tick_line_color = None
+        plot.xaxis.major_tick_line_color = None
+        plot.xaxis.major_label_text_font_size = "10.5px"
+        plot.xaxis.major_label_text_font = "system-ui"
+
+    def paint(self, dark: bool) -> None:
+        """The colours that do not belong to bars."""
+        ink = {name: pair[dark] for name, pair in INK.items()}
+        plot = self.figure
+        plot.background_fill_color = plot.border_fill_color = ink["surface"]
+        plot.xgrid.grid_line_color = ink["line"]
+        plot.yaxis.major_label_text_color = ink["text"]
+        plot.xaxis.major_label_text_color = ink["muted"]
+        self.line.glyph.line_color = ink["text"]
+        self.limit.glyph.line_color = ink["limit"]
+        self.limit_labels.text_color = ink["limit"]
+
+    def show_lanes(self, lanes: tuple[Lane, ...]) -> None:
+        """Names and heights; the first lane is the topmost."""
+        if lanes == self._lanes:
+            return
+        self._lanes = lanes
+        self._drawn = None
+        total = sum(lane.weight for lane in lanes)
+        self.bottoms, self.heights = [], []
+        top = total
+        for lane in lanes:
+            top -= lane.weight
+            self.bottoms.append(top)
+            self.heights.append(lane.weight * (1 - GAP))
+        self.figure.y_range.update(start=-GAP, end=max(total, 0.1))
+        middles = [low + high / 2 for low, high in zip(self.bottoms, self.heights, strict=True)]
+        axis = self.figure.yaxis[0]
+        axis.ticker = FixedTicker(ticks=middles)
+        axis.major_label_overrides = {
+            middle: f"{lane.name} {lane.note}".strip() for middle, lane in zip(middles, lanes, strict=True)
+        }
+
+    def show_bars(self, bars: list[Bar], dark: bool) -> None:
+        """The rectangles, when they are others than those drawn."""
+        if bars == self._drawn and dark == self._drawn_dark:
+            return
+        self._drawn, self._drawn_dark = bars, dark
+        self.bars.data = self._columns(bars, dark)
+
+    def _columns(self, bars: list[Bar], dark: bool) -> dict[str, list[Any]]:
+        stall, surface = INK["stall"][dark], INK["surface"][dark]
+        fills = [stall if bar.colour is None else colour(bar.colour, dark=dark) for bar in bars]
+        return {
+            "start": [bar.start for bar in bars],
+            "end": [bar.end for bar in bars],
+            "low": [self.bottoms[bar.lane] + bar.low * self.heights[bar.lane] for bar in bars],
+            "high": [self.bottoms[bar.lane] + bar.high * self.heights[bar.lane] for bar in bars],
+            "fill": fills,
+            "alpha": [{"solid": 0.9, "soft": 0.35, "stall": 0.25}[bar.style] for bar in bars],
+            "edge": [surface if bar.style == "solid" else fill for bar, fill in zip(bars, fills, strict=True)],
+            "hatch": ["right_diagonal_line" if bar.style == "stall" else " " for bar in bars],
+            "tip": [bar.tip for bar in bars],
+        }
+
+    def show_steps(self, chart: Chart) -> None:
+        """Occupancy lines and capacity lines."""
+        end = max(1, chart.cycles)
+        xs: list[list[float]] = []
+        ys: list[list[float]] = []
+        for steps in chart.memory_steps:
+            low, height = self.bottoms[steps.lane], self.heights[steps.lane]
+            x: list[float] = []
+            y: list[float] = []
+            for n, (time, value) in enumerate(zip(steps.times, steps.values, strict=True)):
+                until = steps.times[n + 1] if n + 1 < len(steps.times) else end
+                x += [time, until]
+                y += [low + value * height] * 2
+            xs.append(x)
+            ys.append(y)
+        self.steps.data = {"xs": xs, "ys": ys}
+        limited = [(n, lane) for n, lane in enumerate(chart.memories) if lane.capacity]
+        self.limits.data = {
+            "x0": [0] * len(limited),
+            "x1": [end] * len(limited),
+            "y": [self.bottoms[n] + self.heights[n] for n, _ in limited],
+            "label": [lane.capacity for _, lane in limited],
+        }
+
+
+BAR_COLUMNS = ("start", "end", "low", "high", "fill", "alpha", "edge", "hatch", "tip")

@@ -1,0 +1,5 @@
+"""What `panel serve app/main.py` serves. The file runs outside of its package, so its imports are absolute."""
+
+from tilewright.app.shell import make_page
+
+make_page().servable(title="Tilewright")

@@ -1,0 +1,272 @@
+"""One open page: its state, and the way round: a message from a view is an intent, an intent makes a state, a state is drawn.
+
+What takes longer than a repaint (where every block may go, what each step changed, verification) comes after it, in pieces, so that the
+next drag never waits for it; verification runs in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from ..engine.execute import Verdict, verify
+from ..engine.ir import PrimFunc, Refusal, TilewrightError
+from .actions import (
+    Call,
+    Dismiss,
+    EditCell,
+    Intent,
+    OpenText,
+    PickMachine,
+    Redo,
+    RemoveStep,
+    Saved,
+    Say,
+    Select,
+    SetTheme,
+    ShowGallery,
+    ShowPane,
+    Undo,
+    ViewStep,
+    act,
+)
+from .document import DocumentError, save_document
+from .state import State
+from .store import Store
+from .views.code import EXPORT_FILE
+from .views.gallery import Example
+from .views.menus import call_arguments, handle_of
+from .views.notebook import step_changes
+from .views.row_ids import row_ids
+from .views.tree import drop_targets
+
+Message = dict[str, Any]
+
+VERIFY_AFTER_MS = 250
+"""A program that is shown for less is not verified: its successor is."""
+
+
+class Screen(Protocol):
+    """What a session draws on."""
+
+    def draw(self, state: State, store: Store) -> None:
+        """Show `state`; only what changed travels."""
+        ...
+
+    def draw_later(self, state: State, store: Store) -> None:
+        """Show what was found out after the paint: changes by step, the verdict."""
+        ...
+
+    def download(self, name: str, text: str) -> None:
+        """Give the person a file."""
+        ...
+
+
+class Clock(Protocol):
+    """The server's loop: how work is put off, and how a thread comes back."""
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        """Run `work` on the loop in so many milliseconds."""
+        ...
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Run `work` on the loop; may be called from another thread."""
+        ...
+
+
+class Session:
+    """The state of one page and what changes it. `screen` is set once the views exist."""
+
+    def __init__(self, clock: Clock, examples: tuple[Example, ...] = (), *, savable: bool = False) -> None:
+        self.state = State()
+        self.store = Store()
+        self.screen: Screen | None = None
+        self._clock = clock
+        self.examples = examples
+        self._savable = savable
+        self._turn = 0
+        self._closed = False
+
+    def receive(self, message: Message) -> None:
+        """Do what a view's message asks for. A message that makes no sense is a notice, never an exception."""
+        try:
+            self._do(message)
+        except TilewrightError as error:
+            self.dispatch(Say(error.refusal, "tree" if message["kind"] in ("move", "call", "reorder") else "page"))
+        except (KeyError, TypeError, ValueError) as error:
+            self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
+
+    def _do(self, message: Message) -> None:
+        if message["kind"] == "export":
+            self._export()
+        elif message["kind"] == "save":
+            self._save()
+        elif message["kind"] == "open":
+            example = next(e for e in self.examples if e.name == message["name"])
+            self.dispatch(OpenText(example.text, example.title))
+        else:
+            intent = intent_of(message, self.state)
+            if intent is not None:
+                self.dispatch(intent)
+
+    def dispatch(self, intent: Intent) -> None:
+        """The next state, drawn."""
+        before = self.state
+        self.state = act(before, intent)
+        if self.screen is None or self.state is before:
+            return
+        self.screen.draw(self.state, self.store)
+        if self.state.moment is not before.moment or self.state.notebook is not before.notebook:
+            self._turn += 1
+            self._continue(self._afterwards(), self._turn)
+
+    def close(self) -> None:
+        """The page is gone: nothing more is worked out for it."""
+        self._closed = True
+        self._turn += 1
+
+    def targets(self, row: str) -> list[dict[str, Any]]:
+        """Where the block of `row` may be dropped."""
+        if self.state.moment is None:
+            return []
+        schedule = self.state.moment.schedule
+        block = row_ids(schedule.func).get(row)
+        if not isinstance(block, str):
+            return []
+        found = self.store.remember(f"targets {block}", (schedule.func,), lambda: drop_targets(schedule, [block]))
+        return found.get(row, [])
+
+    # After the paint.
+
+    def _continue(self, work: Iterator[int], turn: int) -> None:
+        """Take the next piece of `work` when the loop is free, unless the state moved on."""
+        if turn != self._turn or self._closed:
+            return
+        delay_ms = next(work, None)
+        if delay_ms is not None:
+            self._clock.after(delay_ms, lambda: self._continue(work, turn))
+
+    def _afterwards(self) -> Iterator[int]:
+        """Pieces of work, each shorter than a blink; yields how long to wait before the next."""
+        yield 20
+        state, store = self.state, self.store
+        if state.shown is None or state.moment is None:
+            return
+        machine = store.machine(state)
+        for moment in state.shown.states:
+            if not store.has("report", (moment.schedule.func, machine)):
+                store.report(moment.schedule.func, machine)
+                yield 1
+        if self.screen is not None:
+            self.screen.draw_later(state, store)
+        yield VERIFY_AFTER_MS
+        self._start_verification(state)
+
+    def _start_verification(self, state: State) -> None:
+        assert state.moment is not None
+        schedule = state.moment.schedule
+        func, original = schedule.func, schedule.original[schedule.func_name]
+        if self.store.verdict(schedule) is not None:
+            return
+
+        def work() -> None:
+            verdict = verdict_of(func, original)
+            self._clock.soon(lambda: self._verified(func, verdict))
+
+        threading.Thread(target=work, name="verify", daemon=True).start()
+
+    def _verified(self, func: PrimFunc, verdict: Verdict) -> None:
+        self.store.verified(func, verdict)
+        if not self._closed and self.screen is not None:
+            self.screen.draw_later(self.state, self.store)
+
+    # Files.
+
+    def _export(self) -> None:
+        if self.state.moment is None:
+            return
+        text = self.store.exported(self.state.moment)
+        if isinstance(text, TilewrightError):
+            raise text
+        if self.screen is not None:
+            self.screen.download(EXPORT_FILE, text)
+
+    def _save(self) -> None:
+        """To the notebook's own file where the server was started with it; else as a download."""
+        if self.state.notebook is None:
+            return
+        document = self.state.notebook.document
+        if self._savable and document.path is not None:
+            save_document(document)
+            self.dispatch(Saved(document.text))
+        elif self.screen is not None:
+            self.screen.download("notebook.py", document.text)
+
+
+def verdict_of(func: PrimFunc, original: PrimFunc) -> Verdict:
+    """`verify`, with whatever keeps it from an answer as "unknown"."""
+    try:
+        return verify(func, original)
+    except TilewrightError as error:
+        return Verdict(status="unknown", detail=error.refusal.message)
+    except Exception as error:
+        return Verdict(status="unknown", detail=f"{type(error).__name__}: {error}")
+
+
+def intent_of(message: Message, state: State) -> Intent | None:
+    """The intent that a message of a view stands for; row ids become handles of the picture. None for a kind that is not ours.
+
+    Raises TilewrightError for rows that are gone, KeyError and ValueError for messages of another make.
+    """
+    match message["kind"]:
+        case "move" | "call" | "reorder":
+            return _call_of(message, state)
+        case "select":
+            return Select(str(message["id"]))
+        case "undo":
+            return Undo()
+        case "redo":
+            return Redo()
+        case "machine":
+            return PickMachine(str(message["name"]))
+        case "gallery":
+            return ShowGallery()
+        case "open_text":
+            return OpenText(str(message["text"]))
+        case "view":
+            return ViewStep(None if message["count"] is None else int(message["count"]))
+        case "remove":
+            return RemoveStep(int(message["step"]))
+        case "edit":
+            return EditCell(int(message["cell"]), str(message["body"]))
+        case "theme":
+            return SetTheme("dark" if message["theme"] == "dark" else "light")
+        case "pane":
+            return ShowPane(message["pane"] if message["pane"] in ("python", "problems") else "script")
+        case "dismiss":
+            return Dismiss()
+        case _:
+            return None
+
+
+MOVES = ("compute_at", "reverse_compute_at")
+
+
+def _call_of(message: Message, state: State) -> Call:
+    if state.moment is None:
+        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    func = state.moment.schedule.func
+    ids = row_ids(func)
+    if message["kind"] == "reorder":
+        return Call("reorder", tuple(handle_of(ids, row) for row in message["loops"]))
+    if message["kind"] == "move":
+        primitive = str(message["primitive"])
+        if primitive not in MOVES:
+            raise DocumentError(Refusal("unknown-method", f"a drop cannot be {primitive!r}", expected=" or ".join(MOVES)))
+        return Call(primitive, (handle_of(ids, message["block"]), handle_of(ids, message["loop"])))
+    args, kwargs = call_arguments(func, str(message["method"]), message["target"], message["arguments"])
+    return Call(str(message["method"]), args, tuple(kwargs.items()))
+
+
+__all__ = ["Clock", "Screen", "Session", "intent_of", "step_changes", "verdict_of"]

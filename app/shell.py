@@ -1,0 +1,198 @@
+"""The served page: components made once, the layout around them, and the server. What they show comes from `views`, by way of a session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import panel as pn
+from bokeh.document import Document as BokehDocument
+
+from ..engine.ir import TilewrightError
+from .actions import OpenText, Say
+from .components.code import CodeView
+from .components.esm import STATIC, style
+from .components.loop_tree import LoopTree
+from .components.panels import GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
+from .components.timeline import Timeline
+from .document import load_document
+from .session import Session
+from .state import Notice, State
+from .store import Store
+from .views.code import python_value, script_value
+from .views.gallery import FOLDER, Example, gallery_value, load_examples
+from .views.headline import headline_value
+from .views.inspector import held_buffers, inspector_value
+from .views.menus import row_menus
+from .views.notebook import notebook_value, step_changes
+from .views.page import page_value
+from .views.problems import problems_value
+from .views.timeline import legend_value, timeline_chart
+from .views.tree import buffer_bytes, tree_rows
+
+FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
+"""How components sit in the areas of the page's grid."""
+
+
+class Page:
+    """The components of one page; a session's screen."""
+
+    def __init__(self, session: Session, examples: tuple[Example, ...]) -> None:
+        self._examples = examples
+        self._notice: Notice | None = None
+        self.page = PageView(data=page_value(session.state, 0), sizing_mode="fixed", width=0, height=0, margin=0)
+        self.gallery = GalleryView(data=gallery_value(session.state, examples), **FILL)
+        self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
+        self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
+        self.tree = LoopTree(find_targets=session.targets, **FILL)
+        self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
+        self.timeline = Timeline()
+        self.script = CodeView(data=script_value(session.state, session.store), **FILL)
+        self.python = CodeView(data=python_value(session.state, session.store), **FILL)
+        self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
+        for view in (self.page, self.gallery, self.headline, self.notebook, self.script, self.python, self.tree):
+            view.on_intent(session.receive)
+
+    def roots(self) -> dict[str, Any]:
+        """The components by their names in page.html."""
+        names = ("page", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems")
+        return {name: getattr(self, name) for name in names} | {"timeline": self.timeline.view}
+
+    def draw(self, state: State, store: Store) -> None:
+        """Show `state`. Each component compares with what it shows already, so only differences travel; they travel together."""
+        with pn.io.hold():
+            problems = problems_value(state, store)
+            self.page.show(page_value(state, _count(problems)))
+            self.gallery.show(gallery_value(state, self._examples))
+            if state.notebook is None:
+                return
+            self._draw_tree(state, store)
+            self.timeline.show(timeline_chart(state, store), dark=state.theme == "dark")
+            self.timeline.legend.show(legend_value(state, store))
+            self.headline.show(headline_value(state, store))
+            self.notebook.show(notebook_value(state, store, _known_changes(state, store)))
+            self.inspector.show(inspector_value(state, store))
+            self.problems.show(problems)
+            self._draw_code(state, store)
+
+    def _draw_tree(self, state: State, store: Store) -> None:
+        assert state.moment is not None
+        func = state.moment.schedule.func
+        held = held_buffers(func, store)
+        live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
+        rows = store.remember("rows", (func,), lambda: tree_rows(func, live))
+        menus = store.remember("menus", (func,), lambda: row_menus(func))
+        if rows is not self.tree.rows or menus is not self.tree.menus:
+            self.tree.param.update(rows=rows, menus=menus, targets={})
+        if self.tree.selected != state.selected:
+            self.tree.selected = state.selected
+        notice = state.notice
+        if notice is not None and notice is not self._notice and notice.where == "tree":
+            detail = "\n".join(text for text in (notice.found, notice.expected) if text)
+            self.tree.notify(notice.message, detail=detail, code=notice.code, fix=notice.fix)
+        self._notice = notice
+
+    def _draw_code(self, state: State, store: Store) -> None:
+        """Only the pane that is in sight: the others are drawn when they are chosen."""
+        if state.pane == "script":
+            self.script.show(script_value(state, store))
+        elif state.pane == "python":
+            self.python.show(python_value(state, store))
+
+    def draw_later(self, state: State, store: Store) -> None:
+        """What was found out after the paint."""
+        if state.notebook is None:
+            return
+        with pn.io.hold():
+            problems = problems_value(state, store)
+            self.page.show(page_value(state, _count(problems)))
+            self.problems.show(problems)
+            self.headline.show(headline_value(state, store))
+            self.notebook.show(notebook_value(state, store, step_changes(state, store)))
+
+    def download(self, name: str, text: str) -> None:
+        self.page.download(name, text)
+
+
+def _count(problems: dict[str, Any]) -> int:
+    return sum(problem["severity"] != "info" for problem in problems["problems"])
+
+
+def _known_changes(state: State, store: Store) -> dict[int, dict[str, str]]:
+    """What the steps changed, where every program of the notebook was simulated before; else nothing yet."""
+    if state.shown is None:
+        return {}
+    machine = store.machine(state)
+    if all(store.has("report", (moment.schedule.func, machine)) for moment in state.shown.states):
+        return step_changes(state, store)
+    return {}
+
+
+class ServerClock:
+    """The loop of the document that a page belongs to."""
+
+    def __init__(self, document: BokehDocument | None) -> None:
+        self._document = document
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        if self._document is not None:
+            self._document.add_timeout_callback(work, delay_ms)
+
+    def soon(self, work: Callable[[], None]) -> None:
+        if self._document is not None:
+            self._document.add_next_tick_callback(work)
+
+
+def make_page(path: str | Path | None = None) -> pn.Template:
+    """A page of its own for one browser tab: the gallery, or the notebook at `path` (a folder: its notebooks as the gallery).
+
+    `?example=NAME` in the address opens an example.
+    """
+    folder = Path(path) if path is not None and Path(path).is_dir() else FOLDER
+    examples = load_examples(folder)
+    document = pn.state.curdoc
+    session = Session(ServerClock(document), examples, savable=path is not None)
+    page = Page(session, examples)
+    session.screen = page
+    if document is not None:
+        document.on_session_destroyed(lambda _: session.close())
+    _open_first(session, path if path is not None and Path(path) != folder else None)
+    template = pn.Template((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
+    template.add_variable("page_css", style("tilewright.css") + style("app.css"))
+    return template
+
+
+def _open_first(session: Session, path: str | Path | None) -> None:
+    if path is not None:
+        try:
+            document = load_document(path)
+        except TilewrightError as error:
+            session.dispatch(Say(error.refusal))
+            return
+        session.dispatch(OpenText(document.text, path=str(path)))
+        return
+    wanted = [value.decode("utf-8", "replace") for value in pn.state.session_args.get("example", [])]
+    if wanted and any(example.name == wanted[0] for example in session.examples):
+        session.receive({"kind": "open", "name": wanted[0]})
+
+
+def serve(
+    path: str | Path | None = None, port: int = 5006, address: str = "127.0.0.1", *, show: bool = False
+) -> None:
+    """Serve the page until interrupted, and print its address. Port 0 takes a free one. `path` as in `make_page`.
+
+    Raises TilewrightError where `path` cannot be read.
+    """
+    if path is not None and not Path(path).is_dir():
+        load_document(path)
+    asyncio.run(_serve(path, port, address, show))
+
+
+async def _serve(path: str | Path | None, port: int, address: str, show: bool) -> None:
+    server = pn.serve(partial(make_page, path), port=port, address=address, show=show, start=False, title="Tilewright")
+    server.start()
+    print(f"Tilewright is at http://{address}:{server.port}/", flush=True)
+    await asyncio.Event().wait()

@@ -1,0 +1,103 @@
+"""The top bar's value: what is open, on which machine, is it tested, what does it cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...engine.hwsim import Report, preset_names
+from ...engine.ir import TilewrightError
+from ..state import DEFAULT_MACHINE, State
+from ..store import Store
+from .numbers import change_of, grouped, percent_text, size_text
+
+
+def headline_value(state: State, store: Store) -> dict[str, Any]:
+    """Title, machines, verdict, figures (label, value, change, trend, hint, level), what undo and redo can do."""
+    machine = store.machine(state)
+    name = DEFAULT_MACHINE if isinstance(machine, TilewrightError) else machine.name
+    presets = preset_names()
+    return {
+        "title": state.title,
+        "machine": name,
+        "machines": presets if name in presets else (*presets, name),
+        "verdict": verdict_value(state, store),
+        "figures": figures(state, store),
+        "can_undo": bool(state.past),
+        "can_redo": bool(state.future),
+        "theme": state.theme,
+    }
+
+
+def verdict_value(state: State, store: Store) -> dict[str, str]:
+    """status ("checking", "tested", "proved", "failed", "unknown") and a sentence."""
+    if state.moment is None:
+        return {"status": "unknown", "detail": "There is no program"}
+    verdict = store.verdict(state.moment.schedule)
+    if verdict is None:
+        return {"status": "checking", "detail": "Runs the program and the original on the same random inputs"}
+    return {"status": verdict.status, "detail": verdict.detail}
+
+
+def figures(state: State, store: Store) -> list[dict[str, str]]:
+    """Cycles with the change, bound, overlap, peak of each memory; one figure that says why where the machine cannot run it."""
+    report = store.report_now(state)
+    if report is None:
+        return []
+    if isinstance(report, TilewrightError):
+        return [_figure("Cycles", "–", hint=report.refusal.message, level="none")]
+    found = [_cycles(state, store, report)]
+    data = store.remember("json", (report,), report.to_json)
+    bound = data.get("bound")
+    if isinstance(bound, int) and bound:
+        times = f"{report.cycles / bound:.2f} × the bound: no engine or memory port could be done sooner"
+        found.append(_figure("Bound", grouped(bound), hint=times))
+    found.append(
+        _figure("Overlap", percent_text(data["overlap"]), hint="Part of the DMA's busy cycles with a compute engine busy")
+    )
+    return found + peak_figures(data["memory"])
+
+
+def _cycles(state: State, store: Store, report: Report) -> dict[str, str]:
+    figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
+    if state.before is None:
+        return figure
+    before = store.report(state.before.schedule.func, store.machine(state))
+    if isinstance(before, TilewrightError):
+        return figure | {"hint": "The machine could not run the program before the last change"}
+    text, trend = change_of(before.cycles, report.cycles)
+    hint = f"{grouped(before.cycles)} before the last change"
+    return figure | {"change": text, "trend": trend, "hint": hint}
+
+
+def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """One figure for each memory that has a capacity and is used; the banks of one memory stand in one figure."""
+    groups: dict[str, list[tuple[str, int, int]]] = {}
+    for name, entry in memory.items():
+        capacity = entry["capacity_bytes"]
+        if name == "global" or not capacity:
+            continue
+        bank = re.fullmatch(r"(.+)\[(\d+)\]", name)
+        groups.setdefault(bank[1] if bank else name, []).append((bank[2] if bank else "", entry["peak_bytes"], capacity))
+    return [_peak(scope, banks) for scope, banks in groups.items() if any(peak for _, peak, _ in banks)]
+
+
+def _peak(scope: str, banks: list[tuple[str, int, int]]) -> dict[str, str]:
+    capacity = max(c for _, _, c in banks)
+    unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
+    peaks = " · ".join(_scaled(peak, scale) for _, peak, _ in banks)
+    over = any(peak > limit for _, peak, limit in banks)
+    each = " each" if len(banks) > 1 else ""
+    lines = [f"{scope}{f'[{bank}]' if bank else ''}: {size_text(p)} of {size_text(c)}" for bank, p, c in banks]
+    hint = "\n".join([*lines, "More than there is"] if over else lines)
+    label = f"Peak {scope.removeprefix('local.')}"
+    return _figure(label, f"{peaks} / {_scaled(capacity, scale)} {unit}{each}", hint=hint, level="bad" if over else "")
+
+
+def _scaled(size_bytes: int, scale: int) -> str:
+    return str(size_bytes // scale) if size_bytes % scale == 0 else f"{size_bytes / scale:.1f}"
+
+
+def _figure(label: str, value: str, *, hint: str = "", level: str = "") -> dict[str, str]:
+    return {"label": label, "value": value, "change": "", "trend": "", "hint": hint, "level": level}

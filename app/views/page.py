@@ -1,0 +1,21 @@
+"""What the page as a whole shows: which screen, which theme, which pane, and what could not be done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..state import State
+
+
+def page_value(state: State, problem_count: int) -> dict[str, Any]:
+    """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there)."""
+    notice = state.notice if state.notebook is not None and state.notice is not None and state.notice.where == "page" else None
+    mark = "• " if state.unsaved else ""
+    return {
+        "screen": "gallery" if state.notebook is None else "notebook",
+        "theme": state.theme,
+        "pane": state.pane,
+        "title": f"{mark}{state.title} · Tilewright" if state.title else "Tilewright",
+        "notice": notice,
+        "problem_count": problem_count,
+    }
