@@ -36,7 +36,7 @@ def test_given_a_notebook_then_program_machine_schedule_and_names_are_there() ->
 
 
 def test_given_a_refused_call_then_the_state_before_stays_and_the_error_has_the_files_line() -> None:
-    text = with_lines("sch.fuse(i, ko)", "sch.vectorize(j)")
+    text = with_lines("sch.fuse(i, ki)", "sch.vectorize(j)")
     notebook = read(text)
     assert isinstance(notebook.error, ScheduleError)
     place = notebook.error.refusal.place
