@@ -1,17 +1,10 @@
 """Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches, what depends on what."""
 
-from .dependence import (
-    Conflict,
-    find_conflict,
-    is_associative_update,
-    is_covered,
-    is_injective,
-    separated_loops,
-    updates_only_own_element,
-    writes_distinct,
-)
+from .cover import is_covered
+from .dependence import Conflict, find_conflict, is_associative_update, updates_only_own_element
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .regions import accessed_regions, hull, realized
+from .separation import is_injective, separated_loops, writes_distinct
 
 __all__ = [
     "Conflict",

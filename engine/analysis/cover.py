@@ -1,0 +1,190 @@
+"""Cover: whether a block finds in each iteration all that it reads, written by another in the same iteration.
+
+All answers are safe: "yes, covered" is given only when it surely holds, for affine accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import msgspec
+
+from ..arith import linear, prove, simplify
+from ..ir import (
+    AssertStmt,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    BufferStore,
+    Expr,
+    For,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    structural_equal,
+    uses_var,
+)
+from .index import ProgramIndex
+from .pullback import pull_back
+from .regions import hull, realized
+from .separation import is_injective
+
+Ranges = Mapping[Var, Range]
+
+
+def is_covered(index: ProgramIndex, producer: BlockRealize, consumer: BlockRealize, buffer: Buffer) -> bool:
+    """Whether, in each iteration of the loops around both, `consumer` reads only elements of `buffer` that `producer` wrote in it.
+
+    TVM calls it region cover.
+    """
+    if not _only_guards_domain(producer):
+        return False
+    write = _sure_write(producer.block, buffer)
+    read = [r for r in consumer.block.reads if r.buffer is buffer]
+    if write is None or not read:
+        return False
+    if _covers(index, producer, write, consumer, _Access(tuple(read), {})):
+        return True
+    pulled = pull_back(producer.block, consumer.block, buffer)
+    return pulled is not None and _covers(
+        index, producer, _Access((pulled.written,), {}), consumer, _Access(pulled.read, pulled.loops)
+    )
+
+
+class _Access(msgspec.Struct, frozen=True, eq=False):
+    """Regions in a block's own terms, and the loops of its body that they are still to be run over."""
+
+    regions: tuple[BufferRegion, ...]
+    loops: Ranges
+
+
+def _sure_write(block: Block, buffer: Buffer) -> _Access | None:
+    """What each run of the block writes of `buffer` for certain; None when it may write nothing, or in several places.
+
+    A block says what it may write. A single element that it stores under no branch is written; of a larger region, what a plain store
+    in loops goes over. What blocks inside, matched buffers or intrinsics do is taken at its word.
+    """
+    regions = [w for w in block.writes if w.buffer is buffer]
+    if len(regions) != 1:
+        return None
+    if any(m.source.buffer is buffer for m in block.match_buffers):
+        return _Access((regions[0],), {})
+    found = _find_store(block.body, buffer, {})
+    is_point = all(build.is_const(r.extent, 1) for r in regions[0].region)
+    return _Access((regions[0],), {}) if is_point and found is not None else found
+
+
+def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
+    """The first store to `buffer` under no branch, or block that writes it."""
+    match stmt:
+        case BufferStore() if stmt.buffer is buffer:
+            return _Access((BufferRegion(buffer, tuple(build.point(i) for i in stmt.indices)),), loops)
+        case BlockRealize() if build.is_true(stmt.predicate):
+            regions = tuple(realized(w, stmt) for w in stmt.block.writes if w.buffer is buffer)
+            return _Access(regions, loops) if len(regions) == 1 else None
+        case SeqStmt():
+            return next((a for s in stmt.seq if (a := _find_store(s, buffer, loops)) is not None), None)
+        case For():
+            return _find_store(stmt.body, buffer, {**loops, stmt.loop_var: Range(stmt.min, stmt.extent)})
+        case AssertStmt():
+            return _find_store(stmt.body, buffer, loops)
+        case _:
+            return None
+
+
+def _covers(index: ProgramIndex, producer: BlockRealize, write: _Access, consumer: BlockRealize, read: _Access) -> bool:
+    """Whether the box that is written holds what is read, and has no gaps."""
+    common = common_loops(index, producer, consumer)
+    outer = {f.loop_var: Range(f.min, f.extent) for f in common}
+    written = realized(write.regions[0], producer)
+    inner = {**inner_loops(index, producer, common), **write.loops}
+    made = hull([written], inner, outer)
+    needed = hull(
+        [realized(r, consumer) for r in read.regions], {**inner_loops(index, consumer, common), **read.loops}, outer
+    )
+    shape = written.buffer.shape
+    return _is_dense(written, inner, outer) and all(
+        _contains(m, n, extent, outer) for m, n, extent in zip(made.region, needed.region, shape, strict=True)
+    )
+
+
+def _contains(outer: Range, inner: Range, limit: Expr, ranges: Ranges) -> bool:
+    """Whether `inner`, cut to the buffer's `limit`, is within `outer`."""
+    end = build.add(outer.min, outer.extent)
+    inner_end = build.add(inner.min, inner.extent)
+    starts = prove(build.le(outer.min, inner.min), ranges) or prove(build.le(outer.min, 0), ranges)
+    return starts and (prove(build.ge(end, inner_end), ranges) or prove(build.ge(end, limit), ranges))
+
+
+def _only_guards_domain(realize: BlockRealize) -> bool:
+    """Whether the predicate only cuts iterations whose iterators would leave their domain, as uneven splits make it."""
+    values = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    guards = [simplify(build.lt(v, build.add(iv.dom.min, iv.dom.extent))) for iv, v in values]
+    terms = [simplify(t) for t in build.conjuncts(realize.predicate)]
+    return all(any(structural_equal(t, g) for g in guards) for t in terms)
+
+
+def common_loops(index: ProgramIndex, first: BlockRealize, second: BlockRealize) -> list[For]:
+    around = set(index.loops_above(second))
+    return [f for f in index.loops_above(first) if f in around]
+
+
+def inner_loops(index: ProgramIndex, realize: BlockRealize, common: Sequence[For]) -> dict[Var, Range]:
+    return {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize) if f not in common}
+
+
+def touched_box(
+    index: ProgramIndex, realize: BlockRealize, buffer: Buffer, common: Sequence[For], *, writes: bool
+) -> BufferRegion | None:
+    """The hull of what the block touches of `buffer` in one iteration of the `common` loops."""
+    regions = [r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer]
+    if not regions:
+        return None
+    outer = {f.loop_var: Range(f.min, f.extent) for f in common}
+    return hull([realized(r, realize) for r in regions], inner_loops(index, realize, common), outer)
+
+
+def _is_dense(region: BufferRegion, inner: Ranges, outer: Ranges) -> bool:
+    """Whether every element of the box is written as the `inner` loops run."""
+    if _is_dense_by_axis(region, inner):
+        return True
+    box = hull([region], inner, outer)
+    sizes = [build.int_value(simplify(r.extent, outer)) for r in box.region]
+    trips = [build.int_value(r.extent) for r in inner.values()]
+    if None in sizes or None in trips:
+        return False
+    points = tuple(r.min for r in region.region)
+    whole = all(build.is_const(r.extent, 1) for r in region.region)
+    return (
+        whole
+        and prod(s or 0 for s in sizes) == prod(t or 0 for t in trips)
+        and is_injective(points, {**inner, **outer})
+    )
+
+
+def _is_dense_by_axis(region: BufferRegion, inner: Ranges) -> bool:
+    """Each axis runs over its own loops in steps that leave no gap (mixed radix)."""
+    used: set[Var] = set()
+    for axis in region.region:
+        form, width = linear(axis.min), build.int_value(axis.extent)
+        if form is None or width is None:
+            return False
+        steps: list[tuple[int, int]] = []
+        for atom, factor in form.terms:
+            if not any(uses_var(atom, v) for v in inner):
+                continue
+            trips = build.int_value(inner[atom].extent) if isinstance(atom, Var) else None
+            if trips is None or atom in used:
+                return False
+            used.add(atom)  # pyright: ignore[reportArgumentType]
+            steps.append((abs(factor), trips))
+        reach = width
+        for factor, trips in sorted(steps):
+            if factor > reach:
+                return False
+            reach += factor * (trips - 1)
+    return True
