@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
 
 from ..arith import bounds, interval, simplify
 from ..ir import (
@@ -12,6 +15,7 @@ from ..ir import (
     LE,
     LT,
     NE,
+    Allocate,
     Block,
     BlockRealize,
     Buffer,
@@ -20,6 +24,8 @@ from ..ir import (
     BufferStore,
     Expr,
     For,
+    Let,
+    LetStmt,
     Node,
     Not,
     Range,
@@ -27,21 +33,25 @@ from ..ir import (
     Var,
     build,
     children,
+    structural_equal,
     substitute,
     walk,
 )
 from ..ir import dtype as dt
 
+N = TypeVar("N", bound=Node)
 Regions = tuple[BufferRegion, ...]
 
 
 def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
     """The (reads, writes) of `stmt`, one region a buffer in order of first access; for blocks whose T.reads or T.writes were left out.
 
-    A buffer that a reduction block updates at the indices it writes is not among its reads, as in TVM.
+    As TVM's GetBlockAccessRegion: loops inside are run over, blocks inside count by their own reads and writes, what is written is not
+    listed as read when the block has an init, buffers that live only inside are left out, and a matched buffer counts as its source. An
+    index that no hull is known for gives the whole axis. Conditions do not narrow a region.
     """
     found = _Accesses()
-    found.visit(stmt, {})
+    found.visit(stmt, _Context())
     return found.regions(found.reads), found.regions(found.writes)
 
 
@@ -140,52 +150,119 @@ def _union(parts: Iterable[Range], ranges: Mapping[Var, Range]) -> Range:
     return Range(low, simplify(build.sub(high, low), ranges))
 
 
+class _Context(msgspec.Struct, frozen=True):
+    """What stands around an access: the loops that it runs under, and the names bound to values."""
+
+    loops: Mapping[Var, Range] = {}
+    lets: Mapping[Var, Expr] = {}
+
+    def under(self, loop: For) -> _Context:
+        return _Context({**self.loops, loop.loop_var: self.bound(Range(loop.min, loop.extent))}, self.lets)
+
+    def binding(self, var: Var, value: Expr) -> _Context:
+        return _Context(self.loops, {**self.lets, var: substitute(value, self.lets)})
+
+    def bound(self, node: N) -> N:
+        return substitute(node, self.lets)
+
+
 class _Accesses:
-    """Collects accesses with the loops around them."""
+    """Collects the boxes that are accessed, loops inside run over."""
 
     def __init__(self) -> None:
-        self.reads: list[tuple[BufferRegion, dict[Var, Range]]] = []
-        self.writes: list[tuple[BufferRegion, dict[Var, Range]]] = []
+        self.reads: list[BufferRegion] = []
+        self.writes: list[BufferRegion] = []
 
-    def visit(self, node: Node, loops: dict[Var, Range]) -> None:
+    def visit(self, node: Node, context: _Context) -> None:
         match node:
             case For():
-                loops = {**loops, node.loop_var: Range(node.min, node.extent)}
+                context = context.under(node)
             case BufferLoad():
-                self.reads.append((_point(node.buffer, node.indices), loops))
+                self.reads.append(_relaxed(_point(node.buffer, node.indices), context))
             case BufferStore():
-                self.writes.append((_point(node.buffer, node.indices), loops))
+                self.writes.append(_relaxed(_point(node.buffer, node.indices), context))
             case BlockRealize():
-                own = set(node.block.alloc_buffers)
-                self.reads.extend((realized(r, node), loops) for r in node.block.reads if r.buffer not in own)
-                self.writes.extend((realized(w, node), loops) for w in node.block.writes if w.buffer not in own)
+                self.reads.extend(_relaxed(realized(r, node), context) for r in node.block.reads)
+                self.writes.extend(_relaxed(realized(w, node), context) for w in node.block.writes)
                 return
             case Block():
+                self._block(node, context)
+                return
+            case LetStmt() | Let():
+                self.visit(node.value, context)
+                self.visit(node.body, context.binding(node.var, node.value))
+                return
+            case Allocate():
                 inner = _Accesses()
-                inner.visit(node.body, loops)
-                if node.init is not None:
-                    inner.visit(node.init, loops)
-                    written = {w.buffer for w, _ in inner.writes}
-                    inner.reads = [a for a in inner.reads if a[0].buffer not in written]
-                self.reads.extend(inner.reads)
-                self.writes.extend(inner.writes)
+                inner.visit(node.body, context)
+                self._take(inner, {node.buffer})
                 return
             case _:
                 pass
         for child in children(node):
-            self.visit(child, loops)
+            self.visit(child, context)
+
+    def _block(self, block: Block, context: _Context) -> None:
+        inner = _Accesses()
+        if block.init is not None:
+            inner.visit(block.init, context)
+        inner.visit(block.body, context)
+        sources = {match.buffer: match.source for match in block.match_buffers}
+        inner.reads = [_relaxed(_in_source(r, sources), context) for r in inner.reads]
+        inner.writes = [_relaxed(_in_source(w, sources), context) for w in inner.writes]
+        if block.init is not None:
+            written = {w.buffer for w in inner.writes}
+            inner.reads = [r for r in inner.reads if r.buffer not in written]
+        self._take(inner, set(block.alloc_buffers))
+
+    def _take(self, inner: _Accesses, local: Collection[Buffer]) -> None:
+        self.reads.extend(r for r in inner.reads if r.buffer not in local)
+        self.writes.extend(w for w in inner.writes if w.buffer not in local)
 
     @staticmethod
-    def regions(found: list[tuple[BufferRegion, dict[Var, Range]]]) -> Regions:
-        by_buffer: dict[Buffer, list[tuple[BufferRegion, dict[Var, Range]]]] = {}
-        for region, loops in found:
-            by_buffer.setdefault(region.buffer, []).append((region, loops))
-        result: list[BufferRegion] = []
-        for accesses in by_buffer.values():
-            relaxed = [hull([region], loops, {}) for region, loops in accesses]
-            result.append(relaxed[0] if len(relaxed) == 1 else hull(relaxed, {}, {}))
-        return tuple(result)
+    def regions(found: list[BufferRegion]) -> Regions:
+        by_buffer: dict[Buffer, list[BufferRegion]] = {}
+        for region in found:
+            by_buffer.setdefault(region.buffer, []).append(region)
+        return tuple(_joined(regions) for regions in by_buffer.values())
 
 
 def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
     return BufferRegion(buffer, tuple(build.point(i) for i in indices))
+
+
+def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
+    """The region as the loops of `context` run; axes that do not depend on them stay as they are written."""
+    axes: list[Range] = []
+    for axis, size in zip(map(context.bound, region.region), region.buffer.shape, strict=True):
+        if any(
+            node in context.loops for part in (axis.min, axis.extent) for node in walk(part) if isinstance(node, Var)
+        ):
+            axis = _relax(axis, context.loops, {}, ()) or build.make_range(0, size)
+        axes.append(axis)
+    return BufferRegion(region.buffer, tuple(axes))
+
+
+def _joined(regions: Sequence[BufferRegion]) -> BufferRegion:
+    """The box around all `regions` of one buffer."""
+    axes: list[Range] = []
+    for axis in range(len(regions[0].region)):
+        parts: list[Range] = []
+        for region in regions:
+            if not any(structural_equal(region.region[axis], known) for known in parts):
+                parts.append(region.region[axis])
+        axes.append(parts[0] if len(parts) == 1 else _union(parts, {}))
+    return BufferRegion(regions[0].buffer, tuple(axes))
+
+
+def _in_source(region: BufferRegion, sources: Mapping[Buffer, BufferRegion]) -> BufferRegion:
+    """A region of a matched buffer as the region of its source: the last axes are shifted, those before them taken whole."""
+    source = sources.get(region.buffer)
+    if source is None:
+        return region
+    before = len(source.region) - len(region.region)
+    shifted = [
+        Range(build.add(outer.min, axis.min), axis.extent)
+        for outer, axis in zip(source.region[before:], region.region, strict=True)
+    ]
+    return BufferRegion(source.buffer, (*source.region[:before], *shifted))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis import accessed_regions
 from ..ir import (
     Annotations,
     Block,
@@ -22,10 +23,8 @@ from ..ir import (
 )
 from ..ir import dtype as dt
 from ..ir.expr import IterType
-from .affine import difference
-from .expressions import ExpressionReader
+from .expressions import ExpressionReader, difference
 from .intrinsics import parameters
-from .regions import detect_regions
 
 _ITER_TYPES: dict[str, IterType] = {
     "T.axis.spatial": "spatial",
@@ -39,11 +38,10 @@ _REMAP: dict[str, IterType] = {"S": "spatial", "R": "reduce"}
 
 
 class BlockFrame:
-    """One block, or the function around the blocks, being read. `buffers_before` is how many buffers stood outside of it."""
+    """One block, or the function around the blocks, being read."""
 
-    def __init__(self, name: str | None, buffers_before: int) -> None:
+    def __init__(self, name: str | None) -> None:
         self.name = name
-        self.buffers_before = buffers_before
         self.iter_vars: list[IterVar] = []
         self.iter_values: list[Expr] = []
         self.predicate: list[Expr] = []
@@ -58,7 +56,7 @@ class BlockFrame:
     def is_function(self) -> bool:
         return self.name is None
 
-    def realize(self, body: Stmt, visible: list[Buffer], *, is_root: bool) -> BlockRealize:
+    def realize(self, body: Stmt, *, is_root: bool) -> BlockRealize:
         """The finished block; regions left out are found in its body, except for the root."""
         block = Block(
             self.name or "",
@@ -72,7 +70,7 @@ class BlockFrame:
             self.annotations,
         )
         if not is_root and (self.reads is None or self.writes is None):
-            reads, writes = detect_regions(block, set(visible[: self.buffers_before]))
+            reads, writes = accessed_regions(block)
             reads = self.reads if self.reads is not None else reads
             writes = self.writes if self.writes is not None else writes
             block = Block(block.name, block.iter_vars, reads, writes, body, *_tail(block))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import NoReturn
 
+from ..arith import simplify
 from ..ir import (
     EQ,
     GE,
@@ -13,6 +14,7 @@ from ..ir import (
     LE,
     LT,
     NE,
+    Add,
     And,
     Buffer,
     BufferLoad,
@@ -27,10 +29,10 @@ from ..ir import (
     StringImm,
     Var,
     build,
+    structural_equal,
 )
 from ..ir import dtype as dt
 from . import static
-from .affine import difference
 from .intrinsics import INTRINSICS, bitwise, similar_intrinsics
 from .scope import Scope, Value
 from .source import PositionTable, Source
@@ -424,3 +426,13 @@ class ExpressionReader:
         self.scope.define(name, value)
         if isinstance(value, Var | Buffer):
             self.positions.add(value, self.source.place(node))
+
+
+def difference(stop: Expr, start: Expr) -> Expr:
+    """`stop - start`: the extent of a range given by its ends. What the printer made of an extent is the extent again."""
+    stop, start = build.match_dtypes(stop, start)
+    if build.is_const(start, 0):
+        return stop
+    if isinstance(stop, Add) and structural_equal(stop.a, start):
+        return stop.b
+    return simplify(build.sub(stop, start))

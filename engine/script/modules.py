@@ -258,7 +258,6 @@ class _ModuleReader:
         buffer = read_buffer(self.exprs, argument.arg, declared, self.sizes)
         self.exprs.define(argument.arg, buffer, argument)
         self.reader.handles[handle] = buffer
-        self.reader.visible.append(buffer)
         return handle
 
     def _body(self, node: ast.FunctionDef) -> Stmt:
@@ -267,7 +266,7 @@ class _ModuleReader:
         if frame.alloc_buffers or not _is_root(body):
             if frame.alloc_buffers or any(isinstance(s, BlockRealize) for s in walk_stmts(body)):
                 frame.name = "root"
-                body = frame.realize(body, self.reader.visible, is_root=True)
+                body = frame.realize(body, is_root=True)
                 self.reader.positions.add(body.block, self.source.header(node))
         return body
 

@@ -24,10 +24,9 @@ from ..ir import (
     build,
 )
 from ..ir import dtype as dt
-from .affine import difference
 from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
-from .expressions import ExpressionReader
+from .expressions import ExpressionReader, difference
 from .intrinsics import parameters
 from .source import PositionTable, Source
 
@@ -69,11 +68,10 @@ class StatementReader:
 
     def begin_function(self) -> None:
         """Forget the previous function."""
-        self.visible: list[Buffer] = []
         self.block_names: set[str] = set()
         self.loops: dict[Var, For] = {}
         self.lets: set[Var] = set()
-        self.frame = BlockFrame(None, 0)
+        self.frame = BlockFrame(None)
         self.direct = True  # whether the statement stands right under the frame, not in a loop of it
         self.func_attrs: Annotations = ()
         self.handles: dict[Var, Buffer | None] = {}
@@ -191,7 +189,6 @@ class StatementReader:
     def _new_buffer(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Buffer:
         buffer = read_buffer(self.exprs, name.id, declared, scope=scope)
         self.exprs.define(name.id, buffer, name)
-        self.visible.append(buffer)
         return buffer
 
     def _allocate(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Wrapper:
@@ -213,8 +210,6 @@ class StatementReader:
             self.handles[source] = read_buffer(self.exprs, name.id, declared, {})
             buffer = self.handles[source]
             self.exprs.define(name.id, buffer, name)
-            if buffer is not None:
-                self.visible.append(buffer)
             return
         region = self.exprs.region(call.args[0])
         self._require_block(call, "T.match_buffer of a region")
@@ -352,7 +347,7 @@ class StatementReader:
         name = self.exprs.string(name_node) if name_node is not None else ""
         at_top = self.frame.is_function and self.direct
         outer = self.frame, self.direct
-        self.frame, self.direct = BlockFrame(name, len(self.visible)), True
+        self.frame, self.direct = BlockFrame(name), True
         may_be_root = at_top and is_last and not outer[0].alloc_buffers
         if not (name == "root" and may_be_root):
             self.block_names.add("root")
@@ -361,8 +356,7 @@ class StatementReader:
             body = self.body(node.body)
         frame = self.frame
         self.frame, self.direct = outer
-        realize = frame.realize(body, self.visible, is_root=may_be_root and not frame.iter_vars)
-        del self.visible[frame.buffers_before :]
+        realize = frame.realize(body, is_root=may_be_root and not frame.iter_vars)
         place = self.source.header(node)
         self.positions.add(realize.block, place)
         return self.mark(realize, place)
