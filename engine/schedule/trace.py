@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from ..ir import AXIS_SEPARATOR, IndexMap, Var
+from ..script import expr_text
 
 Value = Any
 """A traced argument: a Var (loop), str, number, bool, None, IndexMap, Expr, or a tuple of these."""
@@ -52,7 +53,7 @@ def _text(value: Value) -> str:
     if isinstance(value, tuple):
         return "(" + ", ".join(map(_text, cast("tuple[Value, ...]", value))) + ")"
     if isinstance(value, IndexMap):
-        items = [f"index {i}" for i in range(len(value.indices))]
+        items = [expr_text(index) for index in value.indices]
         for at in reversed(value.separators):
             items.insert(at, repr(AXIS_SEPARATOR))
         return f"lambda {', '.join(p.name for p in value.params)}: [{', '.join(items)}]"
