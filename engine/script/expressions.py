@@ -255,7 +255,10 @@ class ExpressionReader:
                 return static.fold(node.op, a, b)
             except ValueError as error:
                 self.fail(node, "out-of-range", str(error))
-        x, y = self.as_expr(a, node.left), self.as_expr(b, node.right)
+        if type(node.op) in _BITWISE:  # there a number takes the other's type, as it does in comparisons
+            x, y = self.side(a, b, node.left), self.side(b, a, node.right)
+        else:
+            x, y = self.as_expr(a, node.left), self.as_expr(b, node.right)
         for operand, part in (x, node.left), (y, node.right):
             if operand.dtype in ("handle", "void"):
                 self.fail(part, "wrong-type", f"no arithmetic on a {operand.dtype}", expected="a number")
@@ -306,7 +309,7 @@ class ExpressionReader:
         for i, op in enumerate(node.ops):
             a, b = values[i], values[i + 1]
             if isinstance(a, Expr | Buffer) or isinstance(b, Expr | Buffer):
-                term: Value = self._comparison(node, op, self._side(a, b, nodes[i]), self._side(b, a, nodes[i + 1]))
+                term: Value = self._comparison(node, op, self.side(a, b, nodes[i]), self.side(b, a, nodes[i + 1]))
             else:
                 try:
                     term = static.compare(op, a, b)
@@ -315,8 +318,8 @@ class ExpressionReader:
             result = term if i == 0 else self._logical(And, result, term, node)
         return result
 
-    def _side(self, value: Value, other: Value, node: ast.expr) -> Expr:
-        """One side of a comparison; a Python number takes the type of the other side, as in TVM."""
+    def side(self, value: Value, other: Value, node: ast.expr) -> Expr:
+        """One side of a comparison or bit operation; a Python number takes the type of the other side, as in TVM."""
         if isinstance(value, int | float) and isinstance(other, Expr):
             if dt.is_float(other.dtype):
                 return FloatImm(float(value), other.dtype)

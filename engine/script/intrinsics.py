@@ -165,8 +165,20 @@ def bitwise(op: str, *args: Expr) -> Expr:
     return Call(op, (a, b), a.dtype)
 
 
-def _bits(op: str, names: tuple[str, ...]) -> Reader:
-    return _built(lambda *args: bitwise(op, *args), names, integers=True)
+def _bits(op: str) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        nodes = [n for n in parameters(reader, node, ("x", "y")) if n is not None]
+        values = [reader.value(n) for n in nodes]
+        found = [reader.side(v, other, n) for v, other, n in zip(values, reversed(values), nodes, strict=True)]
+        if any(not dt.is_int(e.dtype) and e.dtype != "bool" for e in found):
+            reader.fail(node, "wrong-type", "this takes integers", expected="integer operands")
+        return bitwise(op, *found)
+
+    return read
+
+
+def _bitwise_not(reader: ExpressionReader, node: ast.Call) -> Expr:
+    return bitwise("bitwise_not", *operands(reader, node, ("x",)))
 
 
 def absolute(x: Expr) -> Expr:
@@ -350,8 +362,8 @@ INTRINSICS: dict[str, Reader] = {
     **{op: _unary(op) for op in (*FLOAT_UNARY, *ROUNDING)},
     **{op: _binary(op) for op in FLOAT_BINARY},
     "power": _binary("pow"),
-    **{op: _bits(op, ("x", "y")) for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")},
-    "bitwise_not": _bits("bitwise_not", ("x",)),
+    **{op: _bits(op) for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")},
+    "bitwise_not": _bitwise_not,
     **{dtype: _typed(dtype) for dtype in DTYPES},
     "boolean": _typed("bool"),
     **{kind.__name__: _raw(kind) for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)},
