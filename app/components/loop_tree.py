@@ -18,8 +18,8 @@ class LoopTree(JSComponent):
     """The loop nest as a tree to drag in.
 
     `rows`, `targets`, `menus` are what `views.tree` makes. They travel packed as JSON text, each only when it changed: twice as fast as
-    nested properties. Where `targets` has no entry for a block, `find_targets` is asked when the pointer comes near it, so that the answers for
-    all blocks need not be made at every change.
+    nested properties. Where `targets` has no entry for a block, `find_targets` is asked when the pointer comes near it, so that the
+    answers for all blocks need not be made at every change.
 
     `on_intent` callbacks get {"kind": "move", "block", "loop", "primitive"}, {"kind": "call", "method", "target", "arguments"},
     {"kind": "reorder", "loops"}, {"kind": "select", "id"}, {"kind": "undo"} or {"kind": "redo"}; ids are row ids.
@@ -51,7 +51,9 @@ class LoopTree(JSComponent):
         """Call `callback` with every intent."""
         self._intent_callbacks.append(callback)
 
-    def notify(self, text: str, *, detail: str = "", code: str = "", fix: tuple[str, ...] = (), tone: str = "bad") -> None:
+    def notify(
+        self, text: str, *, detail: str = "", code: str = "", fix: tuple[str, ...] = (), tone: str = "bad"
+    ) -> None:
         """Show a small notice below the rows; it stays until the next grab, or until it is closed."""
         reasons = [{"head": "", "text": detail, "code": code, "fix": list(fix)}] if detail or code or fix else []
         self._send_msg({"kind": "notice", "text": text, "reasons": reasons, "tone": tone})

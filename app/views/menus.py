@@ -1,4 +1,4 @@
-"""What may be done to a row besides dragging it: one table of primitives with the fields their forms ask for, and forms read back into calls."""
+"""What may be done to a row besides dragging it: one table of primitives with the fields of their forms, and forms read back into calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ SCOPES = (
 )
 """Offered, not required: a machine may have other memories."""
 
-THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread", "vthread.x", "vthread.y", "vthread.z")  # fmt: skip
+THREADS = (
+    *(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz"),
+    "vthread",
+    *(f"vthread.{axis}" for axis in "xyz"),
+)
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -97,8 +101,8 @@ def call_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What a form sent, as (args, kwargs) for `getattr(schedule, method)`: row ids become handles, an index map is read.
 
-    Only fields that hold rows are looked up as rows: a buffer or a new loop may have the name of a loop. Raises TilewrightError "unknown-row",
-    "bad-index-map", or a ParseError.
+    Only fields that hold rows are looked up as rows: a buffer or a new loop may have the name of a loop. Raises TilewrightError
+    "unknown-row", "bad-index-map", or a ParseError.
     """
     ids = row_ids(func)
     kwargs = {name: _value(ids, name, value) for name, value in arguments.items()}
@@ -177,7 +181,7 @@ def _fuse_fields(facts: _Facts, loop: For) -> list[Field]:
     choices: list[Entry] = []
     for inner in facts.inner_chain(loop):
         chain.append(inner)
-        choices.append({"value": list(chain), "label": " × ".join(chain)})
+        choices.append({"value": list(chain), "label": " \u00d7 ".join(chain)})
     return [_field("loops", "Loops", "choice", choices[0]["value"], choices)]
 
 
@@ -244,19 +248,32 @@ def _scope_fields(facts: _Facts, block: Block) -> list[Field]:
     return [_field("buffer_index", "Buffer", "choice", own[0], choices), _scope_field("local")]
 
 
-def _layout_fields(_: _Facts, block: Block) -> list[Field]:
-    sides = [("write", block.writes), ("read", block.reads)]
-    choices = [
-        {"value": [side, n], "label": f"{r.buffer.name}  ({'written' if side == 'write' else 'read'})"}
-        for side, regions in sides
-        for n, r in enumerate(regions)
-        if side == "write" or all(r.buffer is not w.buffer for w in block.writes)
-    ]
-    first = (block.writes or block.reads)[0].buffer
+def _own_regions(facts: _Facts, block: Block) -> list[tuple[str, int, Buffer]]:
+    """(side, position, buffer) of what the block touches and the function itself allocates, each buffer once, written ones first."""
+    sides = (("write", block.writes), ("read", block.reads))
+    found: dict[Buffer, tuple[str, int, Buffer]] = {}
+    for side, regions in sides:
+        for n, region in enumerate(regions):
+            if not facts.index.is_param(region.buffer):
+                found.setdefault(region.buffer, (side, n, region.buffer))
+    return list(found.values())
+
+
+def _layout_fields(facts: _Facts, block: Block) -> list[Field]:
+    own = _own_regions(facts, block)
+    words = {"write": "written", "read": "read"}
+    choices = [{"value": [side, n], "label": f"{buffer.name}  ({words[side]})"} for side, n, buffer in own]
+    index_map = _identity_map(own[0][2])
     return [
         _field("buffer", "Buffer", "choice", choices[0]["value"], choices),
-        _field("index_map", "Index map", "index_map", _identity_map(first), help="the new axes; AXIS_SEPARATOR keeps groups of axes apart"),
-    ]  # fmt: skip
+        _field(
+            "index_map",
+            "Index map",
+            "index_map",
+            index_map,
+            help="the new axes; AXIS_SEPARATOR keeps groups of axes apart",
+        ),
+    ]
 
 
 def _identity_map(buffer: Buffer) -> str:
@@ -282,6 +299,10 @@ def _no_reads(_: _Facts, block: Block) -> str:
 
 def _no_writes(_: _Facts, block: Block) -> str:
     return "" if block.writes else "it writes no buffer"
+
+
+def _params_only(facts: _Facts, block: Block) -> str:
+    return "" if _own_regions(facts, block) else "it touches the caller's buffers only"
 
 
 def _writes_params_only(facts: _Facts, block: Block) -> str:
@@ -323,7 +344,9 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         _no_writes,
     ),
     Item("set_scope", "Set scope…", "g", "keep what it writes in another memory", _scope_fields, _writes_params_only),
-    Item("transform_layout", "Transform layout…", "t", "lay a buffer out by an index map", _layout_fields, _no_writes),
+    Item(
+        "transform_layout", "Transform layout…", "t", "lay a buffer out by an index map", _layout_fields, _params_only
+    ),
     Item("double_buffer", "Double buffer", "d", "two slots: load one while the other is used", _none, _double_buffered),
     Item("compute_inline", "Inline into consumers", "i", "compute it where it is used", _none, _no_consumer),
     Item(

@@ -253,7 +253,7 @@ def _driven(realize: BlockRealize, loop: Var, iter_type: str | None = None) -> l
 
 
 def _what_it_does(block: Block) -> str:
-    """A word or two: "copy global → local", "sum over vk", "nested"."""
+    """A word or two: "copy", "reduces over vk", "nested blocks"."""
     reduced = [iv.var.name for iv in block.iter_vars if iv.iter_type == "reduce"]
     if _has_blocks(block.body):
         return "nested blocks"
@@ -263,8 +263,7 @@ def _what_it_does(block: Block) -> str:
         value = block.body.value
         value = value.value if isinstance(value, Cast) else value
         if isinstance(value, BufferLoad):
-            source, target = value.buffer.scope, block.body.buffer.scope
-            return f"copy {source} → {target}" if source != target else "copy"
+            return "copy"
         if not any(isinstance(n, BufferLoad) for n in _walk(value)):
             return "fill"
     return "compute"
@@ -295,7 +294,7 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
 
 def _annotation_badge(key: str, value: Expr | tuple[Expr, ...]) -> Row:
     if key == "double_buffer_scope":
-        return {"text": "×2", "tone": "accent", "tip": "double buffered: two slots take turns"}
+        return {"text": "\u00d72", "tone": "accent", "tip": "double buffered: two slots take turns"}
     text = _annotation_text(value)
     short = key.rsplit(".", 1)[-1]
     return {

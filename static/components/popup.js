@@ -49,9 +49,9 @@ export class Popup {
       top = anchor.top;
       if (left + width > room.width - MARGIN) left = anchor.left - width - 6;
     } else {
-      const gap = side === "pointer" ? 18 : 4;
+      const gap = side === "pointer" ? 36 : 4;
       top = anchor.bottom + gap;
-      if (side === "pointer") left = anchor.left + 14;
+      if (side === "pointer") left = anchor.left + 10;
       if (top + height > room.height - MARGIN && anchor.top - gap - height >= MARGIN) top = anchor.top - gap - height;
     }
     left = Math.max(MARGIN, Math.min(left, room.width - width - MARGIN));

@@ -82,11 +82,12 @@ export function reordered(chain, moved, target) {
 }
 
 function bufferChip(buffer, written) {
-  const scope = buffer.scope === "global" && !written ? null : make("span", {class: "buf-scope"}, buffer.scope);
+  // A read says where it comes from in its tooltip; a cache has its scope in its name already.
+  const scope = !written || buffer.name.endsWith(buffer.scope) ? null : make("span", {class: "buf-scope"}, buffer.scope);
   const size = written && buffer.bytes ? make("span", {class: "buf-size"}, buffer.bytes) : null;
   return make(
     "span",
-    {class: "buf", style: `--tw-colour: var(--tw-buffer-${buffer.colour})`},
+    {class: "buf", title: `${buffer.name}: ${buffer.scope} ${buffer.bytes}`, style: `--tw-colour: var(--tw-buffer-${buffer.colour})`},
     make("i", {class: "tw-swatch"}), make("span", {class: "buf-name"}, buffer.name), scope, size,
   );
 }

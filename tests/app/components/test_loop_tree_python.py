@@ -1,0 +1,66 @@
+"""The Python half of the loop tree: what is packed for the browser, and what of its messages is believed."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from support.sources import MATMUL
+
+from tilewright.app.components.esm import STATIC, bundle
+from tilewright.app.components.loop_tree import LoopTree
+from tilewright.app.views.tree import row_menus, tree_rows
+from tilewright.engine.script import parse
+
+FUNC = parse(MATMUL).program
+
+
+def test_given_the_bundle_then_each_part_is_in_it_once_and_nothing_is_imported():
+    text = bundle("loop_tree.js")
+    assert not re.search(r"^import ", text, re.MULTILINE)
+    assert re.findall(r"^export .*", text, re.MULTILINE) == ["export function render({model}) {"]
+    names = re.findall(r"^(?:export )?(?:function|class|const|let) (\w+)", text, re.MULTILINE)
+    assert len(names) == len(set(names))
+
+
+def test_given_the_components_files_then_none_asks_the_network():
+    for path in [*(STATIC / "components").glob("*.js"), *STATIC.rglob("*.css")]:
+        assert not re.search(r"https?://(?!www\.w3\.org/)|@import|url\(", path.read_text(encoding="utf-8")), path.name
+
+
+def test_given_menus_when_packed_then_equal_entries_travel_once_and_all_arrive():
+    menus = row_menus(FUNC)
+    packed = json.loads(LoopTree(rows=tree_rows(FUNC), menus=menus).packed_menus)
+    assert {row: [packed["entries"][n] for n in numbers] for row, numbers in packed["rows"].items()} == menus
+    assert len(packed["entries"]) < sum(map(len, menus.values()))
+
+
+def test_given_new_rows_then_only_they_are_packed_again():
+    tree = LoopTree(rows=tree_rows(FUNC), menus=row_menus(FUNC))
+    changed: list[str] = []
+    tree.param.watch(
+        lambda *events: changed.extend(e.name for e in events), ["packed_rows", "packed_menus", "packed_targets"]
+    )
+    tree.rows = tree.rows[:1]
+    assert changed == ["packed_rows"]
+    assert json.loads(tree.packed_rows) == tree.rows
+
+
+def test_given_a_message_then_the_callbacks_get_it_and_a_selection_is_kept():
+    tree = LoopTree(rows=tree_rows(FUNC))
+    got: list[dict] = []
+    tree.on_intent(got.append)
+    tree._handle_msg({"kind": "select", "id": "C"})
+    tree._handle_msg({"kind": "move", "block": "C", "loop": "i", "primitive": "compute_at"})
+    tree._handle_msg("nonsense")
+    assert [m["kind"] for m in got] == ["select", "move"]
+    assert tree.selected == "C"
+
+
+def test_given_a_question_for_targets_then_only_a_known_block_is_looked_up():
+    asked: list[str] = []
+    tree = LoopTree(rows=tree_rows(FUNC), find_targets=lambda block: asked.append(block) or [])
+    tree.on_intent(lambda _: asked.append("intent"))
+    for block in ("C", "i", "zz"):
+        tree._handle_msg({"kind": "targets", "block": block})
+    assert asked == ["C"]
