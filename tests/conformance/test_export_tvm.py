@@ -69,10 +69,10 @@ def test_notebook_with_every_kind_of_line(tmp_path: Path) -> None:
         'sch.annotate(AL, "note", [1, "two"])',
         'CL = sch.cache_write("C", 0, "local")',
         "sch.reverse_compute_at(CL, jo)",
+        'sch.bind(i, "blockIdx.x")',
         "init = sch.decompose_reduction(C, ko)",
         "sch.double_buffer(AL)",
         'sch.transform_layout(AL, ("write", 0), lambda a, b: [b // 8, tilewright.AXIS_SEPARATOR, a, b % 8])',
-        'sch.bind(i, "blockIdx.x")',
     )
     notebook = evaluate(read_document(with_lines(*lines)))
     assert notebook.error is None, notebook.error
@@ -102,7 +102,7 @@ def test_the_default_function_and_modules_of_several(tmp_path: Path) -> None:
 
 @settings(max_examples=30)
 @given(st.data())
-def test_random_schedules_export(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Whatever we accept and TVM accepts too is the same program after the export."""
     sch = Schedule(data.draw(programs()))
     for _ in range(data.draw(st.integers(1, 5))):

@@ -90,7 +90,7 @@ def require_reduction_inside(realize: BlockRealize, outside: Sequence[For]) -> N
 
 
 def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
-    """The init as a block over the spatial iterators, under copies of those of `loops` that drive them."""
+    """The init as a block over the spatial iterators, under copies (kinds and notes too) of those of `loops` that drive them."""
     block = realize.block
     assert block.init is not None
     spatial = [(iv, v) for iv, v in zip(block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "spatial"]
@@ -107,10 +107,11 @@ def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
         alloc_buffers=(),
         annotations=block.annotations,
     )
-    copies = {f.loop_var: Var(f.loop_var.name, f.loop_var.dtype) for f in driven}
+    copies = {f.loop_var: Var(f"{f.loop_var.name}_init", f.loop_var.dtype) for f in driven}
     body: Stmt = BlockRealize(tuple(substitute(v, copies) for _, v in spatial), substitute(predicate, copies), init)
     for old in reversed(driven):
-        body = For(copies[old.loop_var], old.min, substitute(old.extent, copies), "serial", body)
+        extent = substitute(old.extent, copies)
+        body = For(copies[old.loop_var], old.min, extent, old.kind, body, old.thread_tag, old.annotations)
     return body
 
 
