@@ -10,7 +10,7 @@ from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, unique_block_names
 from ..execute import Verdict, verify
-from ..ir import Block, BlockRealize, Buffer, Expr, For, IndexMap, IRModule, PrimFunc, Var
+from ..ir import Block, BlockRealize, Buffer, Expr, For, IndexMap, IRModule, PrimFunc, Var, loops_and_blocks
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
 from .errors import refuse
@@ -109,18 +109,14 @@ class Schedule:
     def replayed(self) -> Schedule:
         """A fresh schedule of the original with every traced call made again."""
         other = Schedule(self.original, self._states[0].func_name)
-        new: dict[Var | str, Var | str] = {}
-        for step in self.trace.steps:
+        for step, before in zip(self.trace.steps, self._states, strict=False):
+            new: dict[Var | str, Var | str] = dict(zip(_loops(before), _loops(other._states[-1]), strict=True))
             arguments = renamed(dict(step.arguments), new)
-            results = other._again(step, arguments)
-            new.update(zip(step.results, results, strict=True))
+            if step.changes:
+                other._apply(step.method, arguments)
+            else:
+                getattr(other, step.method)(**arguments)
         return other
-
-    def _again(self, step: Step, arguments: dict[str, object]) -> tuple[Var | str, ...]:
-        if step.changes:
-            return self._apply(step.method, arguments)
-        found = getattr(self, step.method)(**arguments)
-        return tuple(cast("list[Var | str]", found)) if isinstance(found, list) else () if found is None else (found,)
 
     def verify(self, original: PrimFunc | None = None, *, seed: int = 0) -> Verdict:
         """Run the function and its origin on the same random inputs and compare; see `execute.verify`."""
@@ -332,6 +328,12 @@ class Schedule:
 
 
 _ITEM = {"loops": "loop", "ordered_loops": "loop"}
+
+
+def _loops(state: State) -> list[Var]:
+    """The loops of a moment in text order: the same calls give the same loops in the same places."""
+    found = loops_and_blocks(state.mod[state.func_name].body)
+    return [stmt.loop_var for stmt in found if isinstance(stmt, For)]
 
 
 def _default_function(module: IRModule) -> str:
