@@ -6,7 +6,6 @@ that holds no value. Integers are Python integers, wrapped after each operation;
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -134,8 +133,7 @@ class _Interpreter:
                     raise UnwrittenError(f"{buffer.name}{list(index)}")
                 return self.memory[buffer][index]
             case ir.Cast():
-                value = self.expr(e.value, env)
-                return fit(math.trunc(value) if is_exact(e.dtype) and e.dtype != "bool" else value, e.dtype)
+                return fit(self.expr(e.value, env), e.dtype)
             case ir.Select():
                 yes, no = self.expr(e.true_value, env), self.expr(e.false_value, env)
                 return yes if self.expr(e.condition, env) else no
@@ -204,8 +202,3 @@ def equal_arrays(ours, theirs):
         return bool((ours == theirs).all())
     scale = max(1.0, float(np.max(np.abs(theirs[np.isfinite(theirs)]), initial=0.0)))
     return bool(np.allclose(ours, theirs, rtol=1e-5, atol=8 * float(np.finfo(ours.dtype).eps) * scale, equal_nan=True))
-
-
-def iterations(*extents):
-    """All index tuples of a box."""
-    return itertools.product(*map(range, extents))

@@ -1,0 +1,43 @@
+"""`run` means what the naive interpreter means on programs made to trip a vectoriser: the same arrays, or an error where it sees one."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import event, given
+from hypothesis import strategies as st
+from support.loop_programs import loop_programs
+from support.naive import UnwrittenError, equal_arrays, run_naive
+
+from tilewright.engine.execute import ExecuteError, run
+from tilewright.engine.ir import PrimFunc
+
+CODES = {IndexError: "out-of-bounds", UnwrittenError: "uninitialized-read"}
+
+
+def inputs(func: PrimFunc, seed: int, missing: bool):
+    generator = np.random.default_rng(seed)
+    shapes = {b.name: (b.dtype, tuple(e.value for e in b.shape)) for b in func.buffers}
+    arrays = {name: generator.integers(-8, 9, shape).astype(dtype) for name, (dtype, shape) in shapes.items()}
+    if missing:
+        del arrays["C"]
+    return arrays
+
+
+@given(loop_programs(), st.integers(0, 3), st.booleans())
+def test_given_any_loops_when_run_then_the_naive_interpreter_agrees(func, seed, missing):
+    arrays = inputs(func, seed, missing)
+    try:
+        expected = run_naive(func, arrays)
+    except (IndexError, UnwrittenError) as error:
+        event(CODES[type(error)])
+        try:
+            run(func, arrays)
+        except ExecuteError as found:
+            assert found.code in CODES.values()
+        else:
+            raise AssertionError(f"run did not see: {error!r}") from error
+        return
+    event("runs")
+    found = run(func, arrays)
+    for name, array in found.items():
+        assert equal_arrays(array, expected[name]), name
