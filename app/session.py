@@ -103,7 +103,7 @@ class Session:
         elif message["kind"] == "save":
             self._save()
         elif message["kind"] == "open":
-            example = next(e for e in self.examples if e.name == message["name"])
+            example = {e.name: e for e in self.examples}[message["name"]]
             self.dispatch(OpenText(example.text, example.title))
         else:
             intent = intent_of(message, self.state)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +191,12 @@ def serve(
 
 
 async def _serve(path: str | Path | None, port: int, address: str, show: bool) -> None:
-    server = pn.serve(partial(make_page, path), port=port, address=address, show=show, start=False, title="Tilewright")
+    def page() -> pn.Template:
+        return make_page(path)
+
+    server = pn.serve(
+        page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False
+    )
     server.start()
     print(f"Tilewright is at http://{address}:{server.port}/", flush=True)
     await asyncio.Event().wait()

@@ -44,6 +44,8 @@ const fine = Math.abs(tick) < 1e15 ? Math.round(tick).toString().replace(/\\B(?=
 return fine
 """
 
+FONT = "Helvetica, Arial, sans-serif"
+
 TOOLTIP = '<div style="white-space:pre;font:12px/1.4 system-ui,sans-serif;max-width:420px">@tip</div>'
 
 
@@ -148,11 +150,11 @@ class _Lanes:
         self.line = self.figure.multi_line("xs", "ys", source=self.steps, line_width=1.5)
         self.limit = self.figure.segment("x0", "y", "x1", "y", source=self.limits, line_dash="dashed", line_width=1)
         self.limit_labels = LabelSet(
-            x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=1, text_font="system-ui"
+            x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=1, text_font=FONT
         )  # fmt: skip
         self.figure.add_layout(self.limit_labels)
         self.figure.add_tools(
-            HoverTool(renderers=[quads], tooltips=TOOLTIP, point_policy="follow_mouse", toggleable=False)
+            HoverTool(renderers=[quads], tooltips=TOOLTIP, point_policy="follow_mouse", visible=False)
         )
 
     def _axes(self, axis: bool) -> None:
@@ -164,14 +166,14 @@ class _Lanes:
         plot.yaxis.axis_line_color = None
         plot.yaxis.major_tick_line_color = None
         plot.yaxis.major_label_text_font_size = "11px"
-        plot.yaxis.major_label_text_font = "system-ui"
+        plot.yaxis.major_label_text_font = FONT
         plot.xaxis.visible = axis
         plot.xaxis.formatter = CustomJSTickFormatter(code=TICKS)
         plot.xaxis.axis_line_color = None
         plot.xaxis.minor_tick_line_color = None
         plot.xaxis.major_tick_line_color = None
         plot.xaxis.major_label_text_font_size = "10.5px"
-        plot.xaxis.major_label_text_font = "system-ui"
+        plot.xaxis.major_label_text_font = FONT
 
     def paint(self, dark: bool) -> None:
         """The colours that do not belong to bars."""

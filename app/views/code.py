@@ -24,14 +24,21 @@ def script_value(state: State, store: Store) -> dict[str, Any]:
         return _plain("TVMScript", text)
     old = store.script(state.before.schedule)
     lines = store.remember("marks", (state.before.schedule.func, state.moment.schedule.func), lambda: marked(old, text))
-    changes = sum(line["mark"] is not None for line in lines)
-    caption = "TVMScript at this step" if state.looks_back else "TVMScript"
     return {
-        "caption": f"{caption}, {changes} lines changed by the last step that changed it",
+        "caption": _caption(state),
         "file": None,
         "reveal": True,
         "lines": lines,
     }
+
+
+def _caption(state: State) -> str:
+    """Which step the marks are of: the last one up to here that changed the program."""
+    assert state.shown is not None and state.moment is not None
+    func = state.moment.schedule.func
+    made = next((n for n, moment in enumerate(state.shown.states) if moment.schedule.func is func), 0)
+    step = state.shown.steps[made - 1].text if made else ""
+    return f"Marked: what {' '.join(step.split())} changed"
 
 
 def python_value(state: State, store: Store) -> dict[str, Any]:

@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "static" / "examples"
 ORDER = ("vtcm_double_buffer", "vtcm_two_halves", "fused_matmul_relu_roundtrip", "fused_matmul_relu", "box_blur")
 """The order of the cards; examples that are not named follow by name."""
 
-LONGEST_SENTENCE = 190
+LONGEST_TEXT = 230
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def _first_sentences(text: str) -> str:
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
     taken = sentences[0]
     for sentence in sentences[1:]:
-        if len(taken) + len(sentence) > LONGEST_SENTENCE:
+        if len(taken) + len(sentence) > LONGEST_TEXT:
             break
         taken += " " + sentence
     return taken.removesuffix(":") + ("…" if taken.endswith(":") else "")

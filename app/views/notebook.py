@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...engine.hwsim import Report
+from ...engine.schedule import PRIMITIVES
 from ..document import Cell, Notebook, NotebookStep
-from ..document.evaluate import QUERIES
 from ..state import State
 from ..store import Store
 from .numbers import change_of, grouped
@@ -81,7 +81,7 @@ def _step(step: NotebookStep, number: int, change: dict[str, str]) -> dict[str, 
         "count": step.index + 1,
         "text": step.text,
         "status": step.status,
-        "query": step.call.method in QUERIES,
+        "query": step.call.method not in PRIMITIVES,
         "error": step.error.refusal.message if step.error is not None else None,
         "change": change.get("change"),
         "trend": change.get("trend", ""),
@@ -91,7 +91,7 @@ def _step(step: NotebookStep, number: int, change: dict[str, str]) -> dict[str, 
 
 def _numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
     """Steps that change the program are counted from 1; queries have no number."""
-    changing = [step.index for step in steps if step.call.method not in QUERIES]
+    changing = [step.index for step in steps if step.call.method in PRIMITIVES]
     return {index: number for number, index in enumerate(changing, 1)}
 
 

@@ -19,8 +19,8 @@ export function render({ model }) {
   const view = h("section", { class: "code-view" }, bar, body);
   let drawn = [];
   follow(model, (data) => {
-    bar.replaceChildren(
-      h("span", { class: "quiet" }, data.caption),
+    const tools = [
+      h("span", { class: "quiet", title: data.caption }, data.caption),
       h(
         "button",
         { class: "tool small", onclick: () => navigator.clipboard?.writeText(data.lines.filter((l) => l.mark !== "removed").map((l) => l.text).join("\n")) },
@@ -30,7 +30,8 @@ export function render({ model }) {
       data.file
         ? h("button", { class: "tool small", onclick: () => model.send_msg({ kind: "export" }) }, icon("export"), `Download ${data.file}`)
         : null,
-    );
+    ];
+    bar.replaceChildren(...tools.filter(Boolean));
     body.setAttribute("aria-label", data.caption);
     const keys = data.lines.map((line) => JSON.stringify(line));
     keepingScroll(body, () => {

@@ -38,7 +38,7 @@ export function render({ model }) {
     const machine = h(
       "select",
       {
-        class: "machine",
+        class: "machine-picker",
         "aria-label": "Machine",
         onchange: (event) => model.send_msg({ kind: "machine", name: event.target.value }),
       },

@@ -122,12 +122,13 @@ export function render({ model }) {
     if (cell.kind === "markdown") return h("div", { class: "prose" }, prose(cell.prose));
     if (cell.kind === "schedule") return h("ol", { class: "steps" }, cell.steps.map((line) => step(model, data, line)));
     const lines = cell.body.trim().split("\n");
-    const shown = open || cell.kind !== "workload" ? lines : lines.slice(0, 6);
+    const first = Math.max(0, lines.findIndex((line) => line.trim() && !/^(from|import) /.test(line)));
+    const shown = open ? lines : cell.kind === "workload" ? lines.slice(first, first + 6) : lines.slice(first);
     return h(
       "div",
       { class: "cell-code" },
       h("pre", {}, h("code", {}, shown.flatMap((line) => [...highlighted(line), "\n"]))),
-      lines.length > shown.length || (open && cell.kind === "workload")
+      (lines.length > shown.length && cell.kind === "workload") || (open && cell.kind === "workload")
         ? h(
             "button",
             {
