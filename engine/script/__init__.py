@@ -3,7 +3,8 @@
 from .calls import CallStep, CallValue, Ref, read_calls
 from .errors import ParseError
 from .modules import Parsed, parse
-from .printer import Printed, expr_text, print_program, to_script
+from .print_expr import expr_text
+from .printer import Printed, print_program, to_script
 from .source import Positions
 
 __all__ = [

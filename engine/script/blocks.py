@@ -95,7 +95,14 @@ def is_axis(name: str | None) -> bool:
     return name is not None and (name in _ITER_TYPES or name == "T.axis.remap")
 
 
-def read_axis(reader: ExpressionReader, node: ast.Call, names: list[str], targets: list[ast.expr], frame: BlockFrame, loops: dict[Var, For]) -> None:
+def read_axis(
+    reader: ExpressionReader,
+    node: ast.Call,
+    names: list[str],
+    targets: list[ast.expr],
+    frame: BlockFrame,
+    loops: dict[Var, For],
+) -> None:
     """`vi = T.axis.spatial(128, i)` and `vi, vk = T.axis.remap("SR", [i, k])`. `loops` gives the domains for remap."""
     function = reader.called(node)
     if function == "T.axis.remap":
@@ -106,7 +113,9 @@ def read_axis(reader: ExpressionReader, node: ast.Call, names: list[str], target
         base = reader.dtype(dtype) if dtype is not None else "int32"
         found = [(_domain(reader, dom), reader.index(binding), _ITER_TYPES[function or ""], base)]
     if len(found) != len(names):
-        reader.fail(node, "wrong-arguments", f"{len(found)} iterators for {len(names)} names", expected="one name an iterator")
+        raise reader.error(
+            node, "wrong-arguments", f"{len(found)} iterators for {len(names)} names", expected="one name an iterator"
+        )
     for name, target, (domain, value, kind, base) in zip(names, targets, found, strict=True):
         bits = max(dt.bits(base), dt.bits(domain.min.dtype), dt.bits(domain.extent.dtype))
         var = Var(name, f"int{bits}")
@@ -126,14 +135,32 @@ def _remap(reader: ExpressionReader, node: ast.Call, loops: dict[Var, For]) -> l
     kinds, base = reader.string(kinds_node), reader.dtype(dtype) if dtype is not None else "int32"
     items = reader.sequence(bindings)
     if len(kinds) != len(items) or any(k not in _REMAP for k in kinds):
-        reader.fail(kinds_node, "wrong-arguments", f"{kinds!r} does not fit {len(items)} bindings", expected="one S or R for each")
+        raise reader.error(
+            kinds_node,
+            "wrong-arguments",
+            f"{kinds!r} does not fit {len(items)} bindings",
+            expected="one S or R for each",
+        )
     found: list[Iterator] = []
     for kind, item in zip(kinds, items, strict=True):
         var = reader.expr(item)
         loop = loops.get(var) if isinstance(var, Var) else None
         if loop is None:
-            reader.fail(item, "wrong-arguments", "T.axis.remap takes loop variables", expected="a loop variable", fix=("T.axis.spatial(extent, expression)",))
-        found.append((Range(loop.min, loop.extent), var, _REMAP[kind], base if dt.bits(base) >= dt.bits(var.dtype) else var.dtype))
+            raise reader.error(
+                item,
+                "wrong-arguments",
+                "T.axis.remap takes loop variables",
+                expected="a loop variable",
+                fix=("T.axis.spatial(extent, expression)",),
+            )
+        found.append(
+            (
+                Range(loop.min, loop.extent),
+                var,
+                _REMAP[kind],
+                base if dt.bits(base) >= dt.bits(var.dtype) else var.dtype,
+            )
+        )
     return found
 
 
@@ -148,7 +175,7 @@ def _domain(reader: ExpressionReader, node: ast.expr) -> Range:
 def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion, ...]:
     """The arguments of T.reads and T.writes, one list of them allowed."""
     if node.keywords:
-        reader.fail(node, "wrong-arguments", "regions have no names", expected="T.reads(A[i, 0:4], …)")
+        raise reader.error(node, "wrong-arguments", "regions have no names", expected="T.reads(A[i, 0:4], …)")
     items: list[ast.expr] = [item for argument in node.args for item in reader.sequence(argument)]
     return tuple(reader.region(item) for item in items)
 
@@ -156,11 +183,11 @@ def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion
 def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
     """`{"key": value}` with numbers, strings, truth values and lists of them."""
     if not isinstance(node, ast.Dict):
-        reader.fail(node, "wrong-type", "annotations are a dict", expected='{"key": value}')
+        raise reader.error(node, "wrong-type", "annotations are a dict", expected='{"key": value}')
     found: list[tuple[str, Expr | tuple[Expr, ...]]] = []
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            reader.fail(value, "unsupported", "** has no meaning here", expected='"key": value')
+            raise reader.error(value, "unsupported", "** has no meaning here", expected='"key": value')
         if isinstance(value, ast.List | ast.Tuple):
             found.append((reader.string(key), tuple(_attribute(reader, item) for item in value.elts)))
         else:
@@ -177,4 +204,6 @@ def _attribute(reader: ExpressionReader, node: ast.expr) -> Expr:
         return StringImm(value)
     if isinstance(value, bool | int) or (isinstance(value, Expr) and not isinstance(value, Var)):
         return reader.as_expr(value, node)
-    reader.fail(node, "unsupported", "annotations hold numbers, strings, truth values and lists of them", expected="a constant")
+    raise reader.error(
+        node, "unsupported", "annotations hold numbers, strings, truth values and lists of them", expected="a constant"
+    )

@@ -13,7 +13,17 @@ from .expressions import ExpressionReader
 from .scope import Value
 
 _POSITIONAL = ("shape", "dtype", "data", "strides", "elem_offset")
-_KEYWORDS = (*_POSITIONAL, "byte_offset", "scope", "align", "offset_factor", "buffer_type", "axis_separators", "layout", "annotations")
+_KEYWORDS = (
+    *_POSITIONAL,
+    "byte_offset",
+    "scope",
+    "align",
+    "offset_factor",
+    "buffer_type",
+    "axis_separators",
+    "layout",
+    "annotations",
+)
 _MATCH_CHARACTERS = 100
 
 
@@ -28,11 +38,21 @@ def declaration(reader: ExpressionReader, node: ast.Call, skip: int = 0) -> Decl
     """The arguments of `T.Buffer(…)` and its relatives; `skip` positional ones come first and are something else."""
     positional = node.args[skip:]
     if len(positional) > len(_POSITIONAL):
-        reader.fail(node, "wrong-arguments", "give what follows the offset by name", expected='(shape, dtype, scope="…", strides=(…))')
+        raise reader.error(
+            node,
+            "wrong-arguments",
+            "give what follows the offset by name",
+            expected='(shape, dtype, scope="…", strides=(…))',
+        )
     found = dict(zip(_POSITIONAL, positional, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in _KEYWORDS or keyword.arg in found:
-            reader.fail(keyword.value, "wrong-arguments", f"a buffer has no argument {keyword.arg}", expected=", ".join(_KEYWORDS))
+            raise reader.error(
+                keyword.value,
+                "wrong-arguments",
+                f"a buffer has no argument {keyword.arg}",
+                expected=", ".join(_KEYWORDS),
+            )
         found[keyword.arg] = keyword.value
     return Declaration(node, {name: value for name, value in found.items() if not _is_none(value)})
 
@@ -52,28 +72,50 @@ def allocate_declaration(reader: ExpressionReader, node: ast.Call) -> Declaratio
     found |= {"shape" if k.arg == "extents" else str(k.arg): k.value for k in node.keywords}
     unknown = next((value for name, value in found.items() if name not in (*names, *_KEYWORDS)), None)
     if unknown is not None or "shape" not in found or len(node.args) > len(names):
-        reader.fail(unknown or node, "wrong-arguments", "T.allocate takes extents, dtype and scope", expected='T.allocate([64], "float32", "local")')
+        raise reader.error(
+            unknown or node,
+            "wrong-arguments",
+            "T.allocate takes extents, dtype and scope",
+            expected='T.allocate([64], "float32", "local")',
+        )
     found.pop("condition", None)
     return Declaration(node, found)
 
 
 def read_buffer(
-    reader: ExpressionReader, name: str, declared: Declaration, match: dict[str, str] | None = None, *, scope: str = "global"
+    reader: ExpressionReader,
+    name: str,
+    declared: Declaration,
+    match: dict[str, str] | None = None,
+    *,
+    scope: str = "global",
 ) -> Buffer:
     """The buffer, in `scope` when it names none. With `match` (types of scalar parameters), quoted sizes as `("n", 16)` define the variables in them."""
     arguments = declared.arguments
     for banned in ("data", "byte_offset"):
         if banned in arguments:
-            reader.fail(arguments[banned], "unsupported", f"{banned}=: a buffer over other memory is not part of the subset", expected="a buffer of its own")
+            raise reader.error(
+                arguments[banned],
+                "unsupported",
+                f"{banned}=: a buffer over other memory is not part of the subset",
+                expected="a buffer of its own",
+            )
     for option, usual in ("buffer_type", ("", "default")), ("layout", ("default",)):
         if option in arguments and reader.value(arguments[option]) not in usual:
-            reader.fail(arguments[option], "unsupported", f"this {option} is not part of the subset", expected="the default")
+            raise reader.error(
+                arguments[option], "unsupported", f"this {option} is not part of the subset", expected="the default"
+            )
     if "shape" not in arguments:
-        reader.fail(declared.node, "wrong-arguments", "the shape is missing", expected='(shape, "dtype")')
+        raise reader.error(declared.node, "wrong-arguments", "the shape is missing", expected='(shape, "dtype")')
     shape = _sizes(reader, arguments["shape"], match)
     strides = _sizes(reader, arguments["strides"], match if match is not None else {}) if "strides" in arguments else ()
     if strides and len(strides) != len(shape):
-        reader.fail(arguments["strides"], "wrong-arguments", f"{len(strides)} strides for {len(shape)} axes", expected="one stride an axis")
+        raise reader.error(
+            arguments["strides"],
+            "wrong-arguments",
+            f"{len(strides)} strides for {len(shape)} axes",
+            expected="one stride an axis",
+        )
     factor = reader.constant_int(arguments["offset_factor"]) if "offset_factor" in arguments else 0
     buffer = Buffer(
         name,
@@ -108,7 +150,7 @@ def _sizes(reader: ExpressionReader, node: ast.expr, match: dict[str, str] | Non
 def _integer(reader: ExpressionReader, value: Value, node: ast.expr) -> Expr:
     expr = reader.as_expr(value, node)
     if not dt.is_int(expr.dtype):
-        reader.fail(node, "wrong-type", "sizes are integers", expected="(128, 64)")
+        raise reader.error(node, "wrong-type", "sizes are integers", expected="(128, 64)")
     return expr
 
 
@@ -120,7 +162,7 @@ def _quoted(reader: ExpressionReader, node: ast.expr, match: dict[str, str]) -> 
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         tree = None
     if tree is None:
-        reader.fail(node, "wrong-type", "this size is not an expression", expected='"n" or "n * 2"')
+        raise reader.error(node, "wrong-type", "this size is not an expression", expected='"n" or "n * 2"')
     for part in ast.walk(tree):
         ast.copy_location(part, node)
         if isinstance(part, ast.Name) and part.id not in reader.scope:
@@ -133,11 +175,18 @@ def _separators(reader: ExpressionReader, node: ast.expr | None, ndim: int) -> t
         return ()
     found = tuple(reader.constant_int(item) for item in reader.sequence(node))
     if any(not 0 < s < ndim for s in found) or list(found) != sorted(set(found)):
-        reader.fail(node, "out-of-range", "axis separators stand between axes, in order", expected=f"numbers from 1 to {ndim - 1}, increasing")
+        raise reader.error(
+            node,
+            "out-of-range",
+            "axis separators stand between axes, in order",
+            expected=f"numbers from 1 to {ndim - 1}, increasing",
+        )
     return found
 
 
-def _offset(reader: ExpressionReader, name: str, node: ast.expr | None, factor: int, shape: Sequence[Expr]) -> Expr | None:
+def _offset(
+    reader: ExpressionReader, name: str, node: ast.expr | None, factor: int, shape: Sequence[Expr]
+) -> Expr | None:
     """The offset; a factor without an offset means that it is not known here, as in TVM."""
     if node is not None:
         value = reader.value(node)

@@ -19,7 +19,20 @@ from .source import PositionTable, Source
 MAX_ITEMS = 256
 """More items in one list, or axes in one index map, are refused."""
 
-_DOTTED_SEPARATORS = ("tilewright", "IndexMap", "te", "tvm.te", "T", "tir", "tirx", "tvm.tir.IndexMap", "tir.IndexMap", "s_tir", "tvm.tirx.IndexMap", "tvm.s_tir")
+_DOTTED_SEPARATORS = (
+    "tilewright",
+    "IndexMap",
+    "te",
+    "tvm.te",
+    "T",
+    "tir",
+    "tirx",
+    "tvm.tir.IndexMap",
+    "tir.IndexMap",
+    "s_tir",
+    "tvm.tirx.IndexMap",
+    "tvm.s_tir",
+)
 _SEPARATORS = ("AXIS_SEPARATOR", *(f"{owner}.AXIS_SEPARATOR" for owner in _DOTTED_SEPARATORS))
 
 
@@ -30,7 +43,9 @@ class Ref(msgspec.Struct, frozen=True):
     index: int | None = None
 
 
-CallValue: TypeAlias = "int | float | str | bool | None | Ref | IndexMap | AxisSeparator | tuple[CallValue, ...] | list[CallValue]"
+CallValue: TypeAlias = (
+    "int | float | str | bool | Ref | IndexMap | AxisSeparator | tuple[CallValue, ...] | list[CallValue] | None"
+)
 
 
 class CallStep(msgspec.Struct, frozen=True, eq=False):
@@ -83,7 +98,7 @@ class _CallReader:
                 step = self._step(node, self._targets(target), node.value)
                 return replace_fields(step, unpacks=unpacks)
             case _:
-                self.source.fail(
+                raise self.source.error(
                     node,
                     "unsupported",
                     "schedule code is one call a line",
@@ -95,16 +110,20 @@ class _CallReader:
         """Imports are never done; those of other packages would promise what does not happen."""
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         if any(m.partition(".")[0] not in ("tilewright", "tvm", "__future__") for m in modules):
-            self.source.fail(node, "unsupported", "nothing can be imported here", expected="import tilewright")
+            raise self.source.error(node, "unsupported", "nothing can be imported here", expected="import tilewright")
 
     def _targets(self, target: ast.expr) -> tuple[str, ...]:
         items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
         names = [item.id for item in items if isinstance(item, ast.Name)]
         if len(names) != len(items) or not names:
-            self.source.fail(target, "unsupported", "results are given to names", expected="name = … or name, name = …")
+            raise self.source.error(
+                target, "unsupported", "results are given to names", expected="name = … or name, name = …"
+            )
         repeated = [name for name in names if names.count(name) > 1 and name != "_"]
         if repeated:
-            self.source.fail(target, "wrong-arguments", f"{repeated[0]} is set twice", expected="a name of its own for each result")
+            raise self.source.error(
+                target, "wrong-arguments", f"{repeated[0]} is set twice", expected="a name of its own for each result"
+            )
         return tuple(names)
 
     def _step(self, node: ast.stmt, targets: tuple[str, ...], value: ast.expr) -> CallStep:
@@ -113,7 +132,7 @@ class _CallReader:
         if isinstance(call, ast.Subscript):
             index, call = self._index(call.slice), call.value
         if not isinstance(call, ast.Call):
-            self.source.fail(value, "unsupported", "this is not a call", expected="sch.method(arguments)")
+            raise self.source.error(value, "unsupported", "this is not a call", expected="sch.method(arguments)")
         receiver, _, method = self._dotted(call.func).rpartition(".")
         return CallStep(
             targets,
@@ -133,19 +152,27 @@ class _CallReader:
             parts.append(part.attr)
             part = part.value
         if not isinstance(part, ast.Name):
-            self.source.fail(node, "unsupported", "a call on the result of a call is not read", expected="sch.method(arguments)", fix=("give the first result a name",))
+            raise self.source.error(
+                node,
+                "unsupported",
+                "a call on the result of a call is not read",
+                expected="sch.method(arguments)",
+                fix=("give the first result a name",),
+            )
         return ".".join((part.id, *reversed(parts)))
 
     def _arguments(self, call: ast.Call) -> tuple[CallValue, ...]:
         if len(call.args) > MAX_ITEMS:
-            self.source.fail(call, "too-large", f"{len(call.args)} arguments are too many", expected=f"at most {MAX_ITEMS}")
+            raise self.source.error(
+                call, "too-large", f"{len(call.args)} arguments are too many", expected=f"at most {MAX_ITEMS}"
+            )
         return tuple(self.value(argument) for argument in call.args)
 
     def _keywords(self, call: ast.Call) -> dict[str, CallValue]:
         found: dict[str, CallValue] = {}
         for keyword in call.keywords:
             if keyword.arg is None:
-                self.source.fail(keyword.value, "unsupported", "** is not read here", expected="name=value")
+                raise self.source.error(keyword.value, "unsupported", "** is not read here", expected="name=value")
             found[keyword.arg] = self.value(keyword.value)
         return found
 
@@ -171,47 +198,60 @@ class _CallReader:
             case ast.UnaryOp() | ast.BinOp():
                 return self._number(node)
             case ast.Call():
-                self._refuse_nested(node)
+                raise self._nested_error(node)
             case _:
-                self.source.fail(node, "unsupported", "this cannot be an argument", expected="a number, string, name, list, tuple or lambda")
+                raise self.source.error(
+                    node,
+                    "unsupported",
+                    "this cannot be an argument",
+                    expected="a number, string, name, list, tuple or lambda",
+                )
 
-    def _refuse_nested(self, node: ast.Call) -> ParseError:
+    def _nested_error(self, node: ast.Call) -> ParseError:
         written = self.source.text(node)
-        self.source.fail(node, "unsupported", "a call inside of a call is not read", expected="a name", fix=(f"block = {written}",))
+        return self.source.error(
+            node, "unsupported", "a call inside of a call is not read", expected="a name", fix=(f"block = {written}",)
+        )
 
     def _name(self, node: ast.Name | ast.Attribute) -> CallValue:
         name = self._dotted(node)
         if name in _SEPARATORS:
             return AXIS_SEPARATOR
         if isinstance(node, ast.Attribute):
-            self.source.fail(node, "unsupported", "attributes have no value here", expected="a name")
+            raise self.source.error(node, "unsupported", "attributes have no value here", expected="a name")
         return Ref(name)
 
     def _items(self, node: ast.List | ast.Tuple) -> list[CallValue]:
         if len(node.elts) > MAX_ITEMS:
-            self.source.fail(node, "too-large", f"{len(node.elts)} items are too many", expected=f"at most {MAX_ITEMS}")
+            raise self.source.error(
+                node, "too-large", f"{len(node.elts)} items are too many", expected=f"at most {MAX_ITEMS}"
+            )
         return [self.value(item) for item in node.elts]
 
     def _number(self, node: ast.UnaryOp | ast.BinOp) -> int | float:
         """Arithmetic on constants: `-1`, `4 * 16`."""
-        operands = [self.value(n) for n in ([node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right])]
+        operands = [
+            self.value(n) for n in ([node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right])
+        ]
         numbers = [o for o in operands if isinstance(o, int | float) and not isinstance(o, bool)]
         if len(numbers) != len(operands):
-            self.source.fail(node, "unsupported", "only numbers are computed with", expected="numbers")
+            raise self.source.error(node, "unsupported", "only numbers are computed with", expected="numbers")
         if isinstance(node, ast.BinOp):
             try:
                 return static.fold(node.op, *numbers)
             except ValueError as error:
-                self.source.fail(node, "out-of-range", str(error))
+                raise self.source.error(node, "out-of-range", str(error)) from None
         if isinstance(node.op, ast.USub | ast.UAdd):
             return -numbers[0] if isinstance(node.op, ast.USub) else numbers[0]
-        self.source.fail(node, "unsupported", "only numbers are computed with", expected="numbers")
+        raise self.source.error(node, "unsupported", "only numbers are computed with", expected="numbers")
 
     def _index(self, node: ast.expr) -> int:
         value = self.value(node)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        self.source.fail(node, "wrong-type", "the position of a result is a number", expected="[0], [1], … or [-1]")
+        raise self.source.error(
+            node, "wrong-type", "the position of a result is a number", expected="[0], [1], … or [-1]"
+        )
 
 
 class _IndexMapReader:
@@ -225,15 +265,21 @@ class _IndexMapReader:
         arguments = node.args
         extra = [*arguments.posonlyargs, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         if any(extra) or arguments.defaults or not arguments.args or len(arguments.args) > MAX_ITEMS:
-            self.source.fail(node, "wrong-arguments", "an index map takes one plain name an axis", expected="lambda i, j: [j, i]")
+            raise self.source.error(
+                node, "wrong-arguments", "an index map takes one plain name an axis", expected="lambda i, j: [j, i]"
+            )
         params = tuple(Var(a.arg) for a in arguments.args)
         for argument, param in zip(arguments.args, params, strict=True):
             self.exprs.define(argument.arg, param, argument)
         if len({p.name for p in params}) != len(params):
-            self.source.fail(node, "wrong-arguments", "two axes have one name", expected="a name of its own for each axis")
+            raise self.source.error(
+                node, "wrong-arguments", "two axes have one name", expected="a name of its own for each axis"
+            )
         items = node.body.elts if isinstance(node.body, ast.List | ast.Tuple) else [node.body]
         if not items or len(items) > MAX_ITEMS:
-            self.source.fail(node.body, "wrong-arguments", "an index map gives at least one axis", expected="lambda i, j: [j, i]")
+            raise self.source.error(
+                node.body, "wrong-arguments", "an index map gives at least one axis", expected="lambda i, j: [j, i]"
+            )
         return IndexMap.from_items(params, [self._item(item) for item in items])
 
     def _item(self, node: ast.expr) -> Expr | AxisSeparator:
@@ -241,7 +287,9 @@ class _IndexMapReader:
             return AXIS_SEPARATOR
         expr = self.exprs.index(node)
         if not dt.is_int(expr.dtype) or any(isinstance(part, BufferLoad) for part in walk(expr)):
-            self.source.fail(node, "wrong-type", "an axis is an integer expression of the axes", expected="i // 16, i % 16, …")
+            raise self.source.error(
+                node, "wrong-type", "an axis is an integer expression of the axes", expected="i // 16, i % 16, …"
+            )
         return expr
 
     def _is_separator(self, node: ast.expr) -> bool:

@@ -25,5 +25,7 @@ class Words(msgspec.Struct, frozen=True):
         return f"{self.attribute_prefix}{name.removeprefix('tirx.')}" if name.startswith("tirx.") else name
 
 
-CURRENT = Words("tirx", "s_tir=True", "T.sblock", "T.sblock_attr", "T.sblock_alloc_buffer", "T.alloc_buffer", "tirx.", "T.let[T.{}]")
+CURRENT = Words(
+    "tirx", "s_tir=True", "T.sblock", "T.sblock_attr", "T.sblock_alloc_buffer", "T.alloc_buffer", "tirx.", "T.let[T.{}]"
+)
 CLASSIC = Words("tir", "", "T.block", "T.block_attr", "T.alloc_buffer", "T.allocate", "tir.", "T.{}")

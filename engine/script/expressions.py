@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import NoReturn
 
 from ..arith import simplify
 from ..ir import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
     Add,
-    And,
     Buffer,
     BufferLoad,
     BufferRegion,
     Expr,
-    FloatImm,
     IntImm,
-    Not,
-    Or,
-    Predicate,
     Range,
     StringImm,
     Var,
@@ -32,33 +19,12 @@ from ..ir import (
     structural_equal,
 )
 from ..ir import dtype as dt
-from . import static
-from .intrinsics import INTRINSICS, bitwise, similar_intrinsics
+from . import operators, static
+from .errors import ParseError
+from .intrinsics import INTRINSICS, similar_intrinsics
 from .scope import Scope, Value
 from .source import PositionTable, Source
 
-_COMPARE: dict[type[ast.cmpop], type[Predicate]] = {
-    ast.Eq: EQ,
-    ast.NotEq: NE,
-    ast.Lt: LT,
-    ast.LtE: LE,
-    ast.Gt: GT,
-    ast.GtE: GE,
-}
-_ARITHMETIC: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
-    ast.Add: build.add,
-    ast.Sub: build.sub,
-    ast.Mult: build.mul,
-    ast.FloorDiv: build.floordiv,
-    ast.Mod: build.floormod,
-}
-_BITWISE: dict[type[ast.operator], str] = {
-    ast.BitAnd: "bitwise_and",
-    ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor",
-    ast.LShift: "shift_left",
-    ast.RShift: "shift_right",
-}
 SCRIPT_NAMESPACES = ("T", "tir", "tirx")
 
 
@@ -69,7 +35,7 @@ class ExpressionReader:
         self.source = source
         self.positions = positions
         self.scope = Scope()
-        self.namespaces: dict[str, str] = {name: "T" for name in SCRIPT_NAMESPACES} | {"I": "I"}
+        self.namespaces: dict[str, str] = dict.fromkeys(SCRIPT_NAMESPACES, "T") | {"I": "I"}
 
     # --- what a piece of text is
 
@@ -91,8 +57,11 @@ class ExpressionReader:
         """The script name of the function that `node` calls."""
         return self.script_name(node.func) if isinstance(node, ast.Call) else None
 
-    def fail(self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()) -> NoReturn:
-        self.source.fail(node, code, message, expected=expected, fix=fix)
+    def error(
+        self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
+    ) -> ParseError:
+        """The error that points at `node`, to be raised."""
+        return self.source.error(node, code, message, expected=expected, fix=fix)
 
     # --- typed entries
 
@@ -104,7 +73,12 @@ class ExpressionReader:
         """`node` as an integer expression."""
         expr = self.expr(node)
         if not dt.is_int(expr.dtype):
-            self.fail(node, "wrong-type", f"an index must be an integer, this is {expr.dtype}", expected="an integer expression")
+            raise self.error(
+                node,
+                "wrong-type",
+                f"an index must be an integer, this is {expr.dtype}",
+                expected="an integer expression",
+            )
         return expr
 
     def condition(self, node: ast.expr) -> Expr:
@@ -114,7 +88,7 @@ class ExpressionReader:
             return expr
         if isinstance(expr, IntImm):
             return build.TRUE if expr.value else build.FALSE
-        self.fail(node, "wrong-type", f"a condition must be bool, this is {expr.dtype}", expected="a comparison")
+        raise self.error(node, "wrong-type", f"a condition must be bool, this is {expr.dtype}", expected="a comparison")
 
     def as_expr(self, value: Value, node: ast.AST) -> Expr:
         """A reading-time value as an expression."""
@@ -129,10 +103,17 @@ class ExpressionReader:
         if isinstance(value, Buffer):
             if not value.shape:
                 return BufferLoad(value, ())
-            self.fail(node, "wrong-type", f"the buffer {value.name} stands here without indices", expected=f"{value.name}[…]")
+            raise self.error(
+                node, "wrong-type", f"the buffer {value.name} stands here without indices", expected=f"{value.name}[…]"
+            )
         if isinstance(value, BufferRegion):
-            self.fail(node, "unsupported", "a slice is not a value", expected="one element; slices only in T.reads, T.writes, T.match_buffer")
-        self.fail(node, "wrong-type", "this is not a value", expected="an expression")
+            raise self.error(
+                node,
+                "unsupported",
+                "a slice is not a value",
+                expected="one element; slices only in T.reads, T.writes, T.match_buffer",
+            )
+        raise self.error(node, "wrong-type", "this is not a value", expected="an expression")
 
     def integer(self, value: int, node: ast.AST, dtype: str | None = None) -> IntImm:
         """The constant `value`, int32 unless it is too wide. Raises "out-of-range" beyond 64 bits."""
@@ -140,7 +121,9 @@ class ExpressionReader:
         unsigned = dtype is not None and dtype.startswith("uint")
         low, high = (0, 2**bits) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1))
         if not low <= value < high:
-            self.fail(node, "out-of-range", "the number does not fit its type", expected=f"at least {low} and below {high}")
+            raise self.error(
+                node, "out-of-range", "the number does not fit its type", expected=f"at least {low} and below {high}"
+            )
         return IntImm(value, dtype or f"int{bits}")
 
     def constant_int(self, node: ast.expr) -> int:
@@ -149,13 +132,13 @@ class ExpressionReader:
         value = value.value if isinstance(value, IntImm) else value
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        self.fail(node, "wrong-type", "this must be a constant integer", expected="an integer")
+        raise self.error(node, "wrong-type", "this must be a constant integer", expected="an integer")
 
     def string(self, node: ast.expr) -> str:
         value = self.value(node)
         if isinstance(value, str):
             return value
-        self.fail(node, "wrong-type", "this must be a string", expected='text in quotes, as "float32"')
+        raise self.error(node, "wrong-type", "this must be a string", expected='text in quotes, as "float32"')
 
     def dtype(self, node: ast.expr) -> str:
         """A data type: "float32", or T.float32."""
@@ -164,7 +147,12 @@ class ExpressionReader:
         if dtype == "boolean":
             dtype = "bool"
         if not dt.is_valid(dtype):
-            self.fail(node, "unsupported", f"{dtype!r} is not a data type of the subset", expected='"float32", "int8", "uint16", "bool", …')
+            raise self.error(
+                node,
+                "unsupported",
+                f"{dtype!r} is not a data type of the subset",
+                expected='"float32", "int8", "uint16", "bool", …',
+            )
         return dtype
 
     def sequence(self, node: ast.expr) -> list[ast.expr]:
@@ -181,7 +169,7 @@ class ExpressionReader:
             case ast.Name():
                 value = self._name(node)
             case ast.BinOp():
-                value = self._binary(node)
+                value = operators.binary(self, node)
             case ast.Call():
                 value = self._call(node)
             case ast.Subscript():
@@ -195,11 +183,11 @@ class ExpressionReader:
     def _rare(self, node: ast.expr) -> Value:
         match node:
             case ast.Compare():
-                return self._compare(node)
+                return operators.compare(self, node)
             case ast.BoolOp():
-                return self._bool_op(node)
+                return operators.bool_op(self, node)
             case ast.UnaryOp():
-                return self._unary(node)
+                return operators.unary(self, node)
             case ast.Tuple() | ast.List():
                 return tuple(self.value(item) for item in node.elts)
             case ast.Attribute():
@@ -208,7 +196,12 @@ class ExpressionReader:
                 return self._conditional(node)
             case _:
                 kind = type(node).__name__
-                self.fail(node, "unsupported", f"{kind} expressions are not part of TVMScript's subset here", expected="arithmetic, buffer loads, T.… calls")
+                raise self.error(
+                    node,
+                    "unsupported",
+                    f"{kind} expressions are not part of TVMScript's subset here",
+                    expected="arithmetic, buffer loads, T.… calls",
+                )
 
     def _constant(self, node: ast.Constant) -> Value:
         value = node.value
@@ -217,14 +210,19 @@ class ExpressionReader:
         if isinstance(value, int):
             if abs(value) <= static.LIMIT:
                 return value
-            self.fail(node, "out-of-range", "the number is too large", expected="a number of at most 64 bits")
-        self.fail(node, "unsupported", f"{type(value).__name__} constants have no meaning here", expected="a number or a string")
+            raise self.error(node, "out-of-range", "the number is too large", expected="a number of at most 64 bits")
+        raise self.error(
+            node,
+            "unsupported",
+            f"{type(value).__name__} constants have no meaning here",
+            expected="a number or a string",
+        )
 
     def _name(self, node: ast.Name) -> Value:
         if node.id in self.scope:
             return self.scope[node.id]
         similar = self.scope.similar(node.id)
-        self.fail(
+        raise self.error(
             node,
             "unknown-name",
             f"the name {node.id} is not defined here",
@@ -240,117 +238,18 @@ class ExpressionReader:
                 return owner.shape
             if isinstance(owner, Buffer | Expr) and node.attr == "dtype":
                 return owner.dtype
-        self.fail(node, "unsupported", "this attribute has no value here", expected="an expression")
+        raise self.error(node, "unsupported", "this attribute has no value here", expected="an expression")
 
     def _conditional(self, node: ast.IfExp) -> Value:
         test = self.value(node.test)
         if isinstance(test, Expr):
-            self.fail(node, "unsupported", "a choice at run time is not written this way", fix=("T.if_then_else(condition, a, b)", "T.Select(condition, a, b)"))
+            raise self.error(
+                node,
+                "unsupported",
+                "a choice at run time is not written this way",
+                fix=("T.if_then_else(condition, a, b)", "T.Select(condition, a, b)"),
+            )
         return self.value(node.body if test else node.orelse)
-
-    def _binary(self, node: ast.BinOp) -> Value:
-        a, b = self.value(node.left), self.value(node.right)
-        if isinstance(a, int | float) and isinstance(b, int | float):
-            try:
-                return static.fold(node.op, a, b)
-            except ValueError as error:
-                self.fail(node, "out-of-range", str(error))
-        if type(node.op) in _BITWISE:  # there a number takes the other's type, as it does in comparisons
-            x, y = self.side(a, b, node.left), self.side(b, a, node.right)
-        else:
-            x, y = self.as_expr(a, node.left), self.as_expr(b, node.right)
-        for operand, part in (x, node.left), (y, node.right):
-            if operand.dtype in ("handle", "void"):
-                self.fail(part, "wrong-type", f"no arithmetic on a {operand.dtype}", expected="a number")
-        return self.arithmetic(node, node.op, x, y)
-
-    def arithmetic(self, node: ast.AST, op: ast.operator, x: Expr, y: Expr) -> Expr:
-        """`x op y` in TVM's types."""
-        floats = dt.is_float(x.dtype) or dt.is_float(y.dtype)
-        if isinstance(op, ast.Div):
-            if not floats:
-                self.fail(node, "wrong-type", "/ of integers is ambiguous", expected="// (rounds down) or T.truncdiv (rounds to zero)", fix=("a // b",))
-            return build.div(x, y)
-        if type(op) in _BITWISE:
-            if floats:
-                self.fail(node, "wrong-type", "bit operations take integers", expected="integer operands")
-            return bitwise(_BITWISE[type(op)], x, y)
-        make = _ARITHMETIC.get(type(op))
-        if make is None:
-            self.fail(node, "unsupported", "this operator is not part of TVMScript", expected="+ - * / // % & | ^ << >>", fix=("T.pow(a, b)",) if isinstance(op, ast.Pow) else ())
-        if floats and isinstance(op, ast.FloorDiv | ast.Mod):
-            self.fail(node, "wrong-type", "// and % take integers", expected="integer operands", fix=("T.floor(a / b)", "T.fmod(a, b)"))
-        try:
-            return make(x, y)
-        except ZeroDivisionError:
-            self.fail(node, "out-of-range", "division by zero")
-
-    def _unary(self, node: ast.UnaryOp) -> Value:
-        value = self.value(node.operand)
-        if isinstance(node.op, ast.Not):
-            return Not(self.condition(node.operand)) if isinstance(value, Expr) else not value
-        if isinstance(value, int | float) and not isinstance(node.op, ast.Invert):
-            return -value if isinstance(node.op, ast.USub) else +value
-        x = self.as_expr(value, node.operand)
-        if x.dtype in ("handle", "void"):
-            self.fail(node, "wrong-type", f"no arithmetic on a {x.dtype}", expected="a number")
-        if isinstance(node.op, ast.Invert):
-            return bitwise("bitwise_not", x)
-        if isinstance(node.op, ast.UAdd):
-            return x
-        if isinstance(x, FloatImm):
-            return FloatImm(-x.value, x.dtype)
-        return build.mul(x, build.const(-1, x.dtype)) if not x.dtype.startswith("uint") else build.sub(build.const(0, x.dtype), x)
-
-    def _compare(self, node: ast.Compare) -> Value:
-        nodes = [node.left, *node.comparators]
-        values = [self.value(n) for n in nodes]
-        result: Value = None
-        for i, op in enumerate(node.ops):
-            a, b = values[i], values[i + 1]
-            if isinstance(a, Expr | Buffer) or isinstance(b, Expr | Buffer):
-                term: Value = self._comparison(node, op, self.side(a, b, nodes[i]), self.side(b, a, nodes[i + 1]))
-            else:
-                try:
-                    term = static.compare(op, a, b)
-                except ValueError as error:
-                    self.fail(node, "wrong-type", str(error))
-            result = term if i == 0 else self._logical(And, result, term, node)
-        return result
-
-    def side(self, value: Value, other: Value, node: ast.expr) -> Expr:
-        """One side of a comparison or bit operation; a Python number takes the type of the other side, as in TVM."""
-        if isinstance(value, int | float) and isinstance(other, Expr):
-            if dt.is_float(other.dtype):
-                return FloatImm(float(value), other.dtype)
-            if isinstance(value, int) and dt.is_int(other.dtype):
-                return self.integer(value, node, other.dtype)
-        return self.as_expr(value, node)
-
-    def _comparison(self, node: ast.Compare, op: ast.cmpop, a: Expr, b: Expr) -> Expr:
-        kind = _COMPARE.get(type(op))
-        if kind is None:
-            self.fail(node, "unsupported", "`is` and `in` do not compare tensors", expected="== != < <= > >=")
-        try:
-            return kind(*build.match_dtypes(a, b))  # pyright: ignore[reportCallIssue]
-        except TypeError as error:
-            self.fail(node, "wrong-type", str(error))
-
-    def _bool_op(self, node: ast.BoolOp) -> Value:
-        kind = And if isinstance(node.op, ast.And) else Or
-        result = self.value(node.values[0])
-        for part in node.values[1:]:
-            result = self._logical(kind, result, self.value(part), node)
-        return result
-
-    def _logical(self, kind: type[And | Or], a: Value, b: Value, node: ast.AST) -> Value:
-        if not isinstance(a, Expr) and not isinstance(b, Expr):
-            return (a and b) if kind is And else (a or b)
-        x, y = self.as_expr(a, node), self.as_expr(b, node)
-        for operand in (x, y):
-            if operand.dtype != "bool":
-                self.fail(node, "wrong-type", f"and, or need truth values, one side is {operand.dtype}", expected="comparisons", fix=("T.bitwise_and(a, b)",))
-        return kind(x, y)
 
     def _call(self, node: ast.Call) -> Value:
         name = self.called(node)
@@ -359,14 +258,27 @@ class ExpressionReader:
         intrinsic = INTRINSICS.get(name.removeprefix("T."))
         if intrinsic is not None:
             return intrinsic(self, node)
-        self.fail(node.func, "unsupported", f"{name} is not a function of the subset", expected="an intrinsic of TVMScript", fix=similar_intrinsics(name))
+        raise self.error(
+            node.func,
+            "unsupported",
+            f"{name} is not a function of the subset",
+            expected="an intrinsic of TVMScript",
+            fix=similar_intrinsics(name),
+        )
 
     def _method(self, node: ast.Call) -> Value:
         """`x.astype("float32")`, the one method a value has."""
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1 and not node.keywords:
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "astype"
+            and len(node.args) == 1
+            and not node.keywords
+        ):
             return build.cast(self.expr(node.func.value), self.dtype(node.args[0]))
         fix = (f"T.{node.func.id}(…)",) if isinstance(node.func, ast.Name) and node.func.id in INTRINSICS else ()
-        self.fail(node.func, "unsupported", "only TVMScript's own functions can be called", expected="T.…", fix=fix)
+        raise self.error(
+            node.func, "unsupported", "only TVMScript's own functions can be called", expected="T.…", fix=fix
+        )
 
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
@@ -374,10 +286,10 @@ class ExpressionReader:
         if isinstance(owner, tuple):
             position = self.constant_int(node.slice)
             if not -len(owner) <= position < len(owner):
-                self.fail(node, "out-of-range", f"there are {len(owner)} items")
+                raise self.error(node, "out-of-range", f"there are {len(owner)} items")
             return owner[position]
         if not isinstance(owner, Buffer):
-            self.fail(node, "wrong-type", "only buffers are indexed", expected="a buffer before the brackets")
+            raise self.error(node, "wrong-type", "only buffers are indexed", expected="a buffer before the brackets")
         self.positions.add(owner, self.source.place(node.value))
         if any(isinstance(item, ast.Slice) for item in items):
             return self._region(node, owner, items)
@@ -398,7 +310,9 @@ class ExpressionReader:
     def require_rank(self, node: ast.AST, buffer: Buffer, count: int) -> None:
         if count != len(buffer.shape):
             expected = f"{len(buffer.shape)} for {buffer.name}"
-            self.fail(node, "wrong-arguments", f"{count} indices do not fit the buffer {buffer.name}", expected=expected)
+            raise self.error(
+                node, "wrong-arguments", f"{count} indices do not fit the buffer {buffer.name}", expected=expected
+            )
 
     def _region(self, node: ast.Subscript, buffer: Buffer, items: list[ast.expr]) -> BufferRegion:
         self.require_rank(node, buffer, len(items))
@@ -408,7 +322,7 @@ class ExpressionReader:
         if not isinstance(item, ast.Slice):
             return build.point(self.index(item))
         if item.step is not None:
-            self.fail(item, "unsupported", "slices with a step are vectors", expected="start:stop")
+            raise self.error(item, "unsupported", "slices with a step are vectors", expected="start:stop")
         start = self.index(item.lower) if item.lower is not None else build.const(0, size.dtype)
         stop = self.index(item.upper) if item.upper is not None else size
         return build.make_range(start, difference(stop, start))
@@ -422,7 +336,7 @@ class ExpressionReader:
             return build.full_region(value)
         if isinstance(value, BufferRegion):
             return value
-        self.fail(node, "wrong-type", "this is not a region of a buffer", expected="A[i, 0:16]")
+        raise self.error(node, "wrong-type", "this is not a region of a buffer", expected="A[i, 0:16]")
 
     def define(self, name: str, value: Value, node: ast.AST) -> None:
         """Gives `name` a meaning from here on, and notes where."""

@@ -39,19 +39,58 @@ from ..ir import (
     build,
 )
 from ..ir import dtype as dt
+from .operators import bitwise, side
 
 if TYPE_CHECKING:
     from .expressions import ExpressionReader
 
 Reader: TypeAlias = "Callable[[ExpressionReader, ast.Call], Expr | str | int | float | None]"
 
-FLOAT_UNARY = (
-    "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh sigmoid erf"
-).split()
-ROUNDING = "floor ceil trunc round nearbyint".split()
-FLOAT_BINARY = "pow atan2 fmod copysign hypot nextafter ldexp".split()
+FLOAT_UNARY = [
+    "exp",
+    "exp2",
+    "exp10",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sigmoid",
+    "erf",
+]
+ROUNDING = ["floor", "ceil", "trunc", "round", "nearbyint"]
+FLOAT_BINARY = ["pow", "atan2", "fmod", "copysign", "hypot", "nextafter", "ldexp"]
 DTYPES = (
-    *("float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()),
+    *(
+        [
+            "float16",
+            "float32",
+            "float64",
+            "bfloat16",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+            "bool",
+        ]
+    ),
 )
 DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret")
 """Calls whose first argument in text is their own dtype."""
@@ -72,30 +111,39 @@ OPAQUE = {
     "tvm_warp_activemask": "uint32",
 }
 """Low-level intrinsics that are read and written without a meaning here, with the dtype of their result."""
-_LARGEST_FLOAT = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
-_FOLD_BITS: dict[str, Callable[[int, int], int]] = {
-    "bitwise_and": lambda a, b: a & b,
-    "bitwise_or": lambda a, b: a | b,
-    "bitwise_xor": lambda a, b: a ^ b,
+_LARGEST_FLOAT = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
 }
 
 
-def parameters(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...], required: int | None = None) -> list[ast.expr | None]:
+def parameters(
+    reader: ExpressionReader, node: ast.Call, names: tuple[str, ...], required: int | None = None
+) -> list[ast.expr | None]:
     """The arguments of `node` in the order of `names`, None for those left out. Raises "wrong-arguments"."""
     required = len(names) if required is None else required
     given: dict[str, ast.expr] = {}
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        reader.fail(node, "unsupported", "starred arguments are not read here", expected=f"({', '.join(names)})")
+        raise reader.error(node, "unsupported", "starred arguments are not read here", expected=f"({', '.join(names)})")
     if len(node.args) > len(names):
-        reader.fail(node, "wrong-arguments", f"{len(node.args)} arguments are too many", expected=f"({', '.join(names)})")
+        raise reader.error(
+            node, "wrong-arguments", f"{len(node.args)} arguments are too many", expected=f"({', '.join(names)})"
+        )
     given.update(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in names or keyword.arg in given:
-            reader.fail(keyword.value, "wrong-arguments", f"the argument {keyword.arg} is unknown or given twice", expected=f"({', '.join(names)})")
+            raise reader.error(
+                keyword.value,
+                "wrong-arguments",
+                f"the argument {keyword.arg} is unknown or given twice",
+                expected=f"({', '.join(names)})",
+            )
         given[keyword.arg] = keyword.value
     missing = [name for name in names[:required] if name not in given]
     if missing:
-        reader.fail(node, "wrong-arguments", f"missing: {', '.join(missing)}", expected=f"({', '.join(names)})")
+        raise reader.error(node, "wrong-arguments", f"missing: {', '.join(missing)}", expected=f"({', '.join(names)})")
     return [given.get(name) for name in names]
 
 
@@ -106,7 +154,9 @@ def operands(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...]) -
         assert argument is not None
         expr = reader.expr(argument)
         if expr.dtype in ("handle", "void"):
-            reader.fail(argument, "wrong-type", f"a number is needed, this is {expr.dtype}", expected="an expression")
+            raise reader.error(
+                argument, "wrong-type", f"a number is needed, this is {expr.dtype}", expected="an expression"
+            )
         found.append(expr)
     return found
 
@@ -117,11 +167,11 @@ def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         found = operands(reader, node, names)
         if integers and any(not dt.is_int(e.dtype) for e in found):
-            reader.fail(node, "wrong-type", "this takes integers", expected="integer operands")
+            raise reader.error(node, "wrong-type", "this takes integers", expected="integer operands")
         try:
             return make(*found)
         except ZeroDivisionError:
-            reader.fail(node, "out-of-range", "division by zero")
+            raise reader.error(node, "out-of-range", "division by zero") from None
 
     return read
 
@@ -132,7 +182,7 @@ def _raw(kind: type[Expr]) -> Reader:
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         a, b = build.match_dtypes(*operands(reader, node, ("a", "b")))
         if kind in (And, Or) and (a.dtype, b.dtype) != ("bool", "bool"):
-            reader.fail(node, "wrong-type", "and, or need truth values", expected="comparisons")
+            raise reader.error(node, "wrong-type", "and, or need truth values", expected="comparisons")
         return kind(a, b)  # pyright: ignore[reportCallIssue]
 
     return read
@@ -154,24 +204,13 @@ def _binary(op: str) -> Reader:
     return read
 
 
-def bitwise(op: str, *args: Expr) -> Expr:
-    """A bit operation, folded when it is on constants."""
-    if op == "bitwise_not":
-        return Call(op, args, args[0].dtype)
-    a, b = build.match_dtypes(*args)
-    fold = _FOLD_BITS.get(op)
-    if fold is not None and isinstance(a, IntImm) and isinstance(b, IntImm):
-        return IntImm(fold(a.value, b.value), a.dtype)
-    return Call(op, (a, b), a.dtype)
-
-
 def _bits(op: str) -> Reader:
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         nodes = [n for n in parameters(reader, node, ("x", "y")) if n is not None]
         values = [reader.value(n) for n in nodes]
-        found = [reader.side(v, other, n) for v, other, n in zip(values, reversed(values), nodes, strict=True)]
+        found = [side(reader, v, other, n) for v, other, n in zip(values, reversed(values), nodes, strict=True)]
         if any(not dt.is_int(e.dtype) and e.dtype != "bool" for e in found):
-            reader.fail(node, "wrong-type", "this takes integers", expected="integer operands")
+            raise reader.error(node, "wrong-type", "this takes integers", expected="integer operands")
         return bitwise(op, *found)
 
     return read
@@ -204,7 +243,7 @@ def _float_test(make: Callable[[Expr], Expr]) -> Reader:
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         (x,) = operands(reader, node, ("x",))
         if not dt.is_float(x.dtype):
-            reader.fail(node, "wrong-type", "this tests floats", expected="a float")
+            raise reader.error(node, "wrong-type", "this tests floats", expected="a float")
         return make(x)
 
     return read
@@ -287,7 +326,7 @@ def _limit(kind: str) -> Reader:
             largest = math.inf if kind == "infinity" else _LARGEST_FLOAT.get(dtype, math.inf)
             return FloatImm(-largest if kind == "min_value" else largest, dtype)
         if kind == "infinity" or not dt.is_int(dtype):
-            reader.fail(node, "wrong-type", f"{dtype} has no such value", expected="a float or integer type")
+            raise reader.error(node, "wrong-type", f"{dtype} has no such value", expected="a float or integer type")
         unsigned = dtype.startswith("uint")
         bits = dt.bits(dtype) - (not unsigned)
         return IntImm(2**bits - 1 if kind == "max_value" else 0 if unsigned else -(2**bits), dtype)
@@ -303,10 +342,15 @@ def _external(op: str) -> Reader:
         arguments = list(node.args)
         dtype = keywords.pop("dtype", None) or (arguments.pop(0) if arguments else None)
         if dtype is None or keywords or not arguments or any(isinstance(a, ast.Starred) for a in arguments):
-            reader.fail(node, "wrong-arguments", f"T.{op} takes a dtype, then its arguments", expected=f'T.{op}("float32", "name", x)')
+            raise reader.error(
+                node,
+                "wrong-arguments",
+                f"T.{op} takes a dtype, then its arguments",
+                expected=f'T.{op}("float32", "name", x)',
+            )
         found = tuple(reader.expr(a) for a in arguments)
         if op != "reinterpret" and not isinstance(found[0], StringImm):
-            reader.fail(arguments[0], "wrong-type", "the function is named by a string", expected='"name"')
+            raise reader.error(arguments[0], "wrong-type", "the function is named by a string", expected='"name"')
         return Call(op, found, reader.dtype(dtype))
 
     return read
@@ -326,8 +370,10 @@ def _opaque(op: str) -> Reader:
         keywords = {k.arg: k.value for k in node.keywords}
         dtype = keywords.pop("dtype", None)
         if keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            reader.fail(node, "wrong-arguments", f"T.{op} takes plain arguments", expected=f"T.{op}(a, b, …)")
-        return Call(op, tuple(reader.expr(a) for a in node.args), reader.dtype(dtype) if dtype is not None else OPAQUE[op])
+            raise reader.error(node, "wrong-arguments", f"T.{op} takes plain arguments", expected=f"T.{op}(a, b, …)")
+        return Call(
+            op, tuple(reader.expr(a) for a in node.args), reader.dtype(dtype) if dtype is not None else OPAQUE[op]
+        )
 
     return read
 
@@ -348,10 +394,15 @@ def _fma(reader: ExpressionReader, node: ast.Call) -> Expr:
 def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
     """`T.Let(body, where={x: value})`."""
     body, where = parameters(reader, node, ("expr", "where"))
-    if body is None or not isinstance(where, ast.Dict) or len(where.keys) != 1 or not isinstance(where.keys[0], ast.Name):
-        reader.fail(node, "wrong-arguments", "T.Let binds one name", expected="T.Let(x + 1, where={x: value})")
+    if (
+        body is None
+        or not isinstance(where, ast.Dict)
+        or len(where.keys) != 1
+        or not isinstance(where.keys[0], ast.Name)
+    ):
+        raise reader.error(node, "wrong-arguments", "T.Let binds one name", expected="T.Let(x + 1, where={x: value})")
     name, value = where.keys[0], reader.expr(where.values[0])
-    known = reader.scope[name.id] if name.id in reader.scope else None
+    known = reader.scope.get(name.id)
     var = known if isinstance(known, Var) else Var(name.id, value.dtype)
     with reader.scope.nested():
         reader.define(name.id, var, name)
@@ -366,7 +417,10 @@ INTRINSICS: dict[str, Reader] = {
     "bitwise_not": _bitwise_not,
     **{dtype: _typed(dtype) for dtype in DTYPES},
     "boolean": _typed("bool"),
-    **{kind.__name__: _raw(kind) for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)},
+    **{
+        kind.__name__: _raw(kind)
+        for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)
+    },
     "Not": _not,
     "Select": _select,
     "Cast": _cast_raw,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+
 import msgspec
 
 from ..ir import (
@@ -126,7 +127,7 @@ class _ModuleReader:
             case ast.ClassDef():
                 self.found.append(self._class(node))
             case _:
-                self.source.fail(
+                raise self.source.error(
                     node,
                     "unsupported",
                     "this is not part of a program's text",
@@ -137,13 +138,21 @@ class _ModuleReader:
         """`N = 128`, `shape = (N, 64)`, `dtype = "float32"`."""
         value = self.exprs.value(node)
         if not _is_plain(value):
-            self.source.fail(node, "unsupported", "only constants are set outside of functions", expected="a number, string or tuple")
+            raise self.source.error(
+                node, "unsupported", "only constants are set outside of functions", expected="a number, string or tuple"
+            )
         self.exprs.scope.define(name.id, value)
 
     def _class(self, node: ast.ClassDef) -> IRModule:
         names = [self._decorator(d) for d in node.decorator_list]
         if names != ["I.ir_module"]:
-            self.source.fail(node, "not-a-program", f"the class {node.name} is not a module", expected="@I.ir_module above it", fix=("@I.ir_module",))
+            raise self.source.error(
+                node,
+                "not-a-program",
+                f"the class {node.name} is not a module",
+                expected="@I.ir_module above it",
+                fix=("@I.ir_module",),
+            )
         functions: list[PrimFunc] = []
         attrs: Annotations = ()
         with self.exprs.scope.nested():
@@ -158,12 +167,21 @@ class _ModuleReader:
                     case ast.Assign(targets=[ast.Name() as name]):
                         self._constant(name, part.value)
                     case _:
-                        self.source.fail(part, "unsupported", "a module holds functions", expected="@T.prim_func functions")
+                        raise self.source.error(
+                            part, "unsupported", "a module holds functions", expected="@T.prim_func functions"
+                        )
         if not functions:
-            self.source.fail(node, "not-a-program", f"the module {node.name} is empty", expected="@T.prim_func functions in it")
+            raise self.source.error(
+                node, "not-a-program", f"the module {node.name} is empty", expected="@T.prim_func functions in it"
+            )
         repeated = {f.name for f in functions if sum(g.name == f.name for g in functions) > 1}
         if repeated:
-            self.source.fail(node, "not-a-program", f"two functions are called {min(repeated)}", expected="a name of its own for each")
+            raise self.source.error(
+                node,
+                "not-a-program",
+                f"two functions are called {min(repeated)}",
+                expected="a name of its own for each",
+            )
         module = IRModule(tuple(functions), attrs)
         self.reader.positions.add(module, self.source.header(node))
         return module
@@ -201,13 +219,24 @@ class _ModuleReader:
     def _options(self, node: ast.FunctionDef) -> dict[str, bool]:
         if len(node.decorator_list) != 1 or self._decorator(node.decorator_list[0]) != "T.prim_func":
             at = node.decorator_list[0] if node.decorator_list else node
-            self.source.fail(at, "not-a-program", f"the function {node.name} is not a tensor program", expected="@T.prim_func above it", fix=("@T.prim_func",))
+            raise self.source.error(
+                at,
+                "not-a-program",
+                f"the function {node.name} is not a tensor program",
+                expected="@T.prim_func above it",
+                fix=("@T.prim_func",),
+            )
         decorator = node.decorator_list[0]
         found: dict[str, bool] = {}
         for option in decorator.keywords if isinstance(decorator, ast.Call) else ():
             value = self.exprs.value(option.value)
             if option.arg not in _OPTIONS or not isinstance(value, bool):
-                self.source.fail(option.value, "unsupported", f"T.prim_func has no option {option.arg}={value!r} here", expected="private=True, s_tir=True")
+                raise self.source.error(
+                    option.value,
+                    "unsupported",
+                    f"T.prim_func has no option {option.arg}={value!r} here",
+                    expected="private=True, s_tir=True",
+                )
             found[option.arg] = value
         return found
 
@@ -216,10 +245,17 @@ class _ModuleReader:
         extra = [*arguments.posonlyargs, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         if any(extra) or arguments.defaults:
             at = next((e for e in extra if e is not None), node)
-            self.source.fail(at, "unsupported", "parameters are plain: a name and a type", expected='A: T.Buffer((128, 64), "float32")')
+            raise self.source.error(
+                at,
+                "unsupported",
+                "parameters are plain: a name and a type",
+                expected='A: T.Buffer((128, 64), "float32")',
+            )
         names = [a.arg for a in arguments.args]
         if len(set(names)) != len(names):
-            self.source.fail(node, "not-a-program", "two parameters have one name", expected="a name of its own for each")
+            raise self.source.error(
+                node, "not-a-program", "two parameters have one name", expected="a name of its own for each"
+            )
         # Scalars first: a buffer's shape may name a size that stands after it.
         made = {a.arg: self._scalar(a) for a in arguments.args}
         return tuple(made[a.arg] or self._buffer_parameter(a) for a in arguments.args)
@@ -228,7 +264,12 @@ class _ModuleReader:
         """A handle or a number; None for a buffer."""
         annotation = argument.annotation
         if annotation is None:
-            self.source.fail(argument, "wrong-arguments", f"the parameter {argument.arg} has no type", expected='T.Buffer((128, 64), "float32"), T.handle or T.int32')
+            raise self.source.error(
+                argument,
+                "wrong-arguments",
+                f"the parameter {argument.arg} has no type",
+                expected='T.Buffer((128, 64), "float32"), T.handle or T.int32',
+            )
         if self._is_buffer(annotation):
             return None
         if isinstance(annotation, ast.Call) and not annotation.args and not annotation.keywords:
@@ -243,7 +284,13 @@ class _ModuleReader:
         return var
 
     def _is_buffer(self, annotation: ast.expr) -> bool:
-        target = annotation.func if isinstance(annotation, ast.Call) else annotation.value if isinstance(annotation, ast.Subscript) else annotation
+        target = (
+            annotation.func
+            if isinstance(annotation, ast.Call)
+            else annotation.value
+            if isinstance(annotation, ast.Subscript)
+            else annotation
+        )
         return self.exprs.script_name(target) == "T.Buffer"
 
     def _buffer_parameter(self, argument: ast.arg) -> Var:
@@ -253,7 +300,9 @@ class _ModuleReader:
         elif isinstance(annotation, ast.Subscript):
             declared = subscript_declaration(annotation)
         else:
-            self.source.fail(argument, "wrong-arguments", "the shape is missing", expected='T.Buffer((128, 64), "float32")')
+            raise self.source.error(
+                argument, "wrong-arguments", "the shape is missing", expected='T.Buffer((128, 64), "float32")'
+            )
         handle = Var(f"{argument.arg}_handle", "handle")
         buffer = read_buffer(self.exprs, argument.arg, declared, self.sizes)
         self.exprs.define(argument.arg, buffer, argument)
@@ -263,11 +312,11 @@ class _ModuleReader:
     def _body(self, node: ast.FunctionDef) -> Stmt:
         frame = self.reader.frame
         body = self.reader.body(node.body)
-        if frame.alloc_buffers or not _is_root(body):
-            if frame.alloc_buffers or any(isinstance(s, BlockRealize) for s in walk_stmts(body)):
-                frame.name = "root"
-                body = frame.realize(body, is_root=True)
-                self.reader.positions.add(body.block, self.source.header(node))
+        has_blocks = any(isinstance(s, BlockRealize) for s in walk_stmts(body))
+        if frame.alloc_buffers or (has_blocks and not _is_root(body)):
+            frame.name = "root"
+            body = frame.realize(body, is_root=True)
+            self.reader.positions.add(body.block, self.source.header(node))
         return body
 
     def _attributes(self, node: ast.FunctionDef, *, private: bool) -> Annotations:

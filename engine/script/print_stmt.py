@@ -323,7 +323,9 @@ class StmtPrinter:
         self.declaration(buffer)
         self.out.line()
 
-    def declaration(self, buffer: Buffer, *, before: str = "", dtype_always: bool = False, annotations: Annotations = ()) -> None:
+    def declaration(
+        self, buffer: Buffer, *, before: str = "", dtype_always: bool = False, annotations: Annotations = ()
+    ) -> None:
         """`((128, 64), "float16", scope="local")`, what is usual left out."""
         self.out.write(f"({before}, " if before else "(")
         self._arguments(buffer, dtype_always=dtype_always)
@@ -397,7 +399,14 @@ class StmtPrinter:
 def is_implicit_root(realize: BlockRealize) -> bool:
     """Whether reading puts this block around the function's statements by itself, so that it need not be written."""
     block = realize.block
-    if (block.iter_vars, block.reads, block.writes, block.annotations, block.match_buffers, block.init) != ((), (), (), (), (), None):
+    if (block.iter_vars, block.reads, block.writes, block.annotations, block.match_buffers, block.init) != (
+        (),
+        (),
+        (),
+        (),
+        (),
+        None,
+    ):
         return False
     if block.name != "root" or not build.is_true(realize.predicate):
         return False

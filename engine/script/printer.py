@@ -6,12 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from ..ir import Annotations, BlockRealize, Buffer, IRModule, PrimFunc, StringImm, Var, free_vars, walk
+from ..ir import Annotations, BlockRealize, Buffer, IRModule, PrimFunc, Var, walk
 from .dialect import CLASSIC, CURRENT, PRIVATE, Words
-from .print_expr import expr_text
 from .print_stmt import StmtPrinter, is_implicit_root
 from .source import Positions
-from .writer import Names, Writer, identifier, quoted
+from .writer import Names, Writer, identifier
 
 Dialect = Literal["current", "classic"]
 
@@ -84,7 +83,11 @@ class _FunctionPrinter:
 
     def print(self) -> None:
         private = any(name == PRIVATE for name, _ in self.func.attrs)
-        options = [option for option, wanted in (("private=True", private), (self.words.function_option, True)) if wanted and option]
+        options = [
+            option
+            for option, wanted in (("private=True", private), (self.words.function_option, True))
+            if wanted and option
+        ]
         self.out.line(f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func")
         start = self.out.here()
         self.out.write(f"def {identifier(self.func.name)}(")

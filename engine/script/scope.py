@@ -44,6 +44,10 @@ class Scope:
                 return table[name]
         raise KeyError(name)
 
+    def get(self, name: str) -> Value:
+        """What `name` stands for; None when nothing."""
+        return self[name] if name in self else None
+
     def similar(self, name: str) -> list[str]:
         """Defined names that look like `name`."""
         return difflib.get_close_matches(name, {n for table in self._tables for n in table}, n=3)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Mapping
-from typing import NoReturn
 
 from ..ir import Node, Place
 from .errors import ParseError, parse_error
@@ -72,9 +71,11 @@ class Source:
         lines[0] = lines[0][p.column - 1 :]
         return "\n".join(lines)
 
-    def fail(self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()) -> NoReturn:
-        """Raises the ParseError that points at `node`."""
-        raise parse_error(code, message, self.place(node), found=self.text(node), expected=expected, fix=fix)
+    def error(
+        self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
+    ) -> ParseError:
+        """The error that points at `node`, to be raised."""
+        return parse_error(code, message, self.place(node), found=self.text(node), expected=expected, fix=fix)
 
     def _column(self, line: int, offset: int) -> int:
         """From ast's UTF-8 byte offset to a column of characters, from 1."""
@@ -92,7 +93,9 @@ class Source:
             raise self.too_deep(Place(self.first_line, 1, self.first_line, 1, self.filename)) from None
         except ValueError as error:  # null bytes, lone surrogates, integers of thousands of digits
             place = Place(self.first_line, 1, self.first_line, 1, self.filename)
-            raise parse_error("syntax", "the text is not Python", place, found=str(error), expected="Python text in UTF-8") from None
+            raise parse_error(
+                "syntax", "the text is not Python", place, found=str(error), expected="Python text in UTF-8"
+            ) from None
 
     def _syntax_error(self, error: SyntaxError) -> ParseError:
         line = min(max(error.lineno or 1, 1), max(len(self.lines), 1))
@@ -106,7 +109,9 @@ class Source:
             place,
             found=text.strip()[:FOUND_CHARACTERS],
             expected="indented lines under this one" if lost_indent else "",
-            fix=("indent the body of each def, for and with by four spaces (copying from a web page often loses it)",) if lost_indent else (),
+            fix=("indent the body of each def, for and with by four spaces (copying from a web page often loses it)",)
+            if lost_indent
+            else (),
         )
 
     def _require_shallow(self) -> None:

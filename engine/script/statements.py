@@ -14,7 +14,6 @@ from ..ir import (
     Evaluate,
     Expr,
     For,
-    ForKind,
     IfThenElse,
     LetStmt,
     MatchBufferRegion,
@@ -23,23 +22,17 @@ from ..ir import (
     Var,
     build,
 )
-from ..ir import dtype as dt
 from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
-from .expressions import ExpressionReader, difference
+from .expressions import ExpressionReader
 from .intrinsics import parameters
+from .loops import loop_headers
+from .operators import arithmetic
 from .source import PositionTable, Source
 
 Wrapper = Callable[[Stmt], Stmt]  # a statement that holds all that follow it in its body
 Item = Stmt | Wrapper
 
-_LOOPS: dict[str, ForKind] = {
-    "T.serial": "serial",
-    "T.parallel": "parallel",
-    "T.vectorized": "vectorized",
-    "T.unroll": "unrolled",
-    "T.thread_binding": "thread_binding",
-}
 _ALLOCATIONS = {"T.alloc_shared": "shared", "T.alloc_local": "local"}
 _BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr")
 _NOT_READ: dict[type[ast.stmt], str] = {
@@ -126,7 +119,9 @@ class StatementReader:
                 return None
             case _:
                 what = _NOT_READ.get(type(node), f"{type(node).__name__} is")
-                self.source.fail(node, "unsupported", f"{what} not part of the subset", expected="for, with, if, stores and bindings")
+                raise self.source.error(
+                    node, "unsupported", f"{what} not part of the subset", expected="for, with, if, stores and bindings"
+                )
 
     def mark(self, stmt: Stmt, place: Place) -> Stmt:
         self.positions.add(stmt, place)
@@ -136,7 +131,7 @@ class StatementReader:
 
     def _assign(self, node: ast.Assign) -> Item | None:
         if len(node.targets) != 1:
-            self.source.fail(node, "unsupported", "a = b = c is not part of the subset", expected="one target")
+            raise self.source.error(node, "unsupported", "a = b = c is not part of the subset", expected="one target")
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
             return self._store(node, target, node.value)
@@ -150,7 +145,12 @@ class StatementReader:
             wrappers = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
             return _compose([w for w in wrappers if w is not None])
         if len(names) != 1 or isinstance(target, ast.Tuple | ast.List):
-            self.source.fail(node, "wrong-arguments", "several names need several values", expected="T.axis.remap, or one value for each name")
+            raise self.source.error(
+                node,
+                "wrong-arguments",
+                "several names need several values",
+                expected="T.axis.remap, or one value for each name",
+            )
         if isinstance(node.value, ast.Call) and function is not None:
             declared = self._declare(names[0], node.value, function)
             if declared is not False:
@@ -161,7 +161,12 @@ class StatementReader:
         items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
         names = [item for item in items if isinstance(item, ast.Name)]
         if len(names) != len(items):
-            self.source.fail(target, "unsupported", "only names and buffer elements are assigned to", expected="name = … or A[i, j] = …")
+            raise self.source.error(
+                target,
+                "unsupported",
+                "only names and buffer elements are assigned to",
+                expected="name = … or A[i, j] = …",
+            )
         return names
 
     def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | bool | None:
@@ -180,7 +185,12 @@ class StatementReader:
             self._match(name, call)
             return None
         if function in ("T.decl_buffer", "T.buffer_decl", "T.Buffer"):
-            self.source.fail(call, "unsupported", "a buffer over other memory is not part of the subset", expected="T.alloc_buffer or T.match_buffer")
+            raise self.source.error(
+                call,
+                "unsupported",
+                "a buffer over other memory is not part of the subset",
+                expected="T.alloc_buffer or T.match_buffer",
+            )
         if function == "T.meta_var" and len(call.args) == 1:
             self.exprs.define(name.id, self.exprs.value(call.args[0]), name)
             return None
@@ -202,11 +212,18 @@ class StatementReader:
         """T.match_buffer of a handle (the function's parameter) or of a region (another view of it in a block)."""
         declared = declaration(self.exprs, call, skip=1)
         if not call.args:
-            self.source.fail(call, "wrong-arguments", "T.match_buffer needs what it matches", expected="T.match_buffer(a, (128, 64))")
+            raise self.source.error(
+                call, "wrong-arguments", "T.match_buffer needs what it matches", expected="T.match_buffer(a, (128, 64))"
+            )
         source = self.exprs.value(call.args[0])
         if isinstance(source, Var) and source.dtype == "handle":
             if source not in self.handles or self.handles[source] is not None:
-                self.source.fail(call.args[0], "wrong-arguments", "this handle cannot be matched (again)", expected="a T.handle parameter, matched once")
+                raise self.source.error(
+                    call.args[0],
+                    "wrong-arguments",
+                    "this handle cannot be matched (again)",
+                    expected="a T.handle parameter, matched once",
+                )
             self.handles[source] = read_buffer(self.exprs, name.id, declared, {})
             buffer = self.handles[source]
             self.exprs.define(name.id, buffer, name)
@@ -215,14 +232,24 @@ class StatementReader:
         self._require_block(call, "T.match_buffer of a region")
         buffer = self._new_buffer(name, declared)
         if buffer.dtype != region.buffer.dtype:
-            self.source.fail(call, "wrong-type", f"{region.buffer.name} is {region.buffer.dtype}, not {buffer.dtype}", expected=f'dtype "{region.buffer.dtype}"')
+            raise self.source.error(
+                call,
+                "wrong-type",
+                f"{region.buffer.name} is {region.buffer.dtype}, not {buffer.dtype}",
+                expected=f'dtype "{region.buffer.dtype}"',
+            )
         self.frame.match_buffers.append(MatchBufferRegion(buffer, region))
 
     def _bind(self, name: ast.Name, value_node: ast.expr, dtype: str | None = None) -> Wrapper | None:
         """`x = value`: a LetStmt over what follows; `n = T.int32()` only makes a variable."""
-        known = self.exprs.scope[name.id] if name.id in self.exprs.scope else None
+        known = self.exprs.scope.get(name.id)
         if isinstance(known, Var) and known in self.lets:
-            self.source.fail(name, "unsupported", f"{name.id} is bound already, and a binding is not changed", expected="a new name, or a buffer")
+            raise self.source.error(
+                name,
+                "unsupported",
+                f"{name.id} is bound already, and a binding is not changed",
+                expected="a new name, or a buffer",
+            )
         value = self.exprs.expr(value_node)
         if isinstance(value, Var) and not value.name:
             if not (isinstance(known, Var) and known.dtype == value.dtype and name.id in self.exprs.scope):
@@ -242,29 +269,40 @@ class StatementReader:
         if isinstance(annotation, ast.Subscript) and self.exprs.script_name(annotation.value) == "T.let":
             annotation = annotation.slice
         if node.value is None or not isinstance(node.target, ast.Name):
-            self.source.fail(node, "unsupported", "a typed name needs a value", expected="x: T.int32 = value")
+            raise self.source.error(node, "unsupported", "a typed name needs a value", expected="x: T.int32 = value")
         dtype = None if self.exprs.script_name(annotation) == "T.let" else self.exprs.dtype(annotation)
         return self._bind(node.target, node.value, dtype)
 
-    def _store(self, node: ast.stmt, target: ast.Subscript, value_node: ast.expr, op: ast.operator | None = None) -> Stmt:
+    def _store(
+        self, node: ast.stmt, target: ast.Subscript, value_node: ast.expr, op: ast.operator | None = None
+    ) -> Stmt:
         """`A[i, j] = value`, cast to the buffer's type as TVM does; with `op`, `A[i, j] += value`."""
         buffer = self.exprs.value(target.value)
         if not isinstance(buffer, Buffer):
-            self.source.fail(target, "wrong-type", "only buffers are stored to", expected="a buffer before the brackets")
+            raise self.source.error(
+                target, "wrong-type", "only buffers are stored to", expected="a buffer before the brackets"
+            )
         self.positions.add(buffer, self.source.place(target.value))
         value = self.exprs.expr(value_node)
         if op is not None:
-            value = self.exprs.arithmetic(node, op, build.load(buffer, self.exprs.indices(target, buffer)), value)
+            value = arithmetic(self.exprs, node, op, build.load(buffer, self.exprs.indices(target, buffer)), value)
         if (value.dtype == "handle") != (buffer.dtype == "handle") or value.dtype == "void":
-            self.source.fail(value_node, "wrong-type", f"{buffer.name} holds {buffer.dtype}, this is {value.dtype}", expected=f"a {buffer.dtype}")
+            raise self.source.error(
+                value_node,
+                "wrong-type",
+                f"{buffer.name} holds {buffer.dtype}, this is {value.dtype}",
+                expected=f"a {buffer.dtype}",
+            )
         if any(isinstance(item, ast.Slice) for item in self.exprs.sequence(target.slice)):
-            self.source.fail(target, "unsupported", "a store writes one element", expected="indices, no slices")
+            raise self.source.error(target, "unsupported", "a store writes one element", expected="indices, no slices")
         stmt = BufferStore(buffer, build.cast(value, buffer.dtype), self.exprs.indices(target, buffer))
         return self.mark(stmt, self.source.place(node))
 
     def _augmented(self, node: ast.AugAssign) -> Stmt:
         if not isinstance(node.target, ast.Subscript):
-            self.source.fail(node, "unsupported", "only buffer elements are updated", expected="A[i, j] += value")
+            raise self.source.error(
+                node, "unsupported", "only buffer elements are updated", expected="A[i, j] += value"
+            )
         return self._store(node, node.target, node.value, node.op)
 
     # --- what is said about the block
@@ -307,17 +345,23 @@ class StatementReader:
     def _require_block(self, node: ast.AST, what: str) -> None:
         if self.frame.is_function or not self.direct:
             block = "T.sblock" if self.current else "T.block"
-            self.source.fail(node, "unsupported", f"{what} stands right under a block", expected=f'with {block}("name"): above it')
+            raise self.source.error(
+                node, "unsupported", f"{what} stands right under a block", expected=f'with {block}("name"): above it'
+            )
 
     # --- nesting
 
     def _with(self, node: ast.With, *, is_last: bool) -> Item | None:
         if len(node.items) != 1:
-            self.source.fail(node.items[1].context_expr, "unsupported", "one block at a time", expected="nested with statements")
+            raise self.source.error(
+                node.items[1].context_expr, "unsupported", "one block at a time", expected="nested with statements"
+            )
         item = node.items[0]
         call, function = item.context_expr, self.exprs.called(item.context_expr)
         if not isinstance(call, ast.Call) or function is None:
-            self.source.fail(call, "unsupported", "with opens blocks", expected='T.sblock("name") or T.block("name")')
+            raise self.source.error(
+                call, "unsupported", "with opens blocks", expected='T.sblock("name") or T.block("name")'
+            )
         if function in ("T.block", "T.sblock"):
             return self._block(node, call, is_last=is_last)
         if function == "T.init" and not call.args:
@@ -336,12 +380,20 @@ class StatementReader:
         if function == "T.Assert" and len(call.args) == 2:
             condition, message = self.exprs.condition(call.args[0]), self.exprs.string(call.args[1])
             return self.mark(AssertStmt(condition, message, self.nested_body(node.body)), self.source.header(node))
-        self.source.fail(call, "unsupported", f"{function} is not read here", expected='T.sblock("name"), T.block("name") or T.init()')
+        raise self.source.error(
+            call,
+            "unsupported",
+            f"{function} is not read here",
+            expected='T.sblock("name"), T.block("name") or T.init()',
+        )
 
     def _block(self, node: ast.With, call: ast.Call, *, is_last: bool) -> Stmt:
         if node.items[0].optional_vars is not None or any(isinstance(a, ast.List | ast.Tuple) for a in call.args):
-            self.source.fail(
-                call, "unsupported", "blocks of the 2021 form, with domains in T.block, are not read", expected='with T.block("name"): and T.axis lines'
+            raise self.source.error(
+                call,
+                "unsupported",
+                "blocks of the 2021 form, with domains in T.block, are not read",
+                expected='with T.block("name"): and T.axis lines',
             )
         (name_node,) = parameters(self.exprs, call, ("name",), 0)
         name = self.exprs.string(name_node) if name_node is not None else ""
@@ -381,17 +433,26 @@ class StatementReader:
 
     def _for(self, node: ast.For) -> Stmt:
         if node.orelse:
-            self.source.fail(node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else")
+            raise self.source.error(
+                node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else"
+            )
         names = self._names(node.target)
-        headers = self._loop_headers(node.iter)
+        headers = loop_headers(self.exprs, node.iter)
         if len(names) != len(headers):
-            self.source.fail(node.target, "wrong-arguments", f"{len(headers)} loops for {len(names)} names", expected="one name a loop")
+            raise self.source.error(
+                node.target,
+                "wrong-arguments",
+                f"{len(headers)} loops for {len(names)} names",
+                expected="one name a loop",
+            )
         place = self.source.header(node)
         made: list[For] = []
         with self.exprs.scope.nested():
             for name, header in zip(names, headers, strict=True):
                 var = Var(name.id, header.extent.dtype)
-                loop = For(var, header.min, header.extent, header.kind, header.body, header.thread_tag, header.annotations)
+                loop = For(
+                    var, header.min, header.extent, header.kind, header.body, header.thread_tag, header.annotations
+                )
                 self.loops[var] = loop
                 made.append(loop)
                 self.exprs.define(name.id, var, name)
@@ -401,63 +462,6 @@ class StatementReader:
             result = For(loop.loop_var, loop.min, loop.extent, loop.kind, result, loop.thread_tag, loop.annotations)
             self.positions.add(result, place)
         return result
-
-    def _loop_headers(self, node: ast.expr) -> list[For]:
-        """The loops that a `for … in` opens, with a placeholder body and variable."""
-        if isinstance(node, ast.Call):
-            function = self.exprs.called(node)
-            if isinstance(node.func, ast.Name) and node.func.id == "range" and "range" not in self.exprs.scope:
-                return [self._loop(node, "serial")]
-            if function == "T.grid":
-                return self._grid(node)
-            if function in _LOOPS:
-                return [self._loop(node, _LOOPS[function])]
-        self.source.fail(node, "unsupported", "for runs over T's loops", expected="range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding")
-
-    def _grid(self, node: ast.Call) -> list[For]:
-        if node.keywords:
-            self.source.fail(node, "wrong-arguments", "T.grid takes extents", expected="T.grid(128, 64)")
-        extents: list[Expr] = []
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                many = self.exprs.value(argument.value)
-                extents.extend(self.exprs.as_expr(v, argument) for v in (many if isinstance(many, tuple) else (many,)))
-            else:
-                extents.append(self.exprs.index(argument))
-        return [_header(build.const(0, e.dtype), e, "serial") for e in extents if self._require_integer(node, e)]
-
-    def _require_integer(self, node: ast.AST, extent: Expr) -> bool:
-        if not dt.is_int(extent.dtype):
-            self.source.fail(node, "wrong-type", f"a loop extent must be an integer, this is {extent.dtype}", expected="an integer expression")
-        return True
-
-    def _loop(self, node: ast.Call, kind: ForKind) -> For:
-        keywords = {k.arg: k.value for k in node.keywords}
-        arguments = list(node.args)
-        tag = keywords.pop("thread", None)
-        if kind == "thread_binding" and tag is None and len(arguments) > 1:
-            tag = arguments.pop()
-        start = keywords.pop("start", None) or (arguments.pop(0) if arguments else None)
-        stop = keywords.pop("stop", None) or (arguments.pop(0) if arguments else None)
-        annotations = keywords.pop("annotations", None)
-        if start is None or arguments or keywords or (tag is None) != (kind != "thread_binding"):
-            self.source.fail(node, "wrong-arguments", "these are not the arguments of a loop", expected="(stop), (start, stop), annotations={…}, thread=…")
-        low, high = (None, start) if stop is None else (self.exprs.index(start), stop)
-        end = self.exprs.index(high)
-        found = read_annotations(self.exprs, annotations) if annotations is not None and not _is_none(annotations) else ()
-        thread = self.exprs.string(tag) if tag is not None else None
-        if low is None:
-            return _header(build.const(0, end.dtype), end, kind, thread, found)
-        low, end = build.match_dtypes(low, end)
-        return _header(low, difference(end, low), kind, thread, found)
-
-
-def _header(low: Expr, extent: Expr, kind: ForKind, thread: str | None = None, annotations: Annotations = ()) -> For:
-    return For(Var("", extent.dtype), low, extent, kind, Evaluate(build.const(0, "int32")), thread, annotations)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _compose(wrappers: list[Wrapper]) -> Wrapper | None:
