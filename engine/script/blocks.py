@@ -111,7 +111,7 @@ def read_axis(
         dom, binding, dtype = parameters(reader, node, ("dom", "binding", "dtype"), 2)
         assert dom is not None and binding is not None
         base = reader.dtype(dtype) if dtype is not None else "int32"
-        found = [(_domain(reader, dom), reader.index(binding), _ITER_TYPES[function or ""], base)]
+        found: list[Iterator] = [(_domain(reader, dom), reader.index(binding), _ITER_TYPES[function or ""], base)]
     if len(found) != len(names):
         raise reader.error(
             node, "wrong-arguments", f"{len(found)} iterators for {len(names)} names", expected="one name an iterator"

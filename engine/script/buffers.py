@@ -44,7 +44,7 @@ def declaration(reader: ExpressionReader, node: ast.Call, skip: int = 0) -> Decl
             "give what follows the offset by name",
             expected='(shape, dtype, scope="…", strides=(…))',
         )
-    found = dict(zip(_POSITIONAL, positional, strict=False))
+    found: dict[str, ast.expr] = dict(zip(_POSITIONAL, positional, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in _KEYWORDS or keyword.arg in found:
             raise reader.error(
@@ -90,7 +90,10 @@ def read_buffer(
     *,
     scope: str = "global",
 ) -> Buffer:
-    """The buffer, in `scope` when it names none. With `match` (types of scalar parameters), quoted sizes as `("n", 16)` define the variables in them."""
+    """The buffer, in `scope` when it names none.
+
+    With `match` (types of size variables by name), quoted sizes as `("n", 16)` define the variables in them.
+    """
     arguments = declared.arguments
     for banned in ("data", "byte_offset"):
         if banned in arguments:

@@ -1,4 +1,4 @@
-"""What is said when text cannot be read: always a ParseError with the place, what stood there, what was expected, and what to write instead."""
+"""What is said when text cannot be read: a ParseError with the place, what stood there, what was expected, what to write instead."""
 
 from __future__ import annotations
 

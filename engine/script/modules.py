@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import cast
 
 import msgspec
 
@@ -381,7 +382,7 @@ def _is_root(body: Stmt) -> bool:
 
 def _is_plain(value: object) -> bool:
     if isinstance(value, tuple):
-        return all(_is_plain(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+        return all(map(_is_plain, cast("tuple[object, ...]", value)))
     return value is None or isinstance(value, bool | int | float | str | IntImm | FloatImm)
 
 

@@ -43,7 +43,8 @@ from ..ir import (
     build,
 )
 from ..ir import dtype as dt
-from .intrinsics import DTYPE_FIRST, is_known
+from .intrinsics import is_known
+from .vocabulary import DTYPE_FIRST
 from .writer import Names, Writer, quoted
 
 # How tightly Python binds, loosest first.
@@ -288,7 +289,7 @@ def _is_kept(expr: BinaryOp, make: Callable[[Expr, Expr], Expr]) -> bool:
         made = make(expr.a, expr.b)
     except (TypeError, ZeroDivisionError):
         return False
-    return type(made) is type(expr) and isinstance(made, BinaryOp) and made.a is expr.a and made.b is expr.b
+    return isinstance(made, type(expr)) and made.a is expr.a and made.b is expr.b
 
 
 def end_of(axis: Range) -> Expr:

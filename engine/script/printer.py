@@ -1,4 +1,4 @@
-"""Programs as TVMScript: the current dialect as TVM >= 0.26 reads it, or the classic one of TVM 0.8-0.23. The doors are `to_script`, `print_program`."""
+"""Programs as TVMScript: the current dialect as TVM >= 0.26 reads it, or the classic one of TVM 0.8-0.23."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ class Scope:
         self._tables: list[dict[str, Value]] = [{}]
 
     @contextmanager
-    def nested(self) -> Iterator[None]:
+    def nested(self) -> Generator[None]:
         """Names defined inside are gone afterwards."""
         self._tables.append({})
         try:
@@ -46,7 +46,7 @@ class Scope:
 
     def get(self, name: str) -> Value:
         """What `name` stands for; None when nothing."""
-        return self[name] if name in self else None
+        return next((table[name] for table in reversed(self._tables) if name in table), None)
 
     def similar(self, name: str) -> list[str]:
         """Defined names that look like `name`."""

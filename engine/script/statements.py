@@ -33,7 +33,17 @@ from .source import PositionTable, Source
 Wrapper = Callable[[Stmt], Stmt]  # a statement that holds all that follow it in its body
 Item = Stmt | Wrapper
 
-_ALLOCATIONS = {"T.alloc_shared": "shared", "T.alloc_local": "local"}
+_DECLARATIONS = {
+    "T.match_buffer": "global",
+    "T.sblock_alloc_buffer": "global",
+    "T.alloc_buffer": "global",
+    "T.allocate": "global",
+    "T.decl_buffer": "global",
+    "T.buffer_decl": "global",
+    "T.alloc_shared": "shared",
+    "T.alloc_local": "local",
+}
+"""What makes a buffer, with the scope it has when none is said."""
 _BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr")
 _NOT_READ: dict[type[ast.stmt], str] = {
     ast.While: "while loops are",
@@ -67,7 +77,7 @@ class StatementReader:
         self.frame = BlockFrame(None)
         self.direct = True  # whether the statement stands right under the frame, not in a loop of it
         self.func_attrs: Annotations = ()
-        self.handles: dict[Var, Buffer | None] = {}
+        self.handles: dict[Var, Buffer | None] = {}  # the parameters that are handles, and what matched them
 
     # --- sequences
 
@@ -151,10 +161,11 @@ class StatementReader:
                 "several names need several values",
                 expected="T.axis.remap, or one value for each name",
             )
-        if isinstance(node.value, ast.Call) and function is not None:
-            declared = self._declare(names[0], node.value, function)
-            if declared is not False:
-                return declared
+        if isinstance(node.value, ast.Call) and function in _DECLARATIONS:
+            return self._declare(names[0], node.value, function)
+        if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
+            self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])
+            return None
         return self._bind(names[0], node.value)
 
     def _names(self, target: ast.expr) -> list[ast.Name]:
@@ -169,32 +180,18 @@ class StatementReader:
             )
         return names
 
-    def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | bool | None:
-        """Buffers made by an assignment; False when `function` makes none."""
-        if function in _ALLOCATIONS:
-            return self._allocate(name, declaration(self.exprs, call), _ALLOCATIONS[function])
-        if function in ("T.alloc_buffer", "T.sblock_alloc_buffer"):
-            if function == "T.alloc_buffer" and self.current:
-                return self._allocate(name, declaration(self.exprs, call))
-            buffer = self._new_buffer(name, declaration(self.exprs, call))
-            self.frame.alloc_buffers.append(buffer)
-            return None
-        if function == "T.allocate":
-            return self._allocate(name, allocate_declaration(self.exprs, call))
+    def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | None:
+        """A buffer that an assignment makes: a block's, one that lives in what follows, or another name for memory."""
         if function == "T.match_buffer":
             self._match(name, call)
             return None
-        if function in ("T.decl_buffer", "T.buffer_decl", "T.Buffer"):
-            raise self.source.error(
-                call,
-                "unsupported",
-                "a buffer over other memory is not part of the subset",
-                expected="T.alloc_buffer or T.match_buffer",
-            )
-        if function == "T.meta_var" and len(call.args) == 1:
-            self.exprs.define(name.id, self.exprs.value(call.args[0]), name)
+        if function == "T.allocate":
+            return self._allocate(name, allocate_declaration(self.exprs, call))
+        declared = declaration(self.exprs, call)
+        if function == "T.sblock_alloc_buffer" or (function == "T.alloc_buffer" and not self.current):
+            self.frame.alloc_buffers.append(self._new_buffer(name, declared))
             return None
-        return False
+        return self._allocate(name, declared, _DECLARATIONS[function])
 
     def _new_buffer(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Buffer:
         buffer = read_buffer(self.exprs, name.id, declared, scope=scope)

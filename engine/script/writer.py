@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ..ir import Node, Place
@@ -42,7 +42,7 @@ class Writer:
         self._column = 1
 
     @contextmanager
-    def indented(self) -> Iterator[None]:
+    def indented(self) -> Generator[None]:
         self._indent += 1
         yield
         self._indent -= 1
@@ -97,7 +97,7 @@ class Names:
         return node in self._of
 
     @contextmanager
-    def nested(self) -> Iterator[None]:
+    def nested(self) -> Generator[None]:
         depth = len(self._open)
         yield
         self._taken.difference_update(self._open[depth:])

@@ -1,0 +1,33 @@
+"""Names of TVMScript's functions, by what they take."""
+
+# fmt: off
+FLOAT_UNARY = (
+    "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sigmoid", "erf",
+    "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh",
+)
+ROUNDING = ("floor", "ceil", "trunc", "round", "nearbyint")
+FLOAT_BINARY = ("pow", "atan2", "fmod", "copysign", "hypot", "nextafter", "ldexp")
+DTYPES = (
+    "float16", "float32", "float64", "bfloat16",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+)
+# fmt: on
+DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret")
+"""Calls whose first argument in text is their own dtype."""
+OPAQUE = {
+    "tvm_storage_sync": "int32",
+    "tvm_call_packed": "int32",
+    "tvm_call_cpacked": "int32",
+    "tvm_thread_allreduce": "handle",
+    "tvm_load_matrix_sync": "handle",
+    "tvm_store_matrix_sync": "handle",
+    "tvm_mma_sync": "handle",
+    "tvm_fill_fragment": "handle",
+    "tvm_access_ptr": "handle",
+    "tvm_stack_make_shape": "handle",
+    "tvm_stack_make_array": "handle",
+    "tvm_tuple": "handle",
+    "tvm_thread_invariant": "int32",
+    "tvm_warp_activemask": "uint32",
+}
+"""Low-level intrinsics that are read and written without a meaning here, with the dtype of their result."""
