@@ -70,12 +70,7 @@ class _Matcher:
         elif isinstance(left, tuple) and isinstance(right, tuple):
             self._match_tuple(cast("tuple[object, ...]", left), cast("tuple[object, ...]", right), path)
         else:
-            self._match_plain(cast("object", left), cast("object", right), path)
-
-    @staticmethod
-    def _match_plain(left: object, right: object, path: str) -> None:
-        if type(left) is not type(right) or left != right:
-            raise _DifferError(Difference(path, left, right))
+            _match_plain(left, right, path)  # pyright: ignore[reportUnknownArgumentType]
 
     def _match_tuple(self, left: tuple[object, ...], right: tuple[object, ...], path: str) -> None:
         if _is_annotations(left) or _is_annotations(right):
@@ -147,6 +142,11 @@ class _Matcher:
     def _pair(self, left: Node, right: Node) -> None:
         self.paired[left] = right
         self.paired_back[right] = left
+
+
+def _match_plain(left: object, right: object, path: str) -> None:
+    if type(left) is not type(right) or left != right:
+        raise _DifferError(Difference(path, left, right))
 
 
 def _is_annotations(value: tuple[object, ...]) -> bool:

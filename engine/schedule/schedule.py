@@ -223,8 +223,10 @@ class Schedule:
     def reverse_compute_at(
         self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
     ) -> None:
-        arguments = {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index}
-        self._apply("reverse_compute_at", arguments)
+        self._apply(
+            "reverse_compute_at",
+            {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index},
+        )
 
     def compute_inline(self, block: BlockRV) -> None:
         self._apply("compute_inline", {"block": block})
@@ -269,8 +271,11 @@ class Schedule:
         if not isinstance(index_map, IndexMap):
             region = self._ctx.buffer_region(block, buffer, side="read")
             index_map = _index_map(index_map, region.buffer)
-        arguments = {"block": block, "buffer": buffer, "index_map": index_map, "pad_value": pad_value}
-        self._apply("transform_layout", arguments | {"assume_injective_transform": assume_injective_transform})
+        self._apply(
+            "transform_layout",
+            {"block": block, "buffer": buffer, "index_map": index_map, "pad_value": pad_value,
+             "assume_injective_transform": assume_injective_transform},
+        )  # fmt: skip
 
     def double_buffer(self, block: BlockRV) -> None:
         self._apply("double_buffer", {"block": block})
@@ -326,6 +331,9 @@ class Schedule:
             return self._ctx.loop(value).loop_var
         return value
 
+
+for _name, _primitive in PRIMITIVES.items():
+    getattr(Schedule, _name).__doc__ = _primitive.apply.__doc__
 
 _ITEM = {"loops": "loop", "ordered_loops": "loop"}
 

@@ -160,7 +160,7 @@ def _reads(block: Block, buffer: Buffer) -> bool:
 def _reading(realize: BlockRealize, source: Buffer, copy: Buffer) -> BlockRealize:
     """The block with its reads of `source` taken from `copy`; what it writes stays."""
     block = realize.block
-    new = {source: copy}
+    new: dict[Node, Node] = {source: copy}
     body = replace_nodes(block.body, new)
     return with_block(realize, body=body, reads=tuple(replace_nodes(r, new) for r in block.reads))
 
@@ -210,7 +210,7 @@ def _scope_read_region(scope: Block, buffer: Buffer) -> BufferRegion:
 def _relaxed_region(ctx: Context, realize: BlockRealize, buffer: Buffer, site: Site) -> BufferRegion:
     """What all runs of the block under the site write of `buffer`."""
     region = next(w for w in realize.block.writes if w.buffer is buffer)
-    above = set(ctx.index.loops_above(site.parent)) | ({site.parent} if isinstance(site.parent, For) else set())
+    above = {*ctx.index.loops_above(site.parent), site.parent}
     relaxed = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize) if f not in above}
     box = hull([realized(region, realize)], relaxed, ctx.loop_ranges(realize))
     return _within(box)
