@@ -5,25 +5,38 @@ Source: TVM src/s_tir/transform/compact_buffer_region.cc. Works on blocks with i
 
 from __future__ import annotations
 
+from typing import cast
+
 from msgspec.structs import replace as replace_fields
 
-from ..ir import Buffer, Expr, PrimFunc, Range, build
+from ..ir import Block, Buffer, Expr, PrimFunc, Range, build, walk_stmts
 from .access import Axes, Change, Indices, change_buffers
 from .compact_regions import Box, live_regions
 from .renewed import Renewed
+
+ALIGN_KEY = "buffer_dim_align"
+
+Alignment = dict[int, tuple[int, int]]
+"""By axis: factor and offset."""
 
 
 def compact_buffer_allocation(func: PrimFunc) -> PrimFunc:
     """Each intermediate buffer cut to the box of it that is used (`live_regions`), and indices shifted by where the box begins.
 
-    The number of axes, their order, and axis separators stay. Parameters keep their shape.
+    The number of axes, their order, and axis separators stay. Parameters keep their shape. Strides follow from the new shape, widened
+    where a block that writes the buffer asks for it (`buffer_dim_align`, TVM's storage_align: stride % factor == offset on an axis).
     """
     return compacted(func).func
 
 
 def compacted(func: PrimFunc) -> Renewed:
     """`compact_buffer_allocation`, with the new buffer for each that changed."""
-    changes = {b: _change(b, box) for b, box in live_regions(func).items() if not _is_whole(b, box)}
+    alignments = _alignments(func)
+    changes = {
+        buffer: _change(buffer, box, alignments.get(buffer, {}))
+        for buffer, box in live_regions(func).items()
+        if buffer in alignments or not _is_whole(buffer, box)
+    }
     return Renewed(change_buffers(func, changes), {old: change.buffer for old, change in changes.items()})
 
 
@@ -33,9 +46,10 @@ def _is_whole(buffer: Buffer, box: Box) -> bool:
     )
 
 
-def _change(buffer: Buffer, box: Box) -> Change:
+def _change(buffer: Buffer, box: Box, alignment: Alignment) -> Change:
     starts = [axis.min for axis in box]
-    small = replace_fields(buffer, shape=tuple(axis.extent for axis in box), strides=())
+    shape = tuple(axis.extent for axis in box)
+    small = replace_fields(buffer, shape=shape, strides=_strides(buffer, shape, alignment) if alignment else ())
 
     def indices(old: Indices) -> Indices:
         return tuple(_shifted(i, start) for i, start in zip(old, starts, strict=True))
@@ -44,6 +58,33 @@ def _change(buffer: Buffer, box: Box) -> Change:
         return tuple(Range(_shifted(r.min, start), r.extent) for r, start in zip(old, starts, strict=True))
 
     return Change(small, indices, region)
+
+
+def _alignments(func: PrimFunc) -> dict[Buffer, Alignment]:
+    """What `buffer_dim_align` annotations ask for: tuples (position in writes, axis, factor, offset)."""
+    found: dict[Buffer, Alignment] = {}
+    for block in (s for s in walk_stmts(func.body) if isinstance(s, Block)):
+        for key, value in block.annotations:
+            if key != ALIGN_KEY or not isinstance(value, tuple):
+                continue
+            for item in cast("tuple[tuple[Expr, ...], ...]", value):
+                position, axis, factor, offset = (build.int_value(e) or 0 for e in item)
+                found.setdefault(block.writes[position].buffer, {})[axis] = (factor, offset)
+    return found
+
+
+def _strides(buffer: Buffer, shape: Indices, alignment: Alignment) -> Indices:
+    """Row-major within each group between separators, with the gaps that the alignment asks for."""
+    strides: list[Expr] = []
+    step: Expr = build.const(1, shape[-1].dtype)
+    for axis in reversed(range(len(shape))):
+        factor, offset = alignment.get(axis, (0, 0))
+        if factor:
+            step = build.add(step, build.floormod(build.sub(factor + offset, build.floormod(step, factor)), factor))
+        strides.append(step)
+        starts_group = axis in buffer.axis_separators
+        step = build.const(1, step.dtype) if starts_group else build.mul(step, shape[axis])
+    return tuple(reversed(strides))
 
 
 def _shifted(index: Expr, start: Expr) -> Expr:

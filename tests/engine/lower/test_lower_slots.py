@@ -78,7 +78,9 @@ def test_given_two_slots_when_lowered_then_the_allocation_is_outside_of_the_loop
     lowered = lower(sch.func)
     allocate = next(s for s in walk_stmts(lowered) if isinstance(s, Allocate))
     assert isinstance(allocate.body, For) and allocate.body.loop_var is found.loop
-    assert not any(key == "double_buffer_scope" for b in walk_stmts(lowered) if isinstance(b, Block) for key, _ in b.annotations)
+    assert not any(
+        key == "double_buffer_scope" for b in walk_stmts(lowered) if isinstance(b, Block) for key, _ in b.annotations
+    )
 
 
 def test_given_two_slots_when_run_then_the_same_result():
