@@ -10,8 +10,9 @@ from math import prod
 
 import msgspec
 
-from ..arith import linear, prove, simplify
+from ..arith import detect_iter_map, linear, prove, simplify
 from ..ir import (
+    LT,
     AssertStmt,
     Block,
     BlockRealize,
@@ -20,11 +21,13 @@ from ..ir import (
     BufferStore,
     Expr,
     For,
+    IterVar,
     Range,
     SeqStmt,
     Stmt,
     Var,
     build,
+    free_vars,
     structural_equal,
     uses_var,
 )
@@ -41,7 +44,7 @@ def is_covered(index: ProgramIndex, producer: BlockRealize, consumer: BlockReali
 
     TVM calls it region cover.
     """
-    if not _only_guards_domain(producer):
+    if not only_guards_domain(producer):
         return False
     write = _sure_write(producer.block, buffer)
     read = [r for r in consumer.block.reads if r.buffer is buffer]
@@ -120,12 +123,33 @@ def _contains(outer: Range, inner: Range, limit: Expr, ranges: Ranges) -> bool:
     return starts and (prove(build.ge(end, inner_end), ranges) or prove(build.ge(end, limit), ranges))
 
 
-def _only_guards_domain(realize: BlockRealize) -> bool:
+def only_guards_domain(realize: BlockRealize) -> bool:
     """Whether the predicate only cuts iterations whose iterators would leave their domain, as uneven splits make it."""
-    values = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    guards = [simplify(build.lt(v, build.add(iv.dom.min, iv.dom.extent))) for iv, v in values]
-    terms = [simplify(t) for t in build.conjuncts(realize.predicate)]
-    return all(any(structural_equal(t, g) for g in guards) for t in terms)
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    return all(any(_is_guard(term, iv, value) for iv, value in pairs) for term in build.conjuncts(realize.predicate))
+
+
+def _is_guard(term: Expr, iter_var: IterVar, value: Expr) -> bool:
+    """Whether the term keeps the iterator in its domain, or an inner part of a split loop in its extent."""
+    low, end = iter_var.dom.min, build.add(iter_var.dom.min, iter_var.dom.extent)
+    term = simplify(term)
+    bounds = (build.lt(value, end), build.ge(value, low), build.le(low, value))
+    return any(structural_equal(term, simplify(b)) for b in bounds) or _is_inner_guard(term, value)
+
+
+def _is_inner_guard(term: Expr, value: Expr) -> bool:
+    """`inner < step` where the value is `step * outer + inner`: what an uneven split of an inner loop leaves."""
+    if not isinstance(term, LT):
+        return False
+    inner, whole, step = linear(term.a), linear(value), build.int_value(term.b)
+    if inner is None or whole is None or step is None:
+        return False
+    inside, steps = dict(inner.terms), dict(whole.terms)
+    return (
+        inner.constant == 0
+        and all(steps.get(a) == f for a, f in inside.items())
+        and all(f % step == 0 for a, f in steps.items() if a not in inside)
+    )
 
 
 def common_loops(index: ProgramIndex, first: BlockRealize, second: BlockRealize) -> list[For]:
@@ -150,7 +174,7 @@ def touched_box(
 
 def _is_dense(region: BufferRegion, inner: Ranges, outer: Ranges) -> bool:
     """Whether every element of the box is written as the `inner` loops run."""
-    if _is_dense_by_axis(region, inner):
+    if _is_dense_by_axis(region, inner) or _is_dense_by_digits(region, inner):
         return True
     box = hull([region], inner, outer)
     sizes = [build.int_value(simplify(r.extent, outer)) for r in box.region]
@@ -188,3 +212,38 @@ def _is_dense_by_axis(region: BufferRegion, inner: Ranges) -> bool:
                 return False
             reach += factor * (trips - 1)
     return True
+
+
+def _is_dense_by_digits(region: BufferRegion, inner: Ranges) -> bool:
+    """Each axis runs over whole digits of the inner loops (`i // 4 % 8`) that no other axis uses: what fused loops leave."""
+    values = [_without_outer(axis.min, inner) for axis in region.region if build.is_const(axis.extent, 1)]
+    if len(values) < len(region.region):
+        return False
+    used = {v: r for v, r in inner.items() if any(value is not None and uses_var(value, v) for value in values)}
+    found = None if None in values else detect_iter_map([v for v in values if v is not None], used)
+    if found is None or not all(s.compact for s in found.sums):
+        return False
+    parts = [p for s in found.sums for p in s.parts]
+    if any(p.fused is not None or p.extent is None for p in parts):
+        return False
+    for key in {p.key for p in parts}:
+        reach = 1
+        for part in sorted((p for p in parts if p.key == key), key=lambda p: p.lower):
+            if part.lower % reach:
+                return False
+            reach = part.lower * (part.extent or 1)
+    return True
+
+
+def _without_outer(value: Expr, inner: Ranges) -> Expr | None:
+    """The part of a sum that runs with the inner loops; None when a term mixes them with outer ones."""
+    form = linear(value)
+    if form is None:
+        return None
+    mine = [(a, f) for a, f in form.terms if any(uses_var(a, v) for v in inner)]
+    if any(not free_vars(a) <= inner.keys() for a, _ in mine):
+        return None
+    result: Expr = build.const(0, value.dtype)
+    for atom, factor in mine:
+        result = build.add(result, build.mul(atom, factor))
+    return result

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..analysis import is_covered, writes_distinct
-from ..arith import bounds, detect_iter_map, linear, simplify
+from ..analysis import is_covered, only_guards_domain, writes_distinct
+from ..arith import bounds, detect_iter_map, linear
 from ..ir import (
-    LT,
     BlockRealize,
     Buffer,
     Expr,
@@ -175,7 +174,7 @@ def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     values = [v for _, v in pairs]
     used = {v: r for v, r in loops.items() if any(uses_var(value, v) for value in values)}
-    if not all(_is_bound_guard(term, pairs) for term in build.conjuncts(realize.predicate)):
+    if not only_guards_domain(realize):
         return False
     found = detect_iter_map(values, used)
     if found is not None and found.bijective:
@@ -205,30 +204,6 @@ def _is_dense(iter_var: IterVar, value: Expr, loops: dict[Var, Range]) -> bool:
             return False
         reach += factor * (trips - 1)
     return _reaches_ends(iter_var, value, loops)
-
-
-def _is_bound_guard(term: Expr, pairs: Sequence[tuple[IterVar, Expr]]) -> bool:
-    """Whether the term only keeps an iterator in its domain, or an inner part of a split in its extent."""
-    for iter_var, value in pairs:
-        end = build.add(iter_var.dom.min, iter_var.dom.extent)
-        bound = (build.lt(value, end), build.ge(value, iter_var.dom.min), build.le(iter_var.dom.min, value))
-        if any(structural_equal(simplify(term), simplify(b)) for b in bound) or _is_inner_guard(term, value):
-            return True
-    return False
-
-
-def _is_inner_guard(term: Expr, value: Expr) -> bool:
-    """`inner < step` where the value is `step * outer + inner`: what an uneven split of an inner loop leaves."""
-    if not isinstance(term, LT):
-        return False
-    inner, whole, step = linear(term.a), linear(value), build.int_value(term.b)
-    if inner is None or whole is None or step is None:
-        return False
-    steps = dict(whole.terms)
-    inside = dict(inner.terms)
-    return all(steps.get(a) == f for a, f in inside.items()) and all(
-        f % step == 0 for a, f in steps.items() if a not in inside
-    )
 
 
 def lost_loops(ctx: Context, first: BlockRealize, second: BlockRealize, kept: Sequence[For]) -> list[For]:

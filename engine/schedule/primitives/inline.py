@@ -182,13 +182,21 @@ def _require_no_predicate(realize: BlockRealize) -> None:
 
 def _value_by_axes(block: Block, store: BufferStore) -> tuple[tuple[Var, ...], Expr]:
     """The stored value as a function of the buffer's axes."""
-    iters = [iv.var for iv in block.iter_vars]
-    if len(iters) == len(store.indices) and all(a is b for a, b in zip(store.indices, iters, strict=True)):
-        return tuple(iters), store.value
-    back = inverse(IndexMap(tuple(iters), store.indices), [iv.dom for iv in block.iter_vars])
+    axes, iterators = _turned_round(block, store.indices)
+    return axes, substitute(store.value, iterators)
+
+
+def _turned_round(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
+    """Axes, and each iterator of the block as a function of them. Refuses "indices-not-invertible"."""
+    params = tuple(iv.var for iv in block.iter_vars)
+    back = inverse(IndexMap(params, tuple(indices)), [iv.dom for iv in block.iter_vars])
     if back is None:
         raise _not_invertible(block)
-    return back.params, substitute(store.value, dict(zip(iters, back.indices, strict=True)))
+    iterators = dict(zip(params, back.indices, strict=True))
+    for axis, index in zip(back.params, indices, strict=True):
+        if isinstance(index, Var) and index in iterators:
+            iterators[index] = axis  # an iterator of one trip stays named too, as in TVM
+    return back.params, iterators
 
 
 def _not_invertible(block: Block):
@@ -230,12 +238,9 @@ def _same_indices(realize: BlockRealize, store: BufferStore, buffer: Buffer) -> 
 
 def _iterators_by_element(block: Block, indices: Sequence[Expr], made: BufferStore) -> dict[Var, Expr]:
     """The consumer's iterators as functions of the element that the producer makes."""
-    iters = [iv.var for iv in block.iter_vars]
-    back = inverse(IndexMap(tuple(iters), tuple(indices)), [iv.dom for iv in block.iter_vars])
-    if back is None:
-        raise _not_invertible(block)
-    element = dict(zip(back.params, made.indices, strict=True))
-    return {v: substitute(value, element) for v, value in zip(iters, back.indices, strict=True)}
+    axes, iterators = _turned_round(block, indices)
+    element = dict(zip(axes, made.indices, strict=True))
+    return {v: substitute(value, element) for v, value in iterators.items()}
 
 
 def _merged_producer(

@@ -205,8 +205,9 @@ class _Relayout:
             return self._block(node, {**ranges, **{iv.var: iv.dom for iv in node.iter_vars}})
         done = map_children(node, lambda child: self._visit(child, ranges))
         if isinstance(done, BufferLoad | BufferStore) and done.buffer is self.new:
-            indices = tuple(simplify(i, ranges) for i in self.index_map.apply(done.indices))
-            done = replace_fields(done, indices=indices)
+            # A plain iterator stays, even where its one value is known: so does TVM.
+            indices = self.index_map.apply(done.indices)
+            done = replace_fields(done, indices=tuple(i if isinstance(i, Var) else simplify(i, ranges) for i in indices))
         return done
 
     def _block(self, block: Block, ranges: Mapping[Var, Range]) -> Block:
