@@ -1,7 +1,43 @@
-"""What a program costs on a machine, to the cycle."""
+"""What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
 
 from .errors import MachineError
-from .machine import Machine
+from .machine import Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine
+from .occupancy import Occupancy, Steps, Tile
+from .report import (
+    EngineAccess,
+    EngineReport,
+    Finding,
+    MemoryReport,
+    Report,
+    Segment,
+    Segments,
+    TaskKind,
+    Traffic,
+    Wait,
+)
+from .simulate import simulate
 
-__all__ = ["Machine", "MachineError", "load_machine", "preset_names", "read_machine"]
+__all__ = [
+    "Engine",
+    "EngineAccess",
+    "EngineReport",
+    "Finding",
+    "Machine",
+    "MachineError",
+    "Memory",
+    "MemoryReport",
+    "Occupancy",
+    "Report",
+    "Segment",
+    "Segments",
+    "Steps",
+    "TaskKind",
+    "Tile",
+    "Traffic",
+    "Wait",
+    "load_machine",
+    "preset_names",
+    "read_machine",
+    "simulate",
+]

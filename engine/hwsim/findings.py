@@ -1,0 +1,170 @@
+"""What is worth saying about a schedule on a machine, as data: what was found, how bad it is, which schedule calls would change it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+from ..ir import Buffer
+from .machine import DmaEngine, ScalarEngine
+from .occupancy import Occupancy
+from .place import Placement
+from .replay import Timeline
+from .report import Finding, MemoryReport
+from .tasks import TaskProgram, Template
+
+HEAVY_OPERATIONS = 256
+"""A block with more operations than this is no work for a scalar engine."""
+
+
+def find(
+    program: TaskProgram, timeline: Timeline, counts: Counter[int], memory: Mapping[str, MemoryReport], held: Occupancy
+) -> tuple[Finding, ...]:
+    """All findings, the worst first."""
+    found = [
+        *_overflows(memory, held),
+        *_scalar_work(program, counts),
+        *_round_trips(program, counts),
+        *_idle_slots(program, timeline),
+        *_wrapped_parts(program),
+    ]
+    return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
+
+
+def _overflows(memory: Mapping[str, MemoryReport], held: Occupancy) -> Iterator[Finding]:
+    for row, m in memory.items():
+        if m.peak_bytes <= m.capacity_bytes:
+            continue
+        tiles = [t for t in held.tiles if t.row == row and t.start <= m.peak_cycle]
+        sizes: dict[str, int] = {}
+        for tile in tiles:
+            sizes[tile.label] = tile.size_bytes
+        largest = sorted(sizes, key=lambda label: -sizes[label])[:3]
+        yield Finding(
+            "capacity-overflow", "error",
+            f"{row} would have to hold {m.peak_bytes} bytes at cycle {m.peak_cycle}, and has {m.capacity_bytes}; "
+            f"the largest in it: {', '.join(f'{label} ({sizes[label]} bytes)' for label in largest) or 'parameters'}",
+            buffers=tuple(dict.fromkeys(t.buffer for t in tiles if t.label in largest)),
+        )  # fmt: skip
+
+
+def _scalar_work(program: TaskProgram, counts: Counter[int]) -> Iterator[Finding]:
+    operations: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        operations[variant.template] += variant.cost.operations * count
+    for template in program.templates:
+        engine = program.machine.engines[template.engine]
+        if not isinstance(engine, ScalarEngine) or operations[template.number] <= HEAVY_OPERATIONS:
+            continue
+        missed = [m for choice in template.choices for m in choice.missed[:1]]
+        if not missed:
+            continue
+        where = ", ".join(dict.fromkeys(f"{b.name} in {b.scope}" for m in missed for b in m.operands))
+        better = " and ".join(dict.fromkeys(m.engine for m in missed))
+        yield Finding(
+            "scalar-engine", "warning",
+            f"{template.name} runs on the scalar engine, {operations[template.number]} operations one by one: "
+            f"{better} does not reach {where}",
+            blocks=tuple(b.name for b in template.blocks),
+            buffers=tuple(dict.fromkeys(b.name for m in missed for b in m.operands)),
+            fix=tuple(dict.fromkeys(call for m in missed for call in m.fix)),
+            nodes=template.blocks,
+        )  # fmt: skip
+
+
+def _round_trips(program: TaskProgram, counts: Counter[int]) -> Iterator[Finding]:
+    """Intermediates that a DMA takes out of a memory and brings back in."""
+    out: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
+    back: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
+    for number, count in counts.items():
+        variant = program.variants[number]
+        template = program.templates[variant.template]
+        if not isinstance(program.machine.engines[template.engine], DmaEngine):
+            continue
+        for t in variant.cost.touched:
+            if not program.places.by_buffer[t.buffer].is_param:
+                (out if t.written else back)[t.buffer].append((template, t.size_bytes * count))
+    for buffer in out:
+        placement = program.places.by_buffer[buffer]
+        nearer = _nearer(program, placement, [t for t, _ in out[buffer]])
+        if buffer not in back or nearer is None:
+            continue
+        size_out, size_back = sum(s for _, s in out[buffer]), sum(s for _, s in back[buffer])
+        templates = [t for t, _ in (*out[buffer], *back[buffer])]
+        writer = out[buffer][0][0].blocks[0].name
+        yield Finding(
+            "round-trip", "warning",
+            f"{buffer.name} is an intermediate, and goes from {nearer} to {buffer.scope} ({size_out} bytes) and back ({size_back} bytes)",
+            blocks=tuple(dict.fromkeys(b.name for t in templates for b in t.blocks)),
+            buffers=(buffer.name,),
+            fix=(f"sch.set_scope({writer!r}, 0, {nearer!r})",),
+            nodes=(buffer, *dict.fromkeys(b for t in templates for b in t.blocks)),
+        )  # fmt: skip
+
+
+def _nearer(program: TaskProgram, placement: Placement, writers: list[Template]) -> str | None:
+    """The scope that the intermediate comes from, when that memory is a smaller one."""
+    for template in writers:
+        for work in template.choices[0].works:
+            for access in work.reads:
+                memory = program.places.by_buffer[access.buffer].memory
+                if memory.capacity_bytes < placement.memory.capacity_bytes:
+                    return memory.scope
+    return None
+
+
+def _idle_slots(program: TaskProgram, timeline: Timeline) -> Iterator[Finding]:
+    """Double buffers whose slots are never filled while another of them is in use."""
+    for placement in program.places.placements:
+        if placement.slots == 1 or _takes_turns(program, timeline, placement):
+            continue
+        writers = program.nest.index.writers(placement.buffer)
+        loop = placement.site.slot_loop
+        name = loop.name if loop is not None else ""
+        yield Finding(
+            "double-buffer-idle", "warning",
+            f"{placement.buffer.name} has {placement.slots} slots, but none is ever filled while another is in use: nothing overlaps over {name}",
+            blocks=writers,
+            buffers=(placement.buffer.name,),
+            fix=tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),
+            nodes=(placement.buffer,),
+        )  # fmt: skip
+
+
+def _takes_turns(program: TaskProgram, timeline: Timeline, placement: Placement) -> bool:
+    """Whether some task fills a slot while another task uses another slot."""
+    cells = range(placement.first_cell, placement.first_cell + len(placement.banks))
+    fills: list[tuple[int, int, int]] = []
+    uses: list[tuple[int, int, int]] = []
+    wanted: dict[int, tuple[int, bool, int]] = {}
+    for number, variant in enumerate(program.variants):
+        for touched, is_fill in ((variant.replay.reads, False), (variant.replay.writes, True)):
+            mine = [c for c in touched if c in cells]
+            if mine:
+                wanted[number] = (placement.slot_of(mine[0]), is_fill, variant.cost.duration)
+    for number, start in zip(program.sequence, timeline.starts, strict=True):
+        if number in wanted:
+            slot, is_fill, duration = wanted[number]
+            (fills if is_fill else uses).append((start, start + duration, slot))
+    position = 0
+    for start, end, slot in fills:
+        while position < len(uses) and uses[position][1] <= start:
+            position += 1
+        if any(u[0] < end and u[2] != slot for u in uses[position : position + 2]):
+            return True
+    return False
+
+
+def _wrapped_parts(program: TaskProgram) -> Iterator[Finding]:
+    """Buffers laid out over more blocks than there are."""
+    for placement in program.places.placements:
+        cells = placement.slots * placement.parts
+        blocks = placement.memory.blocks
+        if placement.buffer.axis_separators and cells > blocks > 1:
+            yield Finding(
+                "more-parts-than-blocks", "info",
+                f"{placement.buffer.name} has {cells} parts and {placement.memory.scope} {blocks} physical blocks: "
+                f"part i lies in block i % {blocks}",
+                buffers=(placement.buffer.name,), nodes=(placement.buffer,),
+            )  # fmt: skip

@@ -1,0 +1,198 @@
+"""How large a piece of work is where edges cut it, and in how many contiguous runs it touches memory: from the actual addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from typing import cast
+
+import msgspec
+import numpy as np
+
+from ..arith import Analyzer, linear
+from ..ir import Buffer, Expr, Var, build, free_vars
+from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars, values
+from .work import Access
+
+BETWEEN_BLOCKS = 1 << 40
+"""Elements between the parts of a buffer with axis separators: no run crosses from one to the next."""
+
+
+class Domain(msgspec.Struct, frozen=True, eq=False):
+    """The iterations of a task, for one choice of the loops around it.
+
+    `extents` are of its loops, `active` how far each really gets. `mask`, over all loops, is there only where conditions couple loops.
+    """
+
+    extents: dict[Var, int]
+    active: dict[Var, int]
+    iterations: int
+    mask: Values | None = None
+    outer: dict[Var, int] = {}  # noqa: RUF012 - a msgspec default, copied for each instance
+
+
+def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> Domain:
+    """The iterations for which all conditions hold. A condition that depends on data is taken to hold."""
+    sizes = dict(extents)
+    over = {**axes(sizes), **outer}
+    single: dict[Var, Values] = {}
+    joint: list[Values] = []
+    for condition in conditions:
+        try:
+            holds = values(condition, over)
+        except UnknownValueError:
+            continue
+        used = used_vars(condition, sizes)
+        if not used:
+            if not holds.all():
+                return Domain(sizes, dict.fromkeys(sizes, 0), 0, None, dict(outer))
+        elif len(used) == 1:
+            (var,) = used
+            flat = holds.reshape(-1)
+            single[var] = flat if var not in single else single[var] * flat
+        else:
+            joint.append(holds)
+    active = {v: int(single[v].sum()) if v in single else e for v, e in sizes.items()}
+    prefixes = all(bool(flat[: active[v]].all()) for v, flat in single.items())
+    if not joint and prefixes:
+        return Domain(sizes, active, prod(active.values()), None, dict(outer))
+    return _masked(sizes, single, joint, outer)
+
+
+def _masked(sizes: dict[Var, int], single: Mapping[Var, Values], joint: Sequence[Values], outer: Mapping[Var, int]) -> Domain:
+    if prod(sizes.values()) > MAX_POINTS:
+        # Too many points to look at: the largest box is a safe assumption.
+        active = {v: int(single[v].sum()) if v in single else e for v, e in sizes.items()}
+        return Domain(sizes, active, prod(active.values()), None, dict(outer))
+    mask = np.ones(tuple(sizes.values()), np.int64)
+    for n, var in enumerate(sizes):
+        if var in single:
+            mask = mask * single[var].reshape([-1 if i == n else 1 for i in range(len(sizes))])
+    for holds in joint:
+        mask = mask * holds
+    others = {v: tuple(i for i in range(len(sizes)) if i != n) for n, v in enumerate(sizes)}
+    active = {v: int(mask.any(axis=others[v]).sum()) for v in sizes}
+    return Domain(sizes, active, int(mask.sum()), mask, dict(outer))
+
+
+class Layout(msgspec.Struct, frozen=True, eq=False):
+    """The address of an access in elements: strides by loop variable when it is affine in the task's loops, else only the expression."""
+
+    address: Expr
+    strides: dict[Var, int] | None
+    mixed: frozenset[Var]  # variables around the task that change the pattern, not only where it begins
+
+
+def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
+    """Where an access goes in memory, as the loops of `inner` run."""
+    address = analyzer.simplify(flat_address(access.buffer, access.indices))
+    form = linear(address)
+    strides: dict[Var, int] | None = {}
+    mixed: set[Var] = set()
+    for atom, factor in () if form is None else form.terms:
+        if isinstance(atom, Var):
+            if atom in inner and strides is not None:
+                strides[atom] = factor
+        elif used_vars(atom, inner):
+            strides = None
+            mixed |= used_vars(atom, analyzer.ranges) - set(inner)
+    return Layout(address, strides if form is not None else None, frozenset(mixed))
+
+
+def flat_address(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
+    """The address in elements, row-major or by strides within each group of axes; groups in front pick a block far away."""
+    address: Expr = build.const(0, indices[0].dtype if indices else "int32")
+    if buffer.strides:
+        for index, stride in zip(indices, buffer.strides, strict=True):
+            address = build.add(address, build.mul(index, stride))
+        return address
+    if buffer.axis_separators:
+        address = build.cast(address, "int64")
+    for first, last in pairwise((0, *buffer.axis_separators, len(indices))):
+        place: Expr = build.const(0, indices[0].dtype if indices else "int32")
+        for index, extent in zip(indices[first:last], buffer.shape[first:last], strict=True):
+            place = build.add(build.mul(place, extent), index)
+        if last == len(indices):
+            return build.add(address, place)
+        address = build.mul(build.add(address, place), build.const(BETWEEN_BLOCKS, "int64"))
+    return address
+
+
+class Runs(msgspec.Struct, frozen=True):
+    """`count` runs of `elements` each."""
+
+    elements: int
+    count: int
+
+
+def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
+    """The contiguous runs in which all layouts advance together, over the iterations of a domain."""
+    if where.iterations == 0:
+        return ()
+    strides = [x.strides for x in layouts]
+    if where.mask is None and all(s is not None for s in strides):
+        return _affine_runs(cast("list[dict[Var, int]]", strides), where)
+    if prod(where.extents.values()) <= MAX_POINTS:
+        try:
+            return _counted_runs([x.address for x in layouts], where)
+        except UnknownValueError:
+            pass
+    return (Runs(1, where.iterations),)
+
+
+def _affine_runs(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Runs, ...]:
+    length = 1
+    open_loops = {v for v, count in where.active.items() if count > 1}
+    while True:
+        step = next((v for v in open_loops if all(s.get(v, 0) == length for s in strides)), None)
+        if step is None:
+            return (Runs(length, where.iterations // length),)
+        open_loops.discard(step)
+        length *= where.active[step]
+
+
+def _counted_runs(addresses: Sequence[Expr], where: Domain) -> tuple[Runs, ...]:
+    shape = tuple(where.extents.values())
+    over = {**axes(where.extents), **where.outer}
+    every = np.ones(shape, bool) if where.mask is None else where.mask.astype(bool)
+    for n, (var, count) in enumerate(where.active.items()):
+        if where.mask is None and count < where.extents[var]:
+            every &= (np.arange(where.extents[var]) < count).reshape([-1 if i == n else 1 for i in range(len(shape))])
+    columns = [np.broadcast_to(_placed(a, over), shape)[every] for a in addresses]
+    order = np.argsort(columns[-1], kind="stable")
+    breaks = np.zeros(len(order), bool)
+    breaks[0] = True
+    for column in columns:
+        breaks[1:] |= np.diff(column[order]) != 1
+    lengths = np.diff(np.append(np.flatnonzero(breaks), len(order)))
+    found, counts = np.unique(lengths, return_counts=True)
+    return tuple(Runs(int(e), int(c)) for e, c in zip(found, counts, strict=True))
+
+
+def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
+    """The address where variables around the task that only shift it are taken as zero."""
+    return values(address, {**over, **dict.fromkeys(free_vars(address) - set(over), 0)})
+
+
+def box_elements(accesses: Sequence[Access], where: Domain) -> int:
+    """Elements of the smallest box that holds all accesses (of one buffer) over the domain; at most one for each access and iteration."""
+    if where.iterations == 0:
+        return 0
+    over: dict[Var, Values | int] = {**axes(where.active), **where.outer}
+    box = 1
+    for axis in range(len(accesses[0].indices)):
+        low, high = None, None
+        for access in accesses:
+            try:
+                start = _placed(access.indices[axis], over)
+                end = start + (_placed(access.extents[axis], over) if access.extents else 1)
+            except UnknownValueError:
+                low, high = 0, build.int_value(access.buffer.shape[axis]) or 1
+                break
+            low = int(start.min()) if low is None else min(low, int(start.min()))
+            high = int(end.max()) if high is None else max(high, int(end.max()))
+        assert low is not None and high is not None
+        extent = build.int_value(accesses[0].buffer.shape[axis])
+        box *= high - low if extent is None else min(high - low, extent)
+    return box if any(a.extents for a in accesses) else min(box, where.iterations * len(accesses))

@@ -1,0 +1,121 @@
+"""Integer expressions over whole loop nests at once: each variable is a NumPy axis, and only the axes an expression uses are spread out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BufferLoad,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Var,
+    walk,
+)
+
+Values = npt.NDArray[np.int64]
+
+MAX_POINTS = 1 << 22
+"""Points an expression may be spread over; beyond, callers take what is safe to assume."""
+
+
+class UnknownValueError(Exception):
+    """The expression depends on data, or on too many points: its values are not known before the program runs."""
+
+
+def _truncated(a: Values, b: Values) -> Values:
+    return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+
+
+_BINARY: dict[type[Expr], Callable[[Any, Any], Any]] = {
+    Add: np.add,
+    Sub: np.subtract,
+    Mul: np.multiply,
+    FloorDiv: np.floor_divide,
+    FloorMod: np.remainder,
+    Div: _truncated,
+    Mod: lambda a, b: a - b * _truncated(a, b),
+    Min: np.minimum,
+    Max: np.maximum,
+    EQ: np.equal,
+    NE: np.not_equal,
+    LT: np.less,
+    LE: np.less_equal,
+    GT: np.greater,
+    GE: np.greater_equal,
+    And: np.logical_and,
+    Or: np.logical_or,
+}
+
+
+def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
+    """One axis for each variable, in order, running from 0."""
+    rank = len(extents)
+    return {
+        var: np.arange(extent, dtype=np.int64).reshape([extent if i == n else 1 for i in range(rank)])
+        for n, (var, extent) in enumerate(extents.items())
+    }
+
+
+def used_vars(expr: Expr, among: Mapping[Var, Any]) -> set[Var]:
+    """The variables of `expr` that are in `among`."""
+    return {n for n in walk(expr) if isinstance(n, Var) and n in among}
+
+
+def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:
+    """The values of an integer or bool expression; an axis it does not use has length 1. Raises UnknownValueError."""
+    points = 1
+    for var in used_vars(expr, over):
+        points *= int(np.size(over[var]))
+    if points > MAX_POINTS:
+        raise UnknownValueError
+    return np.asarray(_value(expr, over), dtype=np.int64)
+
+
+def _value(expr: Expr, over: Mapping[Var, Values | int]) -> Any:
+    match expr:
+        case Var():
+            if expr not in over:
+                raise UnknownValueError
+            return over[expr]
+        case IntImm():
+            return expr.value
+        case Cast(value=value):
+            return _value(value, over)
+        case Not(a=a):
+            return np.logical_not(_value(a, over))
+        case Select(condition=condition, true_value=a, false_value=b):
+            return np.where(_value(condition, over), _value(a, over), _value(b, over))
+        case Call(op="if_then_else", args=(condition, a, b)):
+            return np.where(_value(condition, over), _value(a, over), _value(b, over))
+        case BufferLoad():
+            raise UnknownValueError
+        case _:
+            operation = _BINARY.get(type(expr))
+            if operation is None:
+                raise UnknownValueError
+            return operation(_value(expr.a, over), _value(expr.b, over))  # pyright: ignore[reportAttributeAccessIssue]

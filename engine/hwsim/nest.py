@@ -1,0 +1,287 @@
+"""The planned program as hwsim sees it: loops with known trip counts, and leaves, each a block with the stores it makes.
+
+Iterators, let values and match_buffers are replaced, so every index is an expression over loop variables, and every condition around
+a store (predicates, ifs, uneven loops) stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..analysis import ProgramIndex
+from ..arith import Analyzer
+from ..ir import (
+    Allocate,
+    Annotations,
+    AssertStmt,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Evaluate,
+    Expr,
+    For,
+    IfThenElse,
+    IntImm,
+    LetStmt,
+    Node,
+    PrimFunc,
+    Range,
+    SeqStmt,
+    Stmt,
+    StringImm,
+    Var,
+    build,
+    rewrite,
+    substitute,
+    walk_stmts,
+)
+from .errors import refuse
+
+DOUBLE_BUFFER = "double_buffer_scope"
+ENGINE = "engine"
+
+
+class Loop(msgspec.Struct, frozen=True, eq=False):
+    """`var` runs from 0 to `extent`, exclusive; `name` is what the program calls it."""
+
+    var: Var
+    extent: int
+    name: str
+
+
+class Piece(msgspec.Struct, frozen=True, eq=False):
+    """One store and all that decides when it runs: the loops around it in its leaf, and conditions over loop variables.
+
+    `store` is None for an opaque evaluation; `touches` are then the regions its block declares.
+    """
+
+    store: BufferStore | None
+    loops: tuple[Loop, ...] = ()
+    conditions: tuple[Expr, ...] = ()
+    touches: tuple[tuple[BufferRegion, bool], ...] = ()
+
+
+class Leaf(msgspec.Struct, frozen=True, eq=False):
+    """A block without blocks in it (or statements that stand outside of such). `engine` is the one annotated, if any."""
+
+    block: Block
+    pieces: tuple[Piece, ...]
+    engine: str | None = None
+
+
+class LoopNode(msgspec.Struct, frozen=True, eq=False):
+    loop: Loop
+    children: tuple[NestNode, ...]
+
+
+NestNode = LoopNode | Leaf
+
+
+class Site(msgspec.Struct, frozen=True, eq=False):
+    """Where a buffer lives: loops around its allocation, outermost first, and how many slots take turns over the `slot_loop`.
+
+    With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop.
+    """
+
+    buffer: Buffer
+    loops: tuple[Loop, ...] = ()
+    slots: int = 1
+    slot_loop: Loop | None = None
+
+
+class Nest(msgspec.Struct, frozen=True, eq=False):
+    """A function as loops and leaves. `sites` has parameters first, then what is allocated, in text order."""
+
+    func: PrimFunc
+    children: tuple[NestNode, ...]
+    sites: tuple[Site, ...]
+    index: ProgramIndex
+    analyzer: Analyzer
+
+
+def read_nest(func: PrimFunc) -> Nest:
+    """The nest of a planned program (`lower.plan`). Raises MachineError for loops whose trip count is unknown."""
+    reader = _Reader(func)
+    children = reader.read(func.body, _Around())
+    return Nest(func, tuple(children), (*map(Site, func.buffers), *reader.sites), ProgramIndex(func), Analyzer(reader.ranges))
+
+
+class _Around(msgspec.Struct, frozen=True, eq=False):
+    """What stands around a statement."""
+
+    loops: tuple[Loop, ...] = ()
+    turning: Loop | None = None  # the innermost that runs more than once, if its iterations come one after the other
+    conditions: tuple[Expr, ...] = ()
+    block: Block | None = None
+    engine: str | None = None
+
+
+class _Reader:
+    def __init__(self, func: PrimFunc) -> None:
+        self.values: dict[Var, Expr] = {}
+        self.aliases: dict[Buffer, BufferRegion] = {}
+        self.sites: list[Site] = []
+        self.ranges: dict[Var, Range] = {}
+        self.doubled = {b for s in walk_stmts(func.body) if isinstance(s, Block) for b in _doubled(s)}
+
+    def read(self, stmt: Stmt, around: _Around) -> list[NestNode]:
+        match stmt:
+            case SeqStmt(seq=seq):
+                return [node for s in seq for node in self.read(s, around)]
+            case For():
+                return self._loop(stmt, around)
+            case BlockRealize():
+                return self._realize(stmt, around)
+            case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
+                found = self.read(then, self._under(around, condition))
+                return found + ([] if otherwise is None else self.read(otherwise, self._under(around, build.logical_not(condition))))
+            case LetStmt(var=var, value=value, body=body):
+                self.values[var] = self._expr(value)
+                return self.read(body, around)
+            case AssertStmt(body=body):
+                return self.read(body, around)
+            case Allocate(buffer=buffer, body=body):
+                self._own((buffer,), around)
+                return self.read(body, around)
+            case BufferStore() | Evaluate():
+                return [] if build.is_noop(stmt) else [self._leaf(around, (self._piece(stmt, around, len(around.loops)),))]
+            case _:
+                raise refuse("unknown-statement", f"hwsim does not know {type(stmt).__name__} statements", stmt)
+
+    def _loop(self, stmt: For, around: _Around) -> list[NestNode]:
+        loop, condition = self._enter(stmt)
+        inside = msgspec.structs.replace(
+            around,
+            loops=(*around.loops, loop),
+            turning=around.turning if loop.extent == 1 else loop if stmt.kind in ("serial", "unrolled") else None,
+            conditions=(*around.conditions, *condition),
+            engine=_annotated(stmt.annotations) or around.engine,
+        )
+        children = self.read(stmt.body, inside)
+        return [LoopNode(loop, tuple(children))] if children and loop.extent > 0 else []
+
+    def _enter(self, stmt: For) -> tuple[Loop, tuple[Expr, ...]]:
+        """The loop run from 0 to its largest trip count, and the condition that is left when the count varies."""
+        start, extent = self._expr(stmt.min), self._expr(stmt.extent)
+        most = build.int_value(extent)
+        if most is None:
+            most = Analyzer(self.ranges).bounds(extent).high
+        if most is None:
+            raise refuse("unknown-trip-count", f"loop {stmt.loop_var.name!r} runs for an unknown number of times", stmt,
+                         found=stmt.loop_var.name, expected="an extent that is a number, or bounded by one")  # fmt: skip
+        var = Var(stmt.loop_var.name, stmt.loop_var.dtype)
+        self.values[stmt.loop_var] = build.add(start, var)
+        self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
+        condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
+        return Loop(var, max(most, 0), stmt.loop_var.name), condition
+
+    def _realize(self, realize: BlockRealize, around: _Around) -> list[NestNode]:
+        block = realize.block
+        for iter_var, value in zip(block.iter_vars, realize.iter_values, strict=True):
+            self.values[iter_var.var] = self._expr(value)
+        for match in block.match_buffers:
+            self.aliases[match.buffer] = match.source
+        around = self._under(around, realize.predicate)
+        self._own(block.alloc_buffers, around)
+        around = msgspec.structs.replace(
+            around, block=block if block.name else around.block, engine=_annotated(block.annotations) or around.engine
+        )
+        if any(isinstance(s, BlockRealize) for s in walk_stmts(block.body)):
+            return self.read(block.body, around)
+        pieces = self._pieces(block.body, around, len(around.loops))
+        return [self._leaf(around, tuple(pieces))] if pieces else []
+
+    def _pieces(self, stmt: Stmt, around: _Around, outer: int) -> list[Piece]:
+        """The stores in the body of a leaf block."""
+        match stmt:
+            case SeqStmt(seq=seq):
+                return [p for s in seq for p in self._pieces(s, around, outer)]
+            case For():
+                loop, condition = self._enter(stmt)
+                inside = msgspec.structs.replace(
+                    around, loops=(*around.loops, loop), conditions=(*around.conditions, *condition)
+                )
+                return self._pieces(stmt.body, inside, outer) if loop.extent > 0 else []
+            case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
+                found = self._pieces(then, self._under(around, condition), outer)
+                negated = self._under(around, build.logical_not(condition))
+                return found + ([] if otherwise is None else self._pieces(otherwise, negated, outer))
+            case LetStmt(var=var, value=value, body=body):
+                self.values[var] = self._expr(value)
+                return self._pieces(body, around, outer)
+            case AssertStmt(body=body):
+                return self._pieces(body, around, outer)
+            case Allocate(buffer=buffer, body=body):
+                self._own((buffer,), around)
+                return self._pieces(body, around, outer)
+            case _:
+                return [] if build.is_noop(stmt) else [self._piece(stmt, around, outer)]
+
+    def _piece(self, stmt: Stmt, around: _Around, outer: int) -> Piece:
+        loops = around.loops[outer:]
+        if isinstance(stmt, BufferStore):
+            store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
+            return Piece(self._unaliased(store), loops, around.conditions)
+        block = around.block
+        regions = [] if block is None else [(r, False) for r in block.reads] + [(w, True) for w in block.writes]
+        return Piece(None, loops, around.conditions, tuple((self._region(r), written) for r, written in regions))
+
+    def _leaf(self, around: _Around, pieces: tuple[Piece, ...]) -> Leaf:
+        block = around.block or Block("", (), (), (), Evaluate(IntImm(0)))
+        return Leaf(block, pieces, around.engine)
+
+    def _own(self, buffers: Sequence[Buffer], around: _Around) -> None:
+        for buffer in buffers:
+            slots = 2 if buffer in self.doubled and around.turning is not None else 1
+            self.sites.append(Site(buffer, around.loops, slots, around.turning if slots > 1 else None))
+
+    def _under(self, around: _Around, condition: Expr) -> _Around:
+        terms = [Analyzer(self.ranges).simplify(t) for t in build.conjuncts(self._expr(condition))]
+        kept = tuple(t for t in terms if not build.is_true(t))
+        return msgspec.structs.replace(around, conditions=(*around.conditions, *kept)) if kept else around
+
+    def _expr(self, expr: Expr) -> Expr:
+        return substitute(expr, self.values)
+
+    def _region(self, region: BufferRegion) -> BufferRegion:
+        axes = tuple(Range(self._expr(r.min), self._expr(r.extent)) for r in region.region)
+        source = self.aliases.get(region.buffer)
+        return BufferRegion(region.buffer, axes) if source is None else self._region(source)
+
+    def _unaliased(self, store: BufferStore) -> BufferStore:
+        """Accesses to a match_buffer as accesses to its source, which is indexed from the region's start (its last axes)."""
+        if not self.aliases:
+            return store
+
+        def leave(node: Node) -> Node:
+            if isinstance(node, BufferLoad | BufferStore) and node.buffer in self.aliases:
+                source = self._region(self.aliases[node.buffer])
+                lead = len(source.region) - len(node.indices)
+                zero = (build.const(0, "int32"),) * max(lead, 0)
+                own = (*zero, *node.indices)[-len(source.region) :] if source.region else ()
+                indices = tuple(build.add(r.min, i) for r, i in zip(source.region, own, strict=True))
+                return msgspec.structs.replace(node, buffer=source.buffer, indices=indices)
+            return node
+
+        return rewrite(store, leave)
+
+
+def _annotated(annotations: Annotations) -> str | None:
+    for key, value in annotations:
+        if key == ENGINE and isinstance(value, StringImm):
+            return value.value
+    return None
+
+
+def _doubled(block: Block) -> list[Buffer]:
+    """The buffer that the block asks to have two slots for (`double_buffer`)."""
+    return [
+        block.writes[value.value].buffer
+        for key, value in block.annotations
+        if key == DOUBLE_BUFFER and isinstance(value, IntImm) and value.value < len(block.writes)
+    ]

@@ -1,0 +1,126 @@
+"""Where buffers lie: in which memory, in which physical block, and in which cells, the parts that tasks wait for one by one.
+
+A buffer whose layout has axis separators has parts, one for each value of its first group of axes; with two slots it has twice as many. Part
+i (slots first) lies in physical block i, going round. Any other buffer goes whole into the first block that has room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import msgspec
+
+from ..ir import Buffer, build
+from ..ir import dtype as dt
+from .errors import refuse
+from .machine import Machine, Memory
+from .nest import Site
+
+
+class Placement(msgspec.Struct, frozen=True, eq=False):
+    """One buffer's place. Cells are numbered `first_cell + slot * parts + part`; `banks` has the physical block of each, in that order."""
+
+    site: Site
+    is_param: bool
+    memory: Memory
+    parts: int
+    part_bytes: int
+    first_cell: int
+    banks: tuple[int, ...]
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.site.buffer
+
+    @property
+    def slots(self) -> int:
+        return self.site.slots
+
+    @property
+    def total_bytes(self) -> int:
+        return self.slots * self.parts * self.part_bytes
+
+    def slot_of(self, cell: int) -> int:
+        return (cell - self.first_cell) // self.parts
+
+    def bank_of(self, cell: int) -> int:
+        return self.banks[cell - self.first_cell]
+
+    def label(self, cell: int) -> str:
+        """What the cell is called on screen: "A#0" for slot 0, "A" where there is one slot."""
+        return f"{self.buffer.name}#{self.slot_of(cell)}" if self.slots > 1 else self.buffer.name
+
+
+class Places(msgspec.Struct, frozen=True, eq=False):
+    """All buffers of a program on a machine, parameters first."""
+
+    machine: Machine
+    placements: tuple[Placement, ...]
+    by_buffer: dict[Buffer, Placement]
+    of_cell: tuple[Placement, ...]
+
+    def row(self, memory: Memory, bank: int) -> str:
+        """The name of a physical block: "local.vtcm[0]", or the scope where there is one block."""
+        return row_name(memory, bank)
+
+
+def row_name(memory: Memory, bank: int) -> str:
+    return f"{memory.scope}[{bank}]" if memory.blocks > 1 else memory.scope
+
+
+def place(machine: Machine, sites: Sequence[Site], param_count: int) -> Places:
+    """Places all buffers. Raises MachineError for a scope that no memory answers to, or a shape that is not known."""
+    filled = {memory.name: [0] * memory.blocks for memory in machine.memories}
+    placements: list[Placement] = []
+    of_cell: list[Placement] = []
+    for number, site in enumerate(sites):
+        buffer = site.buffer
+        memory = memory_of(machine, buffer)
+        shape = constant_shape(buffer)
+        lead = buffer.axis_separators[0] if buffer.axis_separators else 0
+        parts = prod(shape[:lead])
+        part_bytes = _elements(buffer, shape[lead:]) * dt.size_bytes(buffer.dtype)
+        banks = _banks(filled[memory.name], memory, site.slots * parts, part_bytes, separated=bool(lead))
+        placement = Placement(site, number < param_count, memory, parts, part_bytes, len(of_cell), banks)
+        for bank in banks:
+            filled[memory.name][bank] += part_bytes
+        placements.append(placement)
+        of_cell += [placement] * len(banks)
+    return Places(machine, tuple(placements), {p.buffer: p for p in placements}, tuple(of_cell))
+
+
+def _elements(buffer: Buffer, shape: Sequence[int]) -> int:
+    strides = [build.int_value(s) for s in buffer.strides]
+    if buffer.strides and shape and strides[0] is not None:
+        return strides[0] * shape[0]
+    return prod(shape)
+
+
+def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *, separated: bool) -> tuple[int, ...]:
+    if separated:
+        return tuple(i % memory.blocks for i in range(cells))
+    room = memory.capacity_bytes // memory.blocks
+    whole = cells * part_bytes
+    first = next((b for b, used in enumerate(filled) if used + whole <= room), None)
+    return (filled.index(min(filled)) if first is None else first,) * cells
+
+
+# Every scope of the program is some memory of the machine.
+def memory_of(machine: Machine, buffer: Buffer) -> Memory:
+    memory = machine.find_memory(buffer.scope)
+    if memory is None:
+        known = [s for m in machine.memories for s in m.scopes]
+        raise refuse("unknown-scope", f"machine {machine.name!r} has no memory for scope {buffer.scope!r}, where buffer {buffer.name!r} lives",
+                     buffer, found=buffer.scope, expected=", ".join(known),
+                     fix=tuple(f"sch.set_scope({buffer.name!r}, 0, {s!r})" for s in known if s != "global"))  # fmt: skip
+    return memory
+
+
+def constant_shape(buffer: Buffer) -> tuple[int, ...]:
+    """The shape in numbers. Raises MachineError."""
+    shape = [build.int_value(e) for e in buffer.shape]
+    if any(e is None for e in shape):
+        raise refuse("symbolic-shape", f"the size of buffer {buffer.name!r} is not known, so neither is what fits", buffer,
+                     expected="a shape of numbers")  # fmt: skip
+    return tuple(e for e in shape if e is not None)

@@ -1,0 +1,203 @@
+"""What a replay comes to: cycles and their bound, who was busy and who waited for what, memory over time, bytes moved, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import msgspec
+
+from ..ir import Node
+from .occupancy import Occupancy
+from .replay import Timeline
+from .tasks import TaskProgram
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`."""
+
+    cause: str
+    buffer: str
+    block: str
+    cycles: int
+
+
+class EngineReport(msgspec.Struct, frozen=True):
+    """`busy` and all of `stall` (by cause: "data", "slot", "idle" once its last task is done) sum to the makespan."""
+
+    kind: str
+    busy: int
+    tasks: int
+    stall: dict[str, int]
+    waits: tuple[Wait, ...]
+
+
+class MemoryReport(msgspec.Struct, frozen=True):
+    """A memory, or a physical block of one. `peak_bytes` is the most that is allocated at a time, first at `peak_cycle`;
+    `allocated_bytes` what all buffers need side by side."""
+
+    scope: str
+    capacity_bytes: int
+    peak_bytes: int
+    peak_live_bytes: int
+    peak_cycle: int
+    allocated_bytes: int
+
+
+class Traffic(msgspec.Struct, frozen=True):
+    """Bytes copied from scope to scope. `buffer` is the one in the larger memory: the tensor that the tiles are of."""
+
+    buffer: str
+    source: str
+    destination: str
+    bytes: int
+
+
+class EngineAccess(msgspec.Struct, frozen=True):
+    """Bytes that a computing engine itself reads from a buffer and writes to it."""
+
+    engine: str
+    buffer: str
+    scope: str
+    read_bytes: int
+    written_bytes: int
+
+
+class Finding(msgspec.Struct, frozen=True, eq=False):
+    """Something to know about the schedule on this machine. `fix` are schedule calls, as Python text."""
+
+    code: str
+    severity: str  # "error" (would not run), "warning" (runs, wastes), "info"
+    message: str
+    blocks: tuple[str, ...] = ()
+    buffers: tuple[str, ...] = ()
+    fix: tuple[str, ...] = ()
+    nodes: tuple[Node, ...] = ()
+
+
+class TaskKind(msgspec.Struct, frozen=True):
+    """What was made of a block: the engine, why that one, how many tasks and how many cycles."""
+
+    block: str
+    engine: str
+    reason: str
+    tasks: int
+    cycles: int
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """One task on the timeline. `end` is when the engine is free again; `ready` when the result is there."""
+
+    engine: str
+    start: int
+    end: int
+    ready: int
+    block: str
+    indices: tuple[tuple[str, int], ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+class Segments(Sequence[Segment]):
+    """All tasks in program order, made when looked at. `columns` gives the bare numbers for drawing many."""
+
+    def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
+        self._program = program
+        self._timeline = timeline
+
+    def __len__(self) -> int:
+        return len(self._program.sequence)
+
+    @overload
+    def __getitem__(self, index: int) -> Segment: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Segment]: ...
+    def __getitem__(self, index: int | slice) -> Segment | list[Segment]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        program = self._program
+        variant = program.variants[program.sequence[index]]
+        template = program.templates[variant.template]
+        start = self._timeline.starts[index]
+        end = start + variant.cost.duration
+        of_cell = program.places.of_cell
+        return Segment(
+            program.machine.engines[template.engine].name,
+            start,
+            end,
+            end + variant.cost.latency,
+            template.name,
+            template.indices(program.instances[index] - template.first_instance),
+            tuple(dict.fromkeys(of_cell[c].label(c) for c in variant.replay.reads)),
+            tuple(dict.fromkeys(of_cell[c].label(c) for c in variant.replay.writes)),
+        )
+
+    def __iter__(self) -> Iterator[Segment]:
+        return (self[i] for i in range(len(self)))
+
+    def columns(self) -> tuple[list[int], list[int], list[int]]:
+        """(engine number, start, end) of every task, in program order."""
+        variants = self._program.variants
+        engines = [variants[n].replay.engine for n in self._program.sequence]
+        ends = [s + variants[n].cost.duration for n, s in zip(self._program.sequence, self._timeline.starts, strict=True)]
+        return engines, self._timeline.starts, ends
+
+
+class Report(msgspec.Struct, frozen=True, eq=False):
+    """What the program costs on the machine. Cycles are of the machine's clock.
+
+    `bound` is the least that any schedule of the same tasks takes: the busiest engine. `overlap` is the fraction of the cycles with a DMA
+    busy in which a computing engine is busy too (`overlap_cycles / dma_cycles`; 0.0 without any DMA).
+    """
+
+    machine: str
+    clock_hz: int
+    cycles: int
+    bound: int
+    overlap: float
+    overlap_cycles: int
+    dma_cycles: int
+    engines: dict[str, EngineReport]
+    memory: dict[str, MemoryReport]
+    traffic: tuple[Traffic, ...]
+    accesses: tuple[EngineAccess, ...]
+    energy_pj: float
+    findings: tuple[Finding, ...]
+    tasks: tuple[TaskKind, ...]
+    segments: Segments
+    occupancy: Occupancy
+
+    @property
+    def ratio(self) -> float:
+        """Cycles over the bound: 1.0 when the busiest engine never waits."""
+        return self.cycles / self.bound if self.bound else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values. The timeline and the occupancy are not in it: they have an entry for every task."""
+        return {
+            "machine": self.machine,
+            "clock_hz": self.clock_hz,
+            "cycles": self.cycles,
+            "bound": self.bound,
+            "ratio": self.ratio,
+            "overlap": self.overlap,
+            "overlap_cycles": self.overlap_cycles,
+            "dma_cycles": self.dma_cycles,
+            "energy_pj": self.energy_pj,
+            "engines": {name: msgspec.to_builtins(e) for name, e in self.engines.items()},
+            "memory": {name: msgspec.to_builtins(m) for name, m in self.memory.items()},
+            "traffic": msgspec.to_builtins(self.traffic, order=None),
+            "accesses": msgspec.to_builtins(self.accesses),
+            "tasks": msgspec.to_builtins(self.tasks),
+            "findings": [
+                {
+                    "code": f.code,
+                    "severity": f.severity,
+                    "message": f.message,
+                    "blocks": list(f.blocks),
+                    "buffers": list(f.buffers),
+                    "fix": list(f.fix),
+                }
+                for f in self.findings
+            ],
+        }

@@ -1,0 +1,180 @@
+"""From a program and a machine to a report: plan, read, place, make tasks, replay, sum up."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from ..ir import PrimFunc
+from ..lower import plan
+from .findings import find
+from .machine import KINDS, DmaEngine, Machine
+from .nest import read_nest
+from .occupancy import Occupancy, occupancy
+from .place import place, row_name
+from .replay import CAUSES, Timeline, replay
+from .report import EngineAccess, EngineReport, MemoryReport, Report, Segments, TaskKind, Traffic, Wait
+from .tasks import TaskProgram, make_tasks
+
+IDLE = "idle"
+
+
+def simulate(func: PrimFunc, machine: Machine) -> Report:
+    """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
+
+    Raises MachineError when the machine cannot run it: an operand that no engine reaches, a scope without memory, sizes that are not
+    known, too many tasks. More bytes than a memory holds are a finding, not an error.
+    """
+    program = tasks_of(func, machine)
+    timeline = replay([v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell))
+    return _report(program, timeline, occupancy(program, timeline))
+
+
+def tasks_of(func: PrimFunc, machine: Machine) -> TaskProgram:
+    """The tasks that `simulate` replays."""
+    nest = read_nest(plan(func))
+    return make_tasks(nest, place(machine, nest.sites, len(func.buffers)))
+
+
+def _report(program: TaskProgram, timeline: Timeline, held: Occupancy) -> Report:
+    machine = program.machine
+    counts = Counter(program.sequence)
+    both, dma = _overlap(program, timeline)
+    traffic, accesses = _traffic(program, counts)
+    memory = _memory(program, held)
+    return Report(
+        machine=machine.name,
+        clock_hz=machine.clock_hz,
+        cycles=timeline.cycles,
+        bound=max(timeline.busy, default=0),
+        overlap=both / dma if dma else 0.0,
+        overlap_cycles=both,
+        dma_cycles=dma,
+        engines=_engines(program, timeline, counts),
+        memory=memory,
+        traffic=traffic,
+        accesses=accesses,
+        energy_pj=_energy(program, counts),
+        findings=find(program, timeline, counts, memory, held),
+        tasks=_kinds(program, counts),
+        segments=Segments(program, timeline),
+        occupancy=held,
+    )
+
+
+def _engines(program: TaskProgram, timeline: Timeline, counts: Counter[int]) -> dict[str, EngineReport]:
+    tasks: Counter[int] = Counter()
+    for number, count in counts.items():
+        tasks[program.variants[number].replay.engine] += count
+    found: dict[str, EngineReport] = {}
+    for number, engine in enumerate(program.machine.engines):
+        stall = dict.fromkeys((*CAUSES, IDLE), 0)
+        waits: dict[tuple[str, str, str], int] = defaultdict(int)
+        for s in timeline.stalls:
+            if s.engine == number:
+                stall[s.cause] += s.cycles
+                buffer = program.places.of_cell[s.cell].buffer.name
+                waits[s.cause, buffer, program.templates[program.variants[s.by].template].name] += s.cycles
+        stall[IDLE] = timeline.cycles - timeline.last_end[number]
+        found[engine.name] = EngineReport(
+            KINDS[type(engine)],
+            timeline.busy[number],
+            tasks[number],
+            {str(cause): cycles for cause, cycles in stall.items()},
+            tuple(Wait(*key, cycles) for key, cycles in sorted(waits.items(), key=lambda w: (-w[1], w[0]))),
+        )
+    return found
+
+
+def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
+    """(cycles with a DMA and another engine busy, cycles with a DMA busy)."""
+    if not program.sequence:
+        return 0, 0
+    durations = np.array([v.cost.duration for v in program.variants], np.int64)
+    is_dma = np.array([isinstance(program.machine.engines[v.replay.engine], DmaEngine) for v in program.variants])
+    sequence = np.array(program.sequence, np.int64)
+    starts = np.array(timeline.starts, np.int64)
+    ends = starts + durations[sequence]
+    times = np.unique(np.concatenate([starts, ends]))
+    busy: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
+    for chosen in (is_dma[sequence], ~is_dma[sequence]):
+        delta = np.zeros(len(times), np.int64)
+        np.add.at(delta, np.searchsorted(times, starts[chosen]), 1)
+        np.add.at(delta, np.searchsorted(times, ends[chosen]), -1)
+        busy.append(np.cumsum(delta)[:-1] > 0)
+    lengths = np.diff(times)
+    return int(lengths[busy[0] & busy[1]].sum()), int(lengths[busy[0]].sum())
+
+
+def _memory(program: TaskProgram, held: Occupancy) -> dict[str, MemoryReport]:
+    places = program.places
+    allocated: Counter[str] = Counter()
+    for cell, placement in enumerate(places.of_cell):
+        allocated[row_name(placement.memory, placement.bank_of(cell))] += placement.part_bytes
+    found: dict[str, MemoryReport] = {}
+    for memory in program.machine.memories:
+        for bank in range(memory.blocks):
+            row = row_name(memory, bank)
+            steps = held.steps[row]
+            capacity = memory.capacity_bytes // memory.blocks
+            found[row] = MemoryReport(memory.scope, capacity, steps.peak_allocated, steps.peak_live, steps.peak_time, allocated[row])
+    return found
+
+
+def _traffic(program: TaskProgram, counts: Counter[int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
+    """Copies of DMA engines by tensor, scope and scope; what other engines access by engine and buffer."""
+    places = program.places
+    copied: Counter[tuple[str, str, str]] = Counter()
+    accessed: Counter[tuple[str, str, str, bool]] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        engine = program.machine.engines[variant.replay.engine]
+        if not isinstance(engine, DmaEngine):
+            for t in variant.cost.touched:
+                accessed[engine.name, t.buffer.name, places.by_buffer[t.buffer].memory.scope, t.written] += t.size_bytes * count
+            continue
+        (read,) = (t for t in variant.cost.touched if not t.written)
+        (written,) = (t for t in variant.cost.touched if t.written)
+        source, target = places.by_buffer[read.buffer].memory, places.by_buffer[written.buffer].memory
+        tensor = written.buffer if target.capacity_bytes > source.capacity_bytes else read.buffer
+        copied[tensor.name, source.scope, target.scope] += written.size_bytes * count
+    rows = {(e, b, s): None for e, b, s, _ in accessed}
+    return (
+        tuple(Traffic(*key, size) for key, size in copied.items()),
+        tuple(EngineAccess(*key, accessed[(*key, False)], accessed[(*key, True)]) for key in rows),
+    )
+
+
+def _kinds(program: TaskProgram, counts: Counter[int]) -> tuple[TaskKind, ...]:
+    tasks: Counter[int] = Counter()
+    cycles: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        tasks[variant.template] += count
+        cycles[variant.template] += count * variant.cost.duration
+    engines = program.machine.engines
+    return tuple(
+        TaskKind(t.name, engines[t.engine].name, t.choices[0].reason, tasks[t.number], cycles[t.number])
+        for t in program.templates
+    )
+
+
+def _energy(program: TaskProgram, counts: Counter[int]) -> float:
+    """Bytes in and out of each memory and operations of each engine, at the machine's figures."""
+    moved: Counter[str] = Counter()
+    done: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        done[variant.replay.engine] += variant.cost.operations * count
+        for t in variant.cost.touched:
+            moved[program.places.by_buffer[t.buffer].memory.name] += t.size_bytes * count
+    memories = sum(m.energy_pj_per_byte * moved[m.name] for m in program.machine.memories)
+    engines = sum(
+        engine.energy_pj_per_operation * done[n]
+        for n, engine in enumerate(program.machine.engines)
+        if not isinstance(engine, DmaEngine)
+    )
+    return memories + engines
+
+
