@@ -291,7 +291,7 @@ class Tree {
     }
     const part = (name, mark, text) => make("span", {class: `legend legend-${name}`}, icon(mark), `${count[name]} ${text}`);
     this.hint.replaceChildren(
-      make("b", {}, row.name), part("legal", "tick", "legal"), count.costly ? part("costly", "costly", "costly") : "", part("illegal", "cross", "not"),
+      make("b", {}, row.name), part("legal", "tick", "legal"), count.costly ? part("costly", "costly", "costly") : "", part("illegal", "cross", "not possible"),
       make("span", {class: "tw-kbd"}, "Esc"));
     const how = this.grab.by === "keyboard" ? "Arrows choose a loop, Enter drops, Escape cancels." : "";
     this.say(`${row.name} grabbed. ${count.legal} legal, ${count.costly} costly, ${count.illegal} not possible. ${how}`);

@@ -1,7 +1,7 @@
 """What the browser tests share: a Chromium, pages that fail on console errors and on requests to the outside, servers, screenshots.
 
 - `page`: a 1280x800 page in light mode. `open_page(width=…, height=…, dark=…, **context)`: more pages, other sizes and themes.
-- `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; returns the address.
+- `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
 - `serve_command(*argv)`: `python argv… ` as a process of its own; `{port}` in an argument becomes a free port. Returns the address.
 - `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png`; a failing test leaves one of each of its pages.
 
@@ -57,8 +57,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def chromium_path() -> str | None:
     """The browser to drive; None leaves the choice to Playwright."""
     named = os.environ.get("TILEWRIGHT_CHROMIUM")
-    found = named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
-    return found
+    return named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
 
 
 def free_port() -> int:
