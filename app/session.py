@@ -1,13 +1,13 @@
 """One open page: its state, and the way round: a message from a view is an intent, an intent makes a state, a state is drawn.
 
-What takes longer than a repaint (where every block may go, what each step changed, verification) comes after it, in pieces, so that the
-next drag never waits for it; verification runs in a thread of its own.
+What takes longer than a repaint (verification, what each earlier step changed) starts once the picture has stood still for a moment, in a
+thread, and is given up between its pieces as soon as the picture is another one.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..engine.execute import Verdict, verify
@@ -33,17 +33,16 @@ from .actions import (
 )
 from .document import DocumentError, save_document
 from .state import State
-from .store import Store
+from .store import Store, report_of
 from .views.code import EXPORT_FILE
 from .views.gallery import Example
 from .views.menus import call_arguments, handle_of
-from .views.notebook import step_changes
 from .views.row_ids import row_ids
 from .views.tree import drop_targets
 
 Message = dict[str, Any]
 
-VERIFY_AFTER_MS = 250
+STAND_STILL_MS = 200
 """A program that is shown for less is not verified: its successor is."""
 
 
@@ -118,8 +117,7 @@ class Session:
             return
         self.screen.draw(self.state, self.store)
         if self.state.moment is not before.moment or self.state.notebook is not before.notebook:
-            self._turn += 1
-            self._continue(self._afterwards(), self._turn)
+            self._begin_afterwards()
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
@@ -139,46 +137,43 @@ class Session:
 
     # After the paint.
 
-    def _continue(self, work: Iterator[int], turn: int) -> None:
-        """Take the next piece of `work` when the loop is free, unless the state moved on."""
-        if turn != self._turn or self._closed:
-            return
-        delay_ms = next(work, None)
-        if delay_ms is not None:
-            self._clock.after(delay_ms, lambda: self._continue(work, turn))
+    def _begin_afterwards(self) -> None:
+        """Verify and simulate what is shown, once it has stood still for a moment."""
+        self._turn += 1
+        turn = self._turn
+        self._clock.after(STAND_STILL_MS, lambda: self._work_in_thread(turn))
 
-    def _afterwards(self) -> Iterator[int]:
-        """Pieces of work, each shorter than a blink; yields how long to wait before the next."""
-        yield 20
-        state, store = self.state, self.store
-        if state.shown is None or state.moment is None:
+    def _work_in_thread(self, turn: int) -> None:
+        if turn != self._turn or self._closed or self.state.moment is None or self.state.shown is None:
             return
-        machine = store.machine(state)
-        for moment in state.shown.states:
-            if not store.has("report", (moment.schedule.func, machine)):
-                store.report(moment.schedule.func, machine)
-                yield 1
-        if self.screen is not None:
-            self.screen.draw_later(state, store)
-        yield VERIFY_AFTER_MS
-        self._start_verification(state)
-
-    def _start_verification(self, state: State) -> None:
-        assert state.moment is not None
-        schedule = state.moment.schedule
-        func, original = schedule.func, schedule.original[schedule.func_name]
-        if self.store.verdict(schedule) is not None:
+        schedule = self.state.moment.schedule
+        machine = self.store.machine(self.state)
+        funcs = dict.fromkeys(moment.schedule.func for moment in self.state.shown.states)
+        missing = [func for func in funcs if not self.store.has("report", (func, machine))]
+        wants_verdict = self.store.verdict(schedule) is None
+        if not missing and not wants_verdict:
+            self._found(turn, lambda: None)
             return
 
         def work() -> None:
-            verdict = verdict_of(func, original)
-            self._clock.soon(lambda: self._verified(func, verdict))
+            """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
+            if wants_verdict:
+                func, original = schedule.func, schedule.original[schedule.func_name]
+                verdict = verdict_of(func, original)
+                self._clock.soon(lambda: self._found(turn, lambda: self.store.verified(func, verdict)))
+            for func in missing:
+                if turn != self._turn or self._closed:
+                    return
+                report = report_of(func, machine)
+                self._clock.soon(lambda func=func, report=report: self.store.reported(func, machine, report))
+            self._clock.soon(lambda: self._found(turn, lambda: None))
 
-        threading.Thread(target=work, name="verify", daemon=True).start()
+        threading.Thread(target=work, name="afterwards", daemon=True).start()
 
-    def _verified(self, func: PrimFunc, verdict: Verdict) -> None:
-        self.store.verified(func, verdict)
-        if not self._closed and self.screen is not None:
+    def _found(self, turn: int, keep: Callable[[], None]) -> None:
+        """Something is known now: keep it, and draw it where it is still about what is shown."""
+        keep()
+        if turn == self._turn and not self._closed and self.screen is not None:
             self.screen.draw_later(self.state, self.store)
 
     # Files.
@@ -263,10 +258,12 @@ def _call_of(message: Message, state: State) -> Call:
     if message["kind"] == "move":
         primitive = str(message["primitive"])
         if primitive not in MOVES:
-            raise DocumentError(Refusal("unknown-method", f"a drop cannot be {primitive!r}", expected=" or ".join(MOVES)))
+            raise DocumentError(
+                Refusal("unknown-method", f"a drop cannot be {primitive!r}", expected=" or ".join(MOVES))
+            )
         return Call(primitive, (handle_of(ids, message["block"]), handle_of(ids, message["loop"])))
     args, kwargs = call_arguments(func, str(message["method"]), message["target"], message["arguments"])
     return Call(str(message["method"]), args, tuple(kwargs.items()))
 
 
-__all__ = ["Clock", "Screen", "Session", "intent_of", "step_changes", "verdict_of"]
+__all__ = ["Clock", "Screen", "Session", "intent_of", "verdict_of"]

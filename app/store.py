@@ -1,4 +1,4 @@
-"""What follows from the state: reports, verdicts, texts. Each is worked out once a program and kept while it is likely to be asked again."""
+"""What follows from the state: reports, verdicts, texts. Each is worked out once a program and kept while it may be asked again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..engine.hwsim import Machine, Report, load_machine, simulate
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
 from ..engine.schedule import Schedule
 from ..engine.script import to_script
-from .document.evaluate import State as Moment
+from .document import State as Moment
 from .state import DEFAULT_MACHINE, State
 
 Result = TypeVar("Result")
@@ -58,7 +58,9 @@ class Store:
         if state.shown is not None and state.shown.machine is not None:
             machine = state.shown.machine
         else:
-            loaded = self.remember("default-machine", (), lambda: _attempt("machine", lambda: load_machine(DEFAULT_MACHINE)))
+            loaded = self.remember(
+                "default-machine", (), lambda: _attempt("machine", lambda: load_machine(DEFAULT_MACHINE))
+            )
             if isinstance(loaded, TilewrightError):
                 return loaded
             machine = loaded
@@ -68,7 +70,11 @@ class Store:
         """What the machine does with the program, or why it cannot run it."""
         if isinstance(machine, TilewrightError):
             return machine
-        return self.remember("report", (func, machine), lambda: _attempt("simulate", lambda: simulate(func, machine)))
+        return self.remember("report", (func, machine), lambda: report_of(func, machine))
+
+    def reported(self, func: PrimFunc, machine: Machine | TilewrightError, report: Report | TilewrightError) -> None:
+        """Keep a report that was made elsewhere."""
+        self._keep(("report", id(func), id(machine)), (func, machine), report)
 
     def report_now(self, state: State) -> Report | TilewrightError | None:
         """The report of the picture."""
@@ -98,6 +104,13 @@ class Store:
             (schedule.trace, moment.names),
             lambda: _attempt("export", lambda: to_tvm_python(schedule.original, schedule.trace, moment.names)),
         )
+
+
+def report_of(func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
+    """The report, or why there is none, as a value."""
+    if isinstance(machine, TilewrightError):
+        return machine
+    return _attempt("simulate", lambda: simulate(func, machine))
 
 
 def _attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:

@@ -6,7 +6,7 @@ The value travels as one string (half the cost of a nested parameter) and only w
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import param
@@ -22,7 +22,7 @@ class JsonView(JSComponent):
 
     payload = param.String(default="{}", doc="The value to draw, as JSON.")
 
-    _stylesheets = [style("tilewright.css"), style("app.css")]
+    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css")]
 
     __abstract = True
 

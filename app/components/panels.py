@@ -1,4 +1,4 @@
-"""The page's own views, each a JSON value drawn by its module in static/components. What a value holds is said by `views/<same name>.py`."""
+"""The page's own views, each a JSON value drawn by its module in static/components. `views/<same name>.py` says what a value holds."""
 
 from .esm import bundle
 from .json_view import JsonView

@@ -1,4 +1,4 @@
-"""A timeline as plain figures: lanes, bars in them, lines over them. What `components.timeline` draws and `views.timeline` makes of a report."""
+"""A timeline as plain figures: lanes, bars in them, lines over them. `components.timeline` draws what `views.timeline` makes of a report."""
 
 from __future__ import annotations
 

@@ -68,14 +68,14 @@ def _plain(markdown: str) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """As many whole sentences as fit; the first one always."""
-    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
+    """As many whole sentences, or parts before a colon, as fit; the first one always."""
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])|(?<=:) ", text)
     taken = sentences[0]
     for sentence in sentences[1:]:
         if len(taken) + len(sentence) > LONGEST_TEXT:
             break
         taken += " " + sentence
-    return taken.removesuffix(":") + ("…" if taken.endswith(":") else "")
+    return f"{taken[:-1]}." if taken.endswith(":") else taken
 
 
 def gallery_value(state: State, examples: tuple[Example, ...]) -> dict[str, Any]:

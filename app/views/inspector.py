@@ -66,7 +66,7 @@ def _loop_sections(index: ProgramIndex, loop_var: Var) -> list[Section]:
     rows.append(("extent", expr_text(loop.extent), "Iterations"))
     rows.append(("kind", loop.thread_tag or loop.kind, ""))
     outer = [f.loop_var.name for f in index.path(loop) if isinstance(f, For) and f is not loop]
-    rows.append(("inside", " › ".join(outer) or "nothing", "The loops around it, outermost first"))
+    rows.append(("inside", " > ".join(outer) or "nothing", "The loops around it, outermost first"))
     rows.append(("runs", _times(index, loop), "How often the loop is started"))
     below = ", ".join(r.block.name for r in index.child_blocks(loop))
     rows.append(("blocks", below or "none", "The blocks below it"))

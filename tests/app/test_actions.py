@@ -68,7 +68,8 @@ def test_given_a_call_when_legal_then_one_readable_line_is_appended() -> None:
     after = act(state, Call("parallel", (loop(state, "i"),)))
     assert after.notice is None
     assert schedule_text(after) == schedule_text(state).replace(
-        "sch.reorder(i, ko, j, ki)  # ki stays inside\n", "sch.reorder(i, ko, j, ki)  # ki stays inside\nsch.parallel(i)\n"
+        "sch.reorder(i, ko, j, ki)  # ki stays inside\n",
+        "sch.reorder(i, ko, j, ki)  # ki stays inside\nsch.parallel(i)\n",
     )
     assert after.step_count == state.step_count + 1
 

@@ -1,0 +1,47 @@
+"""Figures as people read them."""
+
+import pytest
+
+from tilewright.app.views.numbers import change_of, grouped, percent_text, size_text
+
+THIN = "\u202f"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (41216, f"41{THIN}216"), (10**12, f"1{THIN}000{THIN}000{THIN}000{THIN}000"), (10**18, "1.000e+18")],
+)
+def test_given_a_count_then_digits_stand_in_groups(number: int, text: str) -> None:
+    assert grouped(number) == text
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [
+        (0, f"0{THIN}B"),
+        (1023, f"1023{THIN}B"),
+        (16384, f"16{THIN}KiB"),
+        (1536, f"1.5{THIN}KiB"),
+        (1 << 20, f"1{THIN}MiB"),
+    ],
+)
+def test_given_bytes_then_the_unit_fits(size_bytes: int, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text", "trend"),
+    [
+        (100, 68, f"−32{THIN}%", "better"),
+        (100, 101, f"+1.0{THIN}%", "worse"),
+        (100, 100, f"±0{THIN}%", "same"),
+        (100, 1250, "×12", "worse"),
+        (0, 5, "×5", "worse"),
+    ],
+)
+def test_given_a_change_then_it_has_a_sign_and_a_trend(before: int, after: int, text: str, trend: str) -> None:
+    assert change_of(before, after) == (text, trend)
+
+
+def test_given_a_fraction_then_it_is_in_per_cent() -> None:
+    assert percent_text(0.8749) == f"87{THIN}%"
