@@ -24,6 +24,7 @@ class ProgramIndex:
         self._parent: dict[Stmt, Stmt] = {}
         self._realizes: dict[str, BlockRealize] = {}
         self._loops: dict[Var, For] = {}
+        self._found_below: dict[Stmt, tuple[BlockRealize, ...]] = {}
         stack: list[tuple[Node, Stmt | None]] = [(func.body, None)]
         while stack:
             node, parent = stack.pop()
@@ -109,7 +110,10 @@ class ProgramIndex:
     def child_blocks(self, stmt: Stmt) -> tuple[BlockRealize, ...]:
         """The blocks below `stmt` in text order, not those inside of other blocks; of a block, those in its body."""
         top = stmt.block if isinstance(stmt, BlockRealize) else stmt
-        return tuple(self._child_blocks(top))
+        found = self._found_below.get(top)
+        if found is None:
+            found = self._found_below[top] = tuple(self._child_blocks(top))
+        return found
 
     def _child_blocks(self, stmt: Stmt) -> Iterator[BlockRealize]:
         for child in children(stmt):
