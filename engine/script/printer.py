@@ -12,6 +12,9 @@ from .print_stmt import StmtPrinter, is_implicit_root
 from .source import Positions
 from .writer import Names, Writer, identifier
 
+LINE_LENGTH = 120
+"""Longer signatures are broken, one parameter a line."""
+
 Dialect = Literal["current", "classic"]
 
 
@@ -83,11 +86,7 @@ class _FunctionPrinter:
 
     def print(self) -> None:
         private = any(name == PRIVATE for name, _ in self.func.attrs)
-        options = [
-            option
-            for option, wanted in (("private=True", private), (self.words.function_option, True))
-            if wanted and option
-        ]
+        options = ["private=True"] * private + [self.words.function_option] * bool(self.words.function_option)
         self.out.line(f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func")
         start = self.out.here()
         self.out.write(f"def {identifier(self.func.name)}(")
@@ -101,23 +100,40 @@ class _FunctionPrinter:
             self._body()
 
     def _parameters(self) -> None:
-        for name, node in [(b.name, b) for b in self.func.buffers]:
-            self.names.define(node, name)
-        for i, param in enumerate(self.func.params):
-            if i:
-                self.out.write(", ")
+        """On the line of the name when they fit, else one a line."""
+        for buffer in self.func.buffers:
+            self.names.define(buffer, buffer.name)
+        for param in self.func.params:
             buffer = self.buffers.get(param)
-            start = self.out.here()
-            if buffer is not None and not _variables(buffer):
-                self.stmts.exprs.name(buffer)
-                self.out.write(": T.Buffer")
-                self.stmts.declaration(buffer, dtype_always=True)
-            else:
-                wanted = f"var_{self.names.of(buffer)}" if buffer is not None else param.name
-                self.out.write(f"{self.names.define(param, wanted)}: T.{param.dtype}")
-                if buffer is not None:
-                    self.later.append((param, buffer))
-            self.out.mark(param, start)
+            if buffer is None or _variables(buffer):
+                self.names.define(param, f"var_{self.names.of(buffer)}" if buffer is not None else param.name)
+        scratch = Writer()
+        self._parameter_list(scratch, wrapped=False)
+        wrapped = self.out.here()[1] + len(scratch.text()) + len("):") > LINE_LENGTH + 1
+        self._parameter_list(self.out, wrapped=wrapped)
+        self.later = [(p, b) for p, b in self.func.buffer_map if self.names.knows(p)]
+
+    def _parameter_list(self, out: Writer, *, wrapped: bool) -> None:
+        stmts = StmtPrinter(out, self.names, self.words)
+        if wrapped:
+            out.line()
+        for i, param in enumerate(self.func.params):
+            if i and not wrapped:
+                out.write(", ")
+            with out.indented(wrapped):
+                self._parameter(out, stmts, param)
+                if wrapped:
+                    out.line(",")
+
+    def _parameter(self, out: Writer, stmts: StmtPrinter, param: Var) -> None:
+        start = out.here()
+        if self.names.knows(param):
+            out.write(f"{self.names.of(param)}: T.{param.dtype}")
+        else:
+            stmts.exprs.name(self.buffers[param])
+            out.write(": T.Buffer")
+            stmts.declaration(self.buffers[param], dtype_always=True)
+        out.mark(param, start)
 
     def _matched(self) -> None:
         self.stmts.define_sizes([b for _, b in self.later], self.known)

@@ -42,10 +42,11 @@ class Writer:
         self._column = 1
 
     @contextmanager
-    def indented(self) -> Generator[None]:
-        self._indent += 1
+    def indented(self, wanted: bool = True) -> Generator[None]:
+        """Lines inside begin one step further in; not when it is not `wanted`."""
+        self._indent += wanted
         yield
-        self._indent -= 1
+        self._indent -= wanted
 
     def here(self) -> Start:
         """Where the next piece will stand."""

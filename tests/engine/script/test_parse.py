@@ -1,0 +1,276 @@
+"""What text means: every construct of the subset, in both dialects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.sources import ALL, CLASSIC, CURRENT
+
+from tilewright.engine.ir import (
+    Allocate,
+    BlockRealize,
+    BufferStore,
+    Call,
+    Cast,
+    Evaluate,
+    FloatImm,
+    For,
+    IfThenElse,
+    IntImm,
+    IRModule,
+    LetStmt,
+    Mul,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    StringImm,
+    Var,
+    first_difference,
+    structural_equal,
+    walk_stmts,
+)
+from tilewright.engine.script import expr_text, parse
+
+HEADER = "from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\n"
+
+
+def function(body: str, params: str = 'A: T.Buffer((16, 8), "float32"), B: T.Buffer((16, 8), "int32")') -> PrimFunc:
+    """A function of two buffers with `body`, whose lines begin at the left edge."""
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    program = parse(f"{HEADER}def f({params}):\n{lines}\n").program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
+def block(signature: str, body: str = "A[vi, vj] = T.float32(1)") -> BlockRealize:
+    """The block of two axes with `signature` lines."""
+    inner = "\n".join(f"        {line}" for line in (*signature.strip().splitlines(), *body.splitlines()))
+    text = f'for i, j in T.grid(16, 8):\n    with T.sblock("b"):\n        vi, vj = T.axis.remap("SS", [i, j])\n{inner}'
+    found = [s for s in walk_stmts(function(text).body) if isinstance(s, BlockRealize)]
+    return found[-1]
+
+
+def value(text: str) -> Any:
+    """What is stored by `A[0, 0] = text`."""
+    stores = [s for s in walk_stmts(function(f"for i in range(4):\n    A[i, 0] = {text}").body) if isinstance(s, BufferStore)]
+    return stores[0].value
+
+
+def only(func: PrimFunc, kind: type[Stmt]) -> Any:
+    (found,) = [s for s in walk_stmts(func.body) if isinstance(s, kind)]
+    return found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_given_a_sample_then_it_is_read(name: str) -> None:
+    assert isinstance(parse(ALL[name]).program, IRModule | PrimFunc)
+
+
+def test_given_the_same_program_in_both_dialects_then_they_are_equal() -> None:
+    difference = first_difference(parse(CLASSIC["matmul"]).program, parse(CURRENT["matmul"]).program)
+    assert difference is None, difference
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from tvm.script import ir as I, tirx as T",
+        "from tilewright.script import ir as I, tirx as T",
+        "import tvm\nfrom tvm.script import ir as I\nfrom tvm.script import tirx as T",
+        "# from tvm.script import tirx as T",
+        "",
+    ],
+)
+def test_given_any_way_to_import_then_the_program_is_the_same(imports: str) -> None:
+    text = CURRENT["matmul"].partition("@T")
+    assert structural_equal(parse(f"{imports}\n\n@T{text[2]}").program, parse(CURRENT["matmul"]).program)
+
+
+def test_given_another_name_for_T_then_it_is_known() -> None:
+    text = CURRENT["matmul"].replace("tirx as T", "tirx as X").replace("T.", "X.")
+    assert structural_equal(parse(text).program, parse(CURRENT["matmul"]).program)
+
+
+def test_given_the_classic_module_decorator_then_a_module_is_read() -> None:
+    lines = CLASSIC["matmul"].partition("@T.prim_func")[2].splitlines()
+    body = "\n".join(f"    {line}" for line in ("@T.prim_func", *lines))
+    module = parse(f"import tvm\nfrom tvm.script import tir as T\n@tvm.script.ir_module\nclass M:\n{body}").program
+    assert isinstance(module, IRModule)
+    assert structural_equal(module.functions[0], parse(CLASSIC["matmul"]).program)
+
+
+def test_given_constants_above_then_they_are_known() -> None:
+    text = CURRENT["matmul"].replace("@T", "N = 64 * 2\nshape = (N, N)\n\n@T").replace("(128, 128)", "shape").replace("128", "N")
+    assert structural_equal(parse(text).program, parse(CURRENT["matmul"]).program)
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "low", "extent", "tag"),
+    [
+        ("range(8)", "serial", 0, 8, None),
+        ("range(2, 8)", "serial", 2, 6, None),
+        ("T.serial(8)", "serial", 0, 8, None),
+        ("T.parallel(8)", "parallel", 0, 8, None),
+        ("T.vectorized(0, 8)", "vectorized", 0, 8, None),
+        ("T.unroll(8)", "unrolled", 0, 8, None),
+        ('T.thread_binding(8, thread="threadIdx.x")', "thread_binding", 0, 8, "threadIdx.x"),
+        ('T.thread_binding(0, 8, "blockIdx.y")', "thread_binding", 0, 8, "blockIdx.y"),
+        ("T.serial(T.int64(8))", "serial", 0, 8, None),
+    ],
+)
+def test_given_a_loop_then_its_kind_and_bounds(header: str, kind: str, low: int, extent: int, tag: str | None) -> None:
+    loop = only(function(f"for i in {header}:\n    A[i, 0] = T.float32(1)"), For)
+    assert (loop.kind, loop.min.value, loop.extent.value, loop.thread_tag) == (kind, low, extent, tag)
+    assert loop.loop_var.dtype == loop.extent.dtype
+
+
+def test_given_annotations_of_a_loop_then_they_are_kept() -> None:
+    loop = only(function('for i in T.serial(8, annotations={"n": 1, "s": "x", "l": [1, 2], "t": True}):\n    A[i, 0] = 1.0'), For)
+    found = dict(loop.annotations)
+    assert isinstance(found["n"], IntImm) and found["n"].dtype == "int32"
+    assert isinstance(found["s"], StringImm) and found["s"].value == "x"
+    assert len(found["l"]) == 2  # pyright: ignore[reportArgumentType]
+    assert isinstance(found["t"], IntImm) and found["t"].dtype == "bool"
+
+
+def test_given_axes_written_out_then_domain_type_and_binding() -> None:
+    text = (
+        'for i, k in T.grid(16, 8):\n    with T.sblock("b"):\n        v = T.axis.spatial((2, 18), i + 2)\n'
+        "        r = T.axis.R(8, k)\n        s = T.axis.S(8, 0)\n        A[v, s] = A[v, r]"
+    )
+    realize = [s for s in walk_stmts(function(text).body) if isinstance(s, BlockRealize)][-1]
+    v, r, s = realize.block.iter_vars
+    assert (expr_text(v.dom.min), expr_text(v.dom.extent), v.iter_type) == ("2", "16", "spatial")
+    assert (r.iter_type, s.iter_type) == ("reduce", "spatial")
+    assert [expr_text(e) for e in realize.iter_values] == ["i + 2", "k", "0"]
+
+
+def test_given_a_predicate_then_it_is_the_realizes() -> None:
+    assert expr_text(block("T.where(i * 8 + j < 100)").predicate) == "i * 8 + j < 100"
+
+
+def test_given_block_attributes_then_they_are_annotations() -> None:
+    realize = block('T.sblock_attr({"double_buffer_scope": 0})')
+    assert [name for name, _ in realize.block.annotations] == ["double_buffer_scope"]
+
+
+def test_given_a_buffer_in_a_block_then_the_block_owns_it() -> None:
+    realize = block('S = T.sblock_alloc_buffer((4, 4), "int8", scope="local", strides=(8, 1), align=16)')
+    (buffer,) = realize.block.alloc_buffers
+    assert (buffer.name, buffer.dtype, buffer.scope, buffer.data_alignment) == ("S", "int8", "local", 16)
+    assert [expr_text(s) for s in buffer.strides] == ["8", "1"]
+
+
+def test_given_axis_separators_then_the_buffer_has_them() -> None:
+    (buffer,) = block('S = T.sblock_alloc_buffer((2, 64), scope="local.vtcm", axis_separators=[1])').block.alloc_buffers
+    assert buffer.axis_separators == (1,)
+
+
+def test_given_a_matched_region_then_the_block_has_it() -> None:
+    realize = block('M = T.match_buffer(A[vi, 0:8], (8,), "float32", offset_factor=1)', "M[vj] = T.float32(1)")
+    (match,) = realize.block.match_buffers
+    assert expr_text(match.source) == "A[vi, 0:8]"
+    assert isinstance(match.buffer.elem_offset, Var)
+
+
+def test_given_regions_left_out_then_they_are_found() -> None:
+    realize = block("", "A[vi, vj] = T.Cast(\"float32\", B[vi, 7 - vj]) + A[vi, 0]")
+    assert [expr_text(r) for r in realize.block.reads] == ["B[vi, 7 - vj]", "A[vi, 0]"]
+    assert [expr_text(w) for w in realize.block.writes] == ["A[vi, vj]"]
+
+
+def test_given_an_init_and_no_regions_then_what_is_written_is_not_read() -> None:
+    program = parse(CLASSIC["matmul"]).program
+    realize = [s for s in walk_stmts(program) if isinstance(s, BlockRealize)][-1]
+    assert [expr_text(r) for r in realize.block.reads] == ["A[vi, vk]", "B[vk, vj]"]
+    assert realize.block.init is not None
+
+
+def test_given_a_function_without_blocks_then_there_is_no_root() -> None:
+    assert isinstance(function("for i in range(4):\n    A[i, 0] = T.float32(1)").body, For)
+
+
+def test_given_alloc_buffer_in_the_current_dialect_then_it_lives_in_what_follows() -> None:
+    func = function('L = T.alloc_buffer((8,), "int8", scope="local")\nfor i in range(8):\n    L[i] = T.int8(0)')
+    assert isinstance(func.body, Allocate)
+    assert (func.body.buffer.scope, func.body.buffer.dtype) == ("local", "int8")
+
+
+def test_given_bindings_then_they_hold_what_follows() -> None:
+    func = function("for i in range(4):\n    x: T.int32 = i * 2\n    y: T.let[T.int32] = x + 1\n    B[y, 0] = x\n    B[x, 1] = y")
+    lets = [s for s in walk_stmts(func.body) if isinstance(s, LetStmt)]
+    assert [let.var.name for let in lets] == ["x", "y"]
+    assert lets[0].body is lets[1] and isinstance(lets[1].body, SeqStmt)
+
+
+def test_given_a_branch_then_both_sides() -> None:
+    branch = only(function("for i in range(4):\n    if i < 2:\n        A[i, 0] = 1.0\n    else:\n        A[i, 0] = 2.0"), IfThenElse)
+    assert expr_text(branch.condition) == "i < 2" and branch.else_case is not None
+
+
+def test_given_calls_for_effect_then_they_are_kept_as_they_are() -> None:
+    func = function('T.evaluate(1 + T.max(2, 3))\nT.call_extern("int32", "f", 1)\nT.tvm_storage_sync("shared")')
+    evaluated = [s.value for s in walk_stmts(func.body) if isinstance(s, Evaluate)]
+    assert [v.op for v in evaluated if isinstance(v, Call)] == ["call_extern", "tvm_storage_sync"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-A[i, 0]", "A[i, 0] * T.float32(-1.0)"),
+        ("A[i, 0] + B[i, 0]", 'A[i, 0] + T.Cast("float32", B[i, 0])'),
+        ("A[i, 0] / 3", "A[i, 0] / T.float32(3.0)"),
+        ("B[i, 0] // 3 % 2", 'T.Cast("float32", B[i, 0] // 3 % 2)'),
+        ("T.truncdiv(B[i, 0], 3)", 'T.Cast("float32", T.Div(B[i, 0], 3))'),
+        ("T.Select(i == 1 and not i > 3, A[i, 0], 0.5)", "T.Select(i == 1 and not i > 3, A[i, 0], T.float32(0.5))"),
+        ("T.if_then_else(0 < i, A[i - 1, 0], T.float32(0))", "T.if_then_else(0 < i, A[i - 1, 0], T.float32(0.0))"),
+        ("T.exp(T.sqrt(T.max(A[i, 0], T.min(A[i, 1], 2.0))))", "T.exp(T.sqrt(T.max(A[i, 0], T.min(A[i, 1], T.float32(2.0)))))"),
+        ("T.float32(\"inf\")", 'T.float32("inf")'),
+        ("T.min_value(\"int8\")", "T.float32(-128.0)"),
+        ("T.cast(B[i, 0], \"float32\")", 'T.Cast("float32", B[i, 0])'),
+        ("B[i, 0].astype(\"float32\")", 'T.Cast("float32", B[i, 0])'),
+        ("T.float32(B[i, 0])", 'T.Cast("float32", B[i, 0])'),
+        ("B[i, 0] & 3 | 1 << i", 'T.Cast("float32", B[i, 0] & 3 | 1 << i)'),
+        ("T.pow(A[i, 0], 2.0)", "T.pow(A[i, 0], T.float32(2.0))"),
+        ("A[i, 0] + 0", "A[i, 0]"),
+    ],
+)  # fmt: skip
+def test_given_an_expression_then_it_has_tvms_types(text: str, expected: str) -> None:
+    assert expr_text(value(text)) == expected
+
+
+def test_given_a_number_then_it_takes_the_buffers_type() -> None:
+    assert isinstance(value("1"), FloatImm) and isinstance(value("B[i, 0]"), Cast)
+    assert isinstance(value("A[i, 0] * 2"), Mul)
+
+
+def test_given_symbolic_sizes_then_variables_are_shared() -> None:
+    func = function(
+        "m = T.int64()\nX = T.match_buffer(x, (m, n), \"float32\")\nY = T.match_buffer(y, (n, m))\nfor i in range(n):\n    X[0, i] = Y[i, 0]",
+        "x: T.handle, y: T.handle, n: T.int64",
+    )
+    x, y = func.buffers
+    assert x.shape == (y.shape[1], y.shape[0])
+    assert x.shape[1] is func.params[2] and x.shape[0].dtype == "int64"
+
+
+def test_given_sizes_in_quotes_then_they_are_new_variables() -> None:
+    func = function("m = T.int64()\nfor i in range(m):\n    X[i, 0] = Y[0]", 'X: T.Buffer(("m", 4), "float32"), Y: T.Buffer(("m",), "float32")')
+    loop = only(func, For)
+    assert loop.extent is func.buffers[0].shape[0] is func.buffers[1].shape[0]
+    assert loop.extent.dtype == "int64"
+
+
+def test_given_positions_then_nodes_are_found_in_the_text() -> None:
+    text = CURRENT["matmul_relu"]
+    parsed = parse(text, "m.py")
+    lines = text.splitlines()
+    for realize in (s for s in walk_stmts(parsed.program) if isinstance(s, BlockRealize) and s.block.iter_vars):
+        place = parsed.positions[realize.block][0]
+        assert lines[place.line - 1][place.column - 1 : place.end_column - 1] == f'with T.sblock("{realize.block.name}"):'
+        assert place.file == "m.py"
+    for store in (s for s in walk_stmts(parsed.program) if isinstance(s, BufferStore)):
+        place = parsed.positions[store][0]
+        assert lines[place.line - 1][place.column - 1 : place.end_column - 1].startswith(f"{store.buffer.name}[")
+        assert len(parsed.positions[store.buffer]) > 1
