@@ -72,7 +72,8 @@ def choose(leaf: Leaf, works: tuple[Work, ...], nest: Nest, places: Places) -> C
 def hardest(works: Sequence[Work]) -> Kind:
     """The kind that names a leaf of several pieces."""
     order: tuple[Kind, ...] = ("other", "mac", "reduce", "elementwise", "copy", "fill")
-    return min((w.kind for w in works), key=order.index)
+    kinds = {w.kind for w in works}
+    return next(kind for kind in order if kind in kinds)
 
 
 def _able(machine: Machine, works: Sequence[Work]) -> list[int]:

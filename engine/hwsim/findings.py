@@ -124,7 +124,7 @@ def _idle_slots(program: TaskProgram, timeline: Timeline) -> Iterator[Finding]:
         name = loop.name if loop is not None else ""
         yield Finding(
             "double-buffer-idle", "warning",
-            f"{placement.buffer.name} has {placement.slots} slots, but none is ever filled while another is in use: nothing overlaps over {name}",
+            f"{placement.buffer.name} has {placement.slots} slots, but over {name} none is ever filled while another is in use",
             blocks=writers,
             buffers=(placement.buffer.name,),
             fix=tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),

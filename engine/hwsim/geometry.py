@@ -29,7 +29,7 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
     active: dict[Var, int]
     iterations: int
     mask: Values | None = None
-    outer: dict[Var, int] = {}  # noqa: RUF012 - a msgspec default, copied for each instance
+    outer: dict[Var, int] = {}
 
 
 def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> Domain:
@@ -60,7 +60,9 @@ def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mappin
     return _masked(sizes, single, joint, outer)
 
 
-def _masked(sizes: dict[Var, int], single: Mapping[Var, Values], joint: Sequence[Values], outer: Mapping[Var, int]) -> Domain:
+def _masked(
+    sizes: dict[Var, int], single: Mapping[Var, Values], joint: Sequence[Values], outer: Mapping[Var, int]
+) -> Domain:
     if prod(sizes.values()) > MAX_POINTS:
         # Too many points to look at: the largest box is a safe assumption.
         active = {v: int(single[v].sum()) if v in single else e for v, e in sizes.items()}

@@ -17,7 +17,7 @@ from ..ir import (
     NE,
     Add,
     And,
-    BufferLoad,
+    BinaryOp,
     Call,
     Cast,
     Div,
@@ -31,6 +31,7 @@ from ..ir import (
     Mul,
     Not,
     Or,
+    Predicate,
     Select,
     Sub,
     Var,
@@ -109,13 +110,16 @@ def _value(expr: Expr, over: Mapping[Var, Values | int]) -> Any:
         case Not(a=a):
             return np.logical_not(_value(a, over))
         case Select(condition=condition, true_value=a, false_value=b):
-            return np.where(_value(condition, over), _value(a, over), _value(b, over))
+            return _chosen(condition, a, b, over)
         case Call(op="if_then_else", args=(condition, a, b)):
-            return np.where(_value(condition, over), _value(a, over), _value(b, over))
-        case BufferLoad():
-            raise UnknownValueError
+            return _chosen(condition, a, b, over)
+        case BinaryOp(a=a, b=b) | Predicate(a=a, b=b):
+            return _BINARY[type(expr)](_value(a, over), _value(b, over))
         case _:
-            operation = _BINARY.get(type(expr))
-            if operation is None:
-                raise UnknownValueError
-            return operation(_value(expr.a, over), _value(expr.b, over))  # pyright: ignore[reportAttributeAccessIssue]
+            # Data (a BufferLoad), or a call whose value is not known here.
+            raise UnknownValueError
+
+
+def _chosen(condition: Expr, a: Expr, b: Expr, over: Mapping[Var, Values | int]) -> Any:
+    holds = np.asarray(_value(condition, over), np.bool_)
+    return np.where(holds, np.asarray(_value(a, over), np.int64), np.asarray(_value(b, over), np.int64))

@@ -5,6 +5,7 @@ A machine is frozen and hashable; `replace` gives a varied one that has passed t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
@@ -177,7 +178,9 @@ def _with_field(part: S, field: str, value: object, path: str) -> S:
     table = cast("dict[str, Any]", msgspec.to_builtins(part))
     if field not in table or field in ("kind", "name", "memories", "engines", "source"):
         figures = [f for f in table if f not in ("kind", "name", "memories", "engines", "source")]
-        raise refuse("unknown-figure", f"there is no figure {field!r} to change", found=path, expected=", ".join(figures))
+        raise refuse(
+            "unknown-figure", f"there is no figure {field!r} to change", found=path, expected=", ".join(figures)
+        )
     table[field] = value
     try:
         return msgspec.convert(table, type(part))
@@ -211,38 +214,64 @@ def require_consistent(machine: Machine) -> None:
 
 
 def complaint_error(complaint: Complaint) -> MachineError:
-    return refuse(complaint.code, complaint.message, found=complaint.found, expected=complaint.expected, fix=complaint.fix)
+    return refuse(
+        complaint.code, complaint.message, found=complaint.found, expected=complaint.expected, fix=complaint.fix
+    )
 
 
 def find_complaint(machine: Machine) -> Complaint | None:
     """The first thing in a well-typed machine that makes no sense, or None."""
-    names = [m.name for m in machine.memories]
     taken: dict[str, str] = {}
     for memory in machine.memories:
-        section = ("memories", memory.name)
-        for scope in memory.scopes:
-            if scope in taken:
-                return Complaint("scope-taken", f"scope {scope!r} is memory {taken[scope]!r}'s already", section, "scopes",
-                                 repr(scope), "each scope in one memory")  # fmt: skip
-            taken[scope] = memory.name
-        if not memory.scopes:
-            return Complaint("no-scope", f"memory {memory.name!r} answers to no scope", section, "scopes", "[]",
-                             'at least one storage scope, such as "global"')  # fmt: skip
-        if memory.capacity_bytes % memory.banks:
-            return Complaint("uneven-banks", f"memory {memory.name!r} does not divide into {memory.banks} equal banks", section, "banks",
-                             f"{memory.capacity_bytes} bytes in {memory.banks} banks", "banks that divide capacity_bytes")  # fmt: skip
-        if memory.mapping == "interleave" and memory.banks > 1 and memory.interleave_bytes == 0:
-            return Complaint("no-interleave", f"memory {memory.name!r} interleaves its banks but does not say how wide", section, "mapping",
-                             "interleave_bytes missing", "the bytes that go to one bank before the next", ("interleave_bytes = 32",))  # fmt: skip
+        complaint = _scope_complaint(memory, taken) or _bank_complaint(memory)
+        if complaint is not None:
+            return complaint
+        taken.update(dict.fromkeys(memory.scopes, memory.name))
+    names = [m.name for m in machine.memories]
     for engine in machine.engines:
         for key, reach in (("reads", engine.reads), ("writes", engine.writes)):
-            for name in reach:
-                if name not in names:
-                    return Complaint("unknown-memory", f"engine {engine.name!r} {key} an unknown memory {name!r}", ("engines", engine.name),
-                                     key, repr(name), ", ".join(names))  # fmt: skip
-            if not reach:
-                return Complaint("no-reach", f"engine {engine.name!r} {key} nothing", ("engines", engine.name), key, "[]",
-                                 f"some of {', '.join(names)}")  # fmt: skip
+            complaint = _reach_complaint(engine, key, reach, names)
+            if complaint is not None:
+                return complaint
     if not machine.engines:
-        return Complaint("no-engine", "the machine has no engine", ("engines",), "", "no [engines.NAME]", "at least one [engines.NAME]")
+        expected = "at least one [engines.NAME]"
+        return Complaint("no-engine", "the machine has no engine", ("engines",), "", "none", expected)
+    return None
+
+
+def _scope_complaint(memory: Memory, taken: Mapping[str, str]) -> Complaint | None:
+    section = ("memories", memory.name)
+    if not memory.scopes:
+        message = f"memory {memory.name!r} answers to no scope"
+        return Complaint("no-scope", message, section, "scopes", "[]", 'at least one storage scope, such as "global"')
+    for scope in memory.scopes:
+        if scope in taken:
+            message = f"scope {scope!r} is memory {taken[scope]!r}'s already"
+            return Complaint("scope-taken", message, section, "scopes", repr(scope), "each scope in one memory")
+    return None
+
+
+def _bank_complaint(memory: Memory) -> Complaint | None:
+    section = ("memories", memory.name)
+    if memory.capacity_bytes % memory.banks:
+        message = f"memory {memory.name!r} does not divide into {memory.banks} equal banks"
+        found = f"{memory.capacity_bytes} bytes in {memory.banks} banks"
+        return Complaint("uneven-banks", message, section, "banks", found, "banks that divide capacity_bytes")
+    if memory.mapping == "interleave" and memory.banks > 1 and memory.interleave_bytes == 0:
+        message = f"memory {memory.name!r} interleaves its banks but does not say how wide"
+        expected = "interleave_bytes: how many go to one bank before the next"
+        return Complaint(
+            "no-interleave", message, section, "mapping", "no interleave_bytes", expected, ("interleave_bytes = 32",)
+        )
+    return None
+
+
+def _reach_complaint(engine: Engine, key: str, reach: Sequence[str], names: Sequence[str]) -> Complaint | None:
+    section, known = ("engines", engine.name), ", ".join(names)
+    if not reach:
+        return Complaint("no-reach", f"engine {engine.name!r} {key} nothing", section, key, "[]", f"some of {known}")
+    for name in reach:
+        if name not in names:
+            message = f"engine {engine.name!r} {key} an unknown memory {name!r}"
+            return Complaint("unknown-memory", message, section, key, repr(name), known)
     return None

@@ -16,7 +16,17 @@ import msgspec
 from ... import static
 from ..ir import Place
 from .errors import MachineError, refuse
-from .machine import DmaEngine, Engine, Machine, MatrixEngine, Memory, ScalarEngine, VectorEngine, complaint_error, find_complaint
+from .machine import (
+    DmaEngine,
+    Engine,
+    Machine,
+    MatrixEngine,
+    Memory,
+    ScalarEngine,
+    VectorEngine,
+    complaint_error,
+    find_complaint,
+)
 
 ENGINE_TYPES: dict[str, type[Engine]] = {
     "dma": DmaEngine,
@@ -49,7 +59,9 @@ def load_machine(name_or_path: str | Path) -> Machine:
             raise refuse("machine-file", f"{name} is no machine file: larger than {MAX_FILE_BYTES} bytes", found=name)
         text = path.read_text("utf-8")
     except OSError as error:
-        raise refuse("machine-file", f"cannot read {name}: {error.strerror}", found=name, expected="a readable TOML file") from None
+        raise refuse(
+            "machine-file", f"cannot read {name}: {error.strerror}", found=name, expected="a readable TOML file"
+        ) from None
     except UnicodeDecodeError:
         raise refuse("machine-file", f"{name} is not text", found=name, expected="TOML in UTF-8") from None
     return read_machine(text, name)
@@ -92,13 +104,14 @@ class _Reader:
     def _sections(self, table: Table, group: str) -> dict[str, Table]:
         sections = table.get(group)
         if not isinstance(sections, dict) or not sections:
-            raise self._placed(refuse("missing-figure", f"the machine has no {group}", expected=f"sections [{group}.NAME]"), (group,), "")
+            error = refuse("missing-figure", f"the machine has no {group}", expected=f"sections [{group}.NAME]")
+            raise self._placed(error, (group,), "")
         named = cast("dict[str, object]", sections)
         for name, section in named.items():
             if not isinstance(section, dict):
-                raise self._placed(
-                    refuse("unknown-key", f"{group}.{name} is no section", found=repr(section), expected=f"[{group}.{name}]"), (group,), name
-                )
+                expected = f"a section [{group}.{name}]"
+                error = refuse("unknown-key", f"{group}.{name} is no section", found=repr(section), expected=expected)
+                raise self._placed(error, (group,), name)
         return cast("dict[str, Table]", named)
 
     def _engine(self, name: str, table: Table) -> Engine:
@@ -117,7 +130,13 @@ class _Reader:
         where = ".".join(section) or "the machine"
         if not isinstance(sources, dict) or not all(isinstance(v, str) for v in cast("Table", sources).values()):
             raise self._placed(
-                refuse("bad-figure", f"the sources of {where} are no texts", expected='source.KEY = "where the figure is from"'), section, "source"
+                refuse(
+                    "bad-figure",
+                    f"the sources of {where} are no texts",
+                    expected='source.KEY = "where the figure is from"',
+                ),
+                section,
+                "source",
             )
         named = cast("dict[str, str]", sources)
         for key in named:
@@ -157,7 +176,9 @@ def _schema_error(message: str, where: str, table: Table, target: type[msgspec.S
         return refuse("unknown-key", f"{where} has an unknown key {key!r}", found=key, expected=_keys(target))
     if "missing required field" in problem:
         return refuse("missing-figure", f"{where} lacks {key!r}", expected=f"{key} = …", fix=(f"{key} = …",))
-    return refuse("bad-figure", f"{where}: {key} is wrong", found=repr(table.get(key)), expected=problem.removeprefix("Expected "))
+    return refuse(
+        "bad-figure", f"{where}: {key} is wrong", found=repr(table.get(key)), expected=problem.removeprefix("Expected ")
+    )
 
 
 def _key_in(message: str) -> str:

@@ -108,7 +108,9 @@ def read_nest(func: PrimFunc) -> Nest:
     """The nest of a planned program (`lower.plan`). Raises MachineError for loops whose trip count is unknown."""
     reader = _Reader(func)
     children = reader.read(func.body, _Around())
-    return Nest(func, tuple(children), (*map(Site, func.buffers), *reader.sites), ProgramIndex(func), Analyzer(reader.ranges))
+    return Nest(
+        func, tuple(children), (*map(Site, func.buffers), *reader.sites), ProgramIndex(func), Analyzer(reader.ranges)
+    )
 
 
 class _Around(msgspec.Struct, frozen=True, eq=False):
@@ -139,7 +141,9 @@ class _Reader:
                 return self._realize(stmt, around)
             case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
                 found = self.read(then, self._under(around, condition))
-                return found + ([] if otherwise is None else self.read(otherwise, self._under(around, build.logical_not(condition))))
+                return found + (
+                    [] if otherwise is None else self.read(otherwise, self._under(around, build.logical_not(condition)))
+                )
             case LetStmt(var=var, value=value, body=body):
                 self.values[var] = self._expr(value)
                 return self.read(body, around)
@@ -149,7 +153,9 @@ class _Reader:
                 self._own((buffer,), around)
                 return self.read(body, around)
             case BufferStore() | Evaluate():
-                return [] if build.is_noop(stmt) else [self._leaf(around, (self._piece(stmt, around, len(around.loops)),))]
+                return (
+                    [] if build.is_noop(stmt) else [self._leaf(around, (self._piece(stmt, around, len(around.loops)),))]
+                )
             case _:
                 raise refuse("unknown-statement", f"hwsim does not know {type(stmt).__name__} statements", stmt)
 

@@ -1,7 +1,8 @@
 """What lies in each memory over time: a slot's life from its first write to its last use, and what is reserved for it meanwhile.
 
-A tile of a buffer lives from the start of the first task that writes it to the end of the last that touches it; until its last write is done it
-is filling. Memory stays reserved for as long as the allocation lives: for a double buffered one, that is all of the loop its slots take turns over.
+A tile of a buffer lives from the start of the first task that writes it to the end of the last that touches it; until its last write is
+done it is filling. Memory stays reserved for as long as the allocation lives: for a double buffered one, that is all of the loop that
+its slots take turns over.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .nest import Site
-from .place import Places, row_name
+from .place import row_name
 from .replay import Timeline
 from .tasks import TaskProgram
 
@@ -131,7 +132,7 @@ Touch = tuple[int, bool, int, int, int]
 
 
 def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
-    """For each variant the cells it touches: (cell, whether it is written, the template's first instance, instances in one life, in one hold)."""
+    """For each variant the cells it touches: (cell, whether it is written, first instance, instances in one life, in one hold)."""
     found: list[tuple[Touch, ...]] = []
     for variant in program.variants:
         template = program.templates[variant.template]

@@ -1,7 +1,7 @@
 """Where buffers lie: in which memory, in which physical block, and in which cells, the parts that tasks wait for one by one.
 
-A buffer whose layout has axis separators has parts, one for each value of its first group of axes; with two slots it has twice as many. Part
-i (slots first) lies in physical block i, going round. Any other buffer goes whole into the first block that has room for it.
+A buffer whose layout has axis separators has parts, one for each value of its first group of axes; with two slots it has twice as
+many. Part i (slots first) lies in physical block i, going round. Any other buffer goes whole into the first block that has room for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..ir import Buffer, build
 from ..ir import dtype as dt
 from .errors import refuse
 from .machine import Machine, Memory
-from .nest import Site
+from .nest import Nest, Site
 
 
 class Placement(msgspec.Struct, frozen=True, eq=False):
@@ -69,20 +69,20 @@ def row_name(memory: Memory, bank: int) -> str:
     return f"{memory.scope}[{bank}]" if memory.blocks > 1 else memory.scope
 
 
-def place(machine: Machine, sites: Sequence[Site], param_count: int) -> Places:
+def place(machine: Machine, nest: Nest) -> Places:
     """Places all buffers. Raises MachineError for a scope that no memory answers to, or a shape that is not known."""
     filled = {memory.name: [0] * memory.blocks for memory in machine.memories}
     placements: list[Placement] = []
     of_cell: list[Placement] = []
-    for number, site in enumerate(sites):
+    for site in nest.sites:
         buffer = site.buffer
-        memory = memory_of(machine, buffer)
+        memory = memory_of(machine, buffer, nest)
         shape = constant_shape(buffer)
         lead = buffer.axis_separators[0] if buffer.axis_separators else 0
         parts = prod(shape[:lead])
         part_bytes = _elements(buffer, shape[lead:]) * dt.size_bytes(buffer.dtype)
         banks = _banks(filled[memory.name], memory, site.slots * parts, part_bytes, separated=bool(lead))
-        placement = Placement(site, number < param_count, memory, parts, part_bytes, len(of_cell), banks)
+        placement = Placement(site, nest.index.is_param(buffer), memory, parts, part_bytes, len(of_cell), banks)
         for bank in banks:
             filled[memory.name][bank] += part_bytes
         placements.append(placement)
@@ -107,14 +107,17 @@ def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *
 
 
 # Every scope of the program is some memory of the machine.
-def memory_of(machine: Machine, buffer: Buffer) -> Memory:
+def memory_of(machine: Machine, buffer: Buffer, nest: Nest) -> Memory:
     memory = machine.find_memory(buffer.scope)
-    if memory is None:
-        known = [s for m in machine.memories for s in m.scopes]
-        raise refuse("unknown-scope", f"machine {machine.name!r} has no memory for scope {buffer.scope!r}, where buffer {buffer.name!r} lives",
-                     buffer, found=buffer.scope, expected=", ".join(known),
-                     fix=tuple(f"sch.set_scope({buffer.name!r}, 0, {s!r})" for s in known if s != "global"))  # fmt: skip
-    return memory
+    if memory is not None:
+        return memory
+    known = [s for m in machine.memories for s in m.scopes]
+    writers = () if nest.index.is_param(buffer) else nest.index.writers(buffer)[:1]
+    raise refuse(
+        "unknown-scope", f"buffer {buffer.name!r} is in scope {buffer.scope!r}, for which {machine.name!r} has no memory",
+        *map(nest.index.block, writers), buffer, found=buffer.scope, expected=", ".join(known),
+        fix=tuple(f"sch.set_scope({w!r}, 0, {s!r})" for w in writers for s in known if s != "global"),
+    )  # fmt: skip
 
 
 def constant_shape(buffer: Buffer) -> tuple[int, ...]:

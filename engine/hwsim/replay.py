@@ -1,8 +1,8 @@
 """Time: every task is played in program order against the clocks of its engine and of the cells it touches. Integers only.
 
-A cell is the part of a buffer that is waited for as one: (buffer, slot, physical block). A task starts when its engine is free, the cells it
-reads are ready (RAW), and the cells it writes are read (WAR) and not in the making by another engine (WAW; one engine works in order).
-Many tasks are alike, so a program is a sequence of indices into a short table of variants.
+A cell is the part of a buffer that is waited for as one: (buffer, slot, physical block). A task starts when its engine is free, the cells
+it reads are ready (RAW), and the cells it writes are read (WAR) and not in the making by another engine (WAW; one engine works in
+order). Many tasks are alike, so a program is a sequence of indices into a short table of variants.
 
 This is the plain replay: its cost follows the number of tasks. It knows no program, machine or name. (Ports shared between running tasks
 and the skipping of steady states belong between `start` and `end` here, and around the loop.)
@@ -66,6 +66,7 @@ def replay(variants: Sequence[Variant], sequence: Sequence[int], engine_count: i
     released = [0] * cell_count
     reader = [-1] * cell_count
     waits: dict[tuple[int, int, int, int], int] = {}
+    blame = (0, DATA, 0, 0)
     starts: list[int] = []
     record = starts.append
     for number in sequence:
@@ -83,7 +84,7 @@ def replay(variants: Sequence[Variant], sequence: Sequence[int], engine_count: i
                 start = ready[cell]
                 blame = (engine, SLOT, cell, writer[cell])
         if start != idle_from:
-            waits[blame] = waits.get(blame, 0) + start - idle_from  # pyright: ignore[reportPossiblyUnbound]
+            waits[blame] = waits.get(blame, 0) + start - idle_from
         record(start)
         end = free[engine] = start + duration
         for cell in reads:

@@ -139,7 +139,9 @@ class Segments(Sequence[Segment]):
         """(engine number, start, end) of every task, in program order."""
         variants = self._program.variants
         engines = [variants[n].replay.engine for n in self._program.sequence]
-        ends = [s + variants[n].cost.duration for n, s in zip(self._program.sequence, self._timeline.starts, strict=True)]
+        ends = [
+            s + variants[n].cost.duration for n, s in zip(self._program.sequence, self._timeline.starts, strict=True)
+        ]
         return engines, self._timeline.starts, ends
 
 

@@ -27,14 +27,16 @@ def simulate(func: PrimFunc, machine: Machine) -> Report:
     known, too many tasks. More bytes than a memory holds are a finding, not an error.
     """
     program = tasks_of(func, machine)
-    timeline = replay([v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell))
+    timeline = replay(
+        [v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell)
+    )
     return _report(program, timeline, occupancy(program, timeline))
 
 
 def tasks_of(func: PrimFunc, machine: Machine) -> TaskProgram:
     """The tasks that `simulate` replays."""
     nest = read_nest(plan(func))
-    return make_tasks(nest, place(machine, nest.sites, len(func.buffers)))
+    return make_tasks(nest, place(machine, nest))
 
 
 def _report(program: TaskProgram, timeline: Timeline, held: Occupancy) -> Report:
@@ -118,7 +120,9 @@ def _memory(program: TaskProgram, held: Occupancy) -> dict[str, MemoryReport]:
             row = row_name(memory, bank)
             steps = held.steps[row]
             capacity = memory.capacity_bytes // memory.blocks
-            found[row] = MemoryReport(memory.scope, capacity, steps.peak_allocated, steps.peak_live, steps.peak_time, allocated[row])
+            found[row] = MemoryReport(
+                memory.scope, capacity, steps.peak_allocated, steps.peak_live, steps.peak_time, allocated[row]
+            )
     return found
 
 
@@ -132,7 +136,9 @@ def _traffic(program: TaskProgram, counts: Counter[int]) -> tuple[tuple[Traffic,
         engine = program.machine.engines[variant.replay.engine]
         if not isinstance(engine, DmaEngine):
             for t in variant.cost.touched:
-                accessed[engine.name, t.buffer.name, places.by_buffer[t.buffer].memory.scope, t.written] += t.size_bytes * count
+                accessed[engine.name, t.buffer.name, places.by_buffer[t.buffer].memory.scope, t.written] += (
+                    t.size_bytes * count
+                )
             continue
         (read,) = (t for t in variant.cost.touched if not t.written)
         (written,) = (t for t in variant.cost.touched if t.written)
@@ -176,5 +182,3 @@ def _energy(program: TaskProgram, counts: Counter[int]) -> float:
         if not isinstance(engine, DmaEngine)
     )
     return memories + engines
-
-

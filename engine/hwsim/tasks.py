@@ -115,7 +115,13 @@ def make_tasks(nest: Nest, places: Places) -> TaskProgram:
     chosen = table[order]
     runs = chosen >= 0
     return TaskProgram(
-        nest, places, tree, tuple(builder.templates), tuple(builder.variants), chosen[runs].tolist(), order[runs].tolist()
+        nest,
+        places,
+        tree,
+        tuple(builder.templates),
+        tuple(builder.variants),
+        chosen[runs].tolist(),
+        order[runs].tolist(),
     )
 
 
@@ -177,7 +183,9 @@ class _Builder:
     def _picks_block(self, node: LoopNode, choices: Sequence[Choice]) -> bool:
         """Whether the loop, or one in it with only such loops around, goes to another block at each step."""
         if node.loop.extent > 1:
-            return any(self._steps_blocks(node.loop, a) for c in choices for w in c.works for a in (*w.reads, *w.writes))
+            return any(
+                self._steps_blocks(node.loop, a) for c in choices for w in c.works for a in (*w.reads, *w.writes)
+            )
         only = node.children[0] if len(node.children) == 1 else None
         return isinstance(only, LoopNode) and self._picks_block(only, choices)
 
@@ -348,7 +356,10 @@ class _Task:
                 return np.zeros((), np.int64), np.full((), placement.parts - 1, np.int64)
             spread = spread.reshape((1,) * (rank + len(measured.inner) - spread.ndim) + spread.shape)
             inside = tuple(range(rank, spread.ndim))
-            first, last = np.clip(spread.min(axis=inside), 0, placement.parts - 1), np.clip(spread.max(axis=inside), 0, placement.parts - 1)
+            first, last = (
+                np.clip(spread.min(axis=inside), 0, placement.parts - 1),
+                np.clip(spread.max(axis=inside), 0, placement.parts - 1),
+            )
             low = first if number == 0 else np.minimum(low, first)
             high = last if number == 0 else np.maximum(high, last)
         return low, high

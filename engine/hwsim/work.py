@@ -12,6 +12,7 @@ from ..ir import (
     BinaryOp,
     Buffer,
     BufferLoad,
+    BufferRegion,
     Call,
     Cast,
     Expr,
@@ -56,8 +57,8 @@ def read_piece(piece: Piece, analyzer: Analyzer) -> Work:
     """What kind of work a piece is. The initialisation of a reduction costs nothing: its first step overwrites."""
     store = piece.store
     if store is None:
-        reads = tuple(Access(r.buffer, tuple(x.min for x in r.region), tuple(x.extent for x in r.region)) for r, w in piece.touches if not w)
-        writes = tuple(Access(r.buffer, tuple(x.min for x in r.region), tuple(x.extent for x in r.region)) for r, w in piece.touches if w)
+        reads = tuple(_boxed(region) for region, written in piece.touches if not written)
+        writes = tuple(_boxed(region) for region, written in piece.touches if written)
         return Work(piece, "other", reads, writes)
     value = store.value
     target = Access(store.buffer, _simplified(store.indices, analyzer))
@@ -72,6 +73,10 @@ def read_piece(piece: Piece, analyzer: Analyzer) -> Work:
                 loads.append(access)
     kind = _kind(value, target, loads, updates, analyzer)
     return Work(piece, kind, tuple(loads), (target,), updates, _operations(value))
+
+
+def _boxed(region: BufferRegion) -> Access:
+    return Access(region.buffer, tuple(x.min for x in region.region), tuple(x.extent for x in region.region))
 
 
 def _kind(value: Expr, target: Access, loads: list[Access], updates: bool, analyzer: Analyzer) -> Kind:
