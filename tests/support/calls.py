@@ -29,7 +29,7 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
         "vectorize": loop.map(lambda v: {"loop": v}),
         "unroll": loop.map(lambda v: {"loop": v}),
         "bind": st.fixed_dictionaries(
-            {"loop": loop, "thread_axis": st.sampled_from(("blockIdx.x", "threadIdx.x", "vthread"))}
+            {"loop": loop, "thread_axis": st.sampled_from(("blockIdx.x", "threadIdx.x", "vthread.x"))}
         ),
         "annotate": st.fixed_dictionaries(
             {"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note"), "ann_val": st.just(1)}

@@ -98,7 +98,9 @@ class _Writer:
         return build.logical_and(test, self.condition(loops, buffers)) if self.number(0, 3) == 0 else test
 
     def value(self, loops: list[Var], buffers: list[Buffer], depth: int = 0) -> Expr:
-        kinds = ("load", "load", "var", "const") if depth >= 2 else ("load", "load", "var", "op", "op", "choice", "select")
+        kinds = (
+            ("load", "load", "var", "const") if depth >= 2 else ("load", "load", "var", "op", "op", "choice", "select")
+        )
         match self.pick(*kinds):
             case "load":
                 return BufferLoad(b := self.pick(*buffers), self.indices(b, loops, buffers))
@@ -165,7 +167,9 @@ class _Writer:
         if self.number(0, 2) == 0:
             scratch = self.buffer(self.name("S"))
             owned = (scratch,)
-            body = build.seq([self.filled(scratch, inside, buffers), self.stmt(inside, [*buffers, scratch], depth + 1), body])
+            body = build.seq(
+                [self.filled(scratch, inside, buffers), self.stmt(inside, [*buffers, scratch], depth + 1), body]
+            )
         predicate = self.condition(loops, buffers) if self.number(0, 2) == 0 else build.TRUE
         block = Block(self.name("block"), tuple(iters), (), (), body, init, owned)
         return BlockRealize(tuple(values), predicate, block)

@@ -13,6 +13,9 @@ from tilewright.engine.script import parse, to_script
 
 tvm = pytest.importorskip("tvm")
 
+REFUSALS = (tvm.s_tir.schedule.ScheduleError, tvm.error.InternalError, ValueError, TypeError, IndexError)
+"""How TVM says no."""
+
 Calls = Callable[[Any], object]
 """Schedule calls, written once for both: `get_sblock`, TVM's method names, handles passed through."""
 
@@ -33,8 +36,18 @@ def tvm_schedule(text: str) -> Any:
 
 def assert_same_program(ours: str, theirs: Any) -> None:
     """Our text, read by TVM, is structurally equal to TVM's module after both are simplified."""
+    difference = same_program(ours, theirs)
+    assert not difference, difference
+
+
+def same_program(ours: str, theirs: Any) -> str:
+    """Empty when our text is structurally equal to TVM's module after both are simplified, else where they differ."""
     simplify = tvm.tirx.transform.StmtSimplify()
-    tvm.ir.assert_structural_equal(simplify(_plain(tvm_parse(ours))), simplify(_plain(theirs)), map_free_vars=True)
+    try:
+        tvm.ir.assert_structural_equal(simplify(_plain(tvm_parse(ours))), simplify(_plain(theirs)), map_free_vars=True)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _plain(mod: Any) -> Any:
@@ -59,9 +72,7 @@ def assert_agrees(text: str, calls: Calls) -> None:
     ours = Schedule(parse(text).program)
     theirs = tvm_schedule(text)
     accepted = outcome(ours, calls, (ScheduleError,))
-    accepted_by_tvm = outcome(
-        theirs, calls, (tvm.s_tir.schedule.ScheduleError, tvm.error.InternalError, ValueError, TypeError, IndexError)
-    )
+    accepted_by_tvm = outcome(theirs, calls, REFUSALS)
     assert accepted == accepted_by_tvm, f"Tilewright {'accepts' if accepted else 'refuses'}, TVM does not agree"
     if accepted:
         assert_same_program(to_script(ours.mod), theirs.mod)

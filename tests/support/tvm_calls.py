@@ -1,0 +1,79 @@
+"""One call, asked of Tilewright and of real TVM on the same program: what each made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from support.calls import Call, apply
+from support.tvm_oracle import REFUSALS, same_program, tvm_schedule
+
+from tilewright.engine.ir import AXIS_SEPARATOR, Var, allocated_buffers
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import to_script
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """`ours` and `theirs` are empty when accepted, else why not; `difference` says how the two programs differ when both accepted."""
+
+    ours: str
+    theirs: str
+    difference: str = ""
+
+
+ONLY_OURS = frozenset({"double_buffer"})
+
+
+def comparable(sch: Schedule, call: Call) -> bool:
+    """Whether TVM knows all that the program and the call need."""
+    name, arguments = call
+    buffers = (*sch.func.buffers, *allocated_buffers(sch.func))
+    if name in ONLY_OURS or any(b.axis_separators for b in buffers):
+        return False
+    index_map = arguments.get("index_map")
+    return index_map is None or AXIS_SEPARATOR not in index_map(*_axes(sch, arguments))
+
+
+def _axes(sch: Schedule, arguments: dict[str, Any]) -> tuple[int, ...]:
+    side, position = arguments["buffer"]
+    block = sch.index.block(arguments["block"])
+    region = (block.reads if side == "read" else block.writes)[position]
+    return (1,) * len(region.buffer.shape)
+
+
+def ask_both(sch: Schedule, call: Call) -> Outcome:
+    """Makes the call on `sch` (which it changes when accepted) and on a TVM schedule of the same program."""
+    theirs = tvm_schedule(to_script(sch.func))
+    translated = _for_tvm(sch, theirs, call)
+    ours_refused = theirs_refused = ""
+    try:
+        apply(theirs, translated)
+    except REFUSALS as error:
+        theirs_refused = " ".join(str(error).split())[:300] or type(error).__name__
+    try:
+        apply(sch, call)
+    except ScheduleError as error:
+        ours_refused = error.code
+    if ours_refused or theirs_refused:
+        return Outcome(ours_refused, theirs_refused)
+    return Outcome("", "", same_program(to_script(sch.func), theirs.mod))
+
+
+def _for_tvm(sch: Schedule, theirs: Any, call: Call) -> Call:
+    """The call with TVM's handles: loops by a block below them and their depth, blocks by name."""
+
+    def handle(value: Any) -> Any:
+        if isinstance(value, Var):
+            below = next(b for b in sch.index.block_names if any(f.loop_var is value for f in sch.index.loops_of(b)))
+            depth = [f.loop_var for f in sch.index.loops_of(below)].index(value)
+            return theirs.get_loops(theirs.get_sblock(below))[depth]
+        if isinstance(value, str) and sch.index.has_block(value):
+            return theirs.get_sblock(value)
+        return value
+
+    name, arguments = call
+    kept = ("storage_scope", "thread_axis", "ann_key", "index_map", "buffer")
+    return name, {
+        key: tuple(map(handle, value)) if key in ("loops", "ordered_loops") else value if key in kept else handle(value)
+        for key, value in arguments.items()
+    }
