@@ -1,4 +1,4 @@
-"""The loop tree as data: rows, and where a block may be dropped. Pure functions of a program or schedule; no screen here."""
+"""The loop tree as data. `tree_rows` is here; ids, menus and drop targets are in files of their own, and found here too."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from ...engine.ir import (
     Var,
     build,
     children,
-    dtype,
     uses_var,
 )
-from ...engine.schedule import Schedule, ScheduleError, Target
 from ...engine.script import expr_text
 from .menus import row_menus
 from .palette import buffer_colours
 from .row_ids import RowIds, row_ids
+from .sizes import buffer_bytes, size_text
+from .targets import drop_targets
 
-__all__ = ["drop_targets", "row_ids", "row_menus", "tree_rows"]
+__all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "size_text", "tree_rows"]
 
 Row = dict[str, Any]
 
@@ -143,95 +143,6 @@ class _Rows:
             )
         lines.extend(f"{key} = {_annotation_text(value)}" for key, value in block.annotations)
         return "\n".join(lines)
-
-
-def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[Row]]:
-    """For every block (row id), where it may be moved: {loop, legal, costly, primitive, reason, code, fix} for each loop and primitive.
-
-    Asked of the engine, nothing is applied to `schedule`. A legal move is costly when the block runs more iterations there than now.
-    """
-    ids = row_ids(schedule.func)
-    wanted = [name for name in ids.values() if isinstance(name, str)] if blocks is None else list(blocks)
-    return {
-        ids.of(block): [_target(schedule, ids, block, t) for t in schedule.legal_targets(block)] for block in wanted
-    }
-
-
-def _target(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Row:
-    refusal = target.refusal
-    cost = _extra_iterations(schedule, block, target) if target.legal else ""
-    return {
-        "loop": ids.of(target.loop),
-        "legal": target.legal,
-        "costly": bool(cost),
-        "primitive": target.primitive,
-        "reason": cost if refusal is None else _reason(refusal.message, refusal.found, refusal.expected),
-        "code": "" if refusal is None else refusal.code,
-        "fix": [] if refusal is None else list(refusal.fix),
-    }
-
-
-def _reason(message: str, found: str, expected: str) -> str:
-    lines = [message]
-    if found:
-        lines.append(f"found: {found}")
-    if expected:
-        lines.append(f"expected: {expected}")
-    return "\n".join(lines)
-
-
-def _extra_iterations(schedule: Schedule, block: str, target: Target) -> str:
-    """ "" when the move runs the block at most as often as now (or that cannot be told), else by how much more."""
-    before = _iterations(schedule.index, block)
-    trial = schedule.copy()
-    try:
-        getattr(trial, target.primitive)(block, target.loop)
-        after = _iterations(trial.index, block)
-    except (ScheduleError, KeyError):
-        return ""
-    if before is None or after is None or after <= before:
-        return ""
-    return f"runs {after / before:.3g}x as many iterations: {grouped(before)} now, {grouped(after)} there"
-
-
-def _iterations(index: ProgramIndex, block: str) -> int | None:
-    """How many times the body of `block` is reached, by the extents of all loops around it; None when one is symbolic."""
-    count = 1
-    for outer in index.path(index.realize(block)):
-        if isinstance(outer, For):
-            extent = build.int_value(outer.extent)
-            if extent is None:
-                return None
-            count *= extent
-    return count
-
-
-def grouped(value: int) -> str:
-    """ "41 216": digits in groups of three."""
-    return f"{value:,}".replace(",", " ")
-
-
-def buffer_bytes(buffer: Buffer) -> int | None:
-    """Bytes of the whole buffer as declared; None when an extent is symbolic."""
-    count = dtype.size_bytes(buffer.dtype)
-    for extent in buffer.shape:
-        value = build.int_value(extent)
-        if value is None:
-            return None
-        count *= value
-    return count
-
-
-def size_text(size_bytes: int | None) -> str:
-    """ "512 B", "16 KiB", "1.5 MiB"; "" for an unknown size."""
-    if size_bytes is None:
-        return ""
-    size, unit = float(size_bytes), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:.4g} {unit}"
 
 
 def _buffers(regions: Iterable[BufferRegion]) -> list[Buffer]:

@@ -295,7 +295,7 @@ class Tree {
       make("span", {class: "tw-kbd"}, "Esc"));
     const how = this.grab.by === "keyboard" ? "Arrows choose a loop, Enter drops, Escape cancels." : "";
     this.say(`${row.name} grabbed. ${count.legal} legal, ${count.costly} costly, ${count.illegal} not possible. ${how}`);
-    if (this.grab.over) this.hover(this.grab.over, this.grab.point);
+    if (this.grab.over) this.hover(this.grab.over);
     else if (this.grab.by === "keyboard") this.hover(this.cursor);
   }
 
@@ -309,7 +309,7 @@ class Tree {
       const state = !legal.length ? "illegal" : legal.every((entry) => entry.costly) ? "costly" : "legal";
       const reasons = (legal.length ? legal : here).map((entry) => ({head: entry.primitive, text: entry.reason, code: entry.code, fix: entry.fix ?? []}));
       if (!here.length) reasons.push({head: "", text: "no move of this block ends here", code: "", fix: []});
-      offers.set(loop.id, {state, choices: legal, label: legal.map((entry) => entry.primitive).join(" / "), reasons});
+      offers.set(loop.id, {state, choices: legal, label: offerLabel(legal), reasons});
     }
     return offers;
   }
@@ -333,11 +333,10 @@ class Tree {
   }
 
   /** The pointer or cursor is over row `id`: say what a drop there would do. */
-  hover(id, point = null) {
+  hover(id) {
     const {grab} = this;
     this.elements.get(grab.over)?.classList.remove("is-over");
     grab.over = id;
-    grab.point = point;
     const offer = grab.offers?.get(id);
     if (!offer) {
       this.tip.hide();
@@ -346,9 +345,8 @@ class Tree {
     const element = this.elements.get(id);
     element.classList.add("is-over");
     const lines = offer.reasons.map((reason) => this.reasonBody(reason, offer.state));
-    const anchor = point ? pointRect(point.x, point.y) : element.getBoundingClientRect();
     this.tip.element.dataset.offer = offer.state;
-    this.tip.show(anchor, point ? "pointer" : "below", ...lines);
+    this.tip.show(element.getBoundingClientRect(), "beside", ...lines);
     if (grab.by === "keyboard") this.say(`${this.byId.get(id).name}: ${offer.state}. ${offer.reasons.map((r) => r.text).join(" ")}`);
   }
 
@@ -411,6 +409,8 @@ class Tree {
     }
     this.ghost.hide();
     this.tip.hide();
+    this.tint(null);
+    this.pointed = "";
     this.rest();
   }
 
@@ -458,7 +458,7 @@ class Tree {
       this.showGhost(point);
       this.scrollAtEdge(point);
     }
-    this.hover(this.rowAt(point), point);
+    this.hover(this.rowAt(point));
   }
 
   pointerUp(event) {
@@ -539,7 +539,7 @@ class Tree {
     this.tipTimer = setTimeout(() => {
       if (this.grab || this.sheet.shown || this.pointed !== id) return;
       delete this.tip.element.dataset.offer;
-      this.tip.show(this.elements.get(id).getBoundingClientRect(), "below", make("div", {class: "tip-text"}, row.tooltip));
+      this.tip.show(this.elements.get(id).getBoundingClientRect(), "beside", make("div", {class: "tip-text"}, row.tooltip));
     }, TIP_DELAY);
   }
 
@@ -787,6 +787,12 @@ class Tree {
   say(text) {
     this.live.textContent = text;
   }
+}
+
+/** "compute_at ×4 4 KiB"; both primitives when both fit. */
+function offerLabel(legal) {
+  const [only, second] = legal;
+  return second || !only ? legal.map((entry) => entry.primitive).join(" / ") : [only.primitive, only.note].filter(Boolean).join("  ");
 }
 
 function rowOf(node) {

@@ -2,6 +2,7 @@
 // container clips them, and are always placed inside the viewport.
 
 const MARGIN = 8;
+const GAP = 5;
 
 export function make(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -27,7 +28,7 @@ export class Popup {
     return this.element.isConnected;
   }
 
-  /** Show `children` beside `anchor` ({left, top, right, bottom}); `side` is tried first: "below", "right" or "pointer". */
+  /** Show `children` beside `anchor` ({left, top, right, bottom}); `side` is "below", or "beside": right of it when there is room. */
   show(anchor, side, ...children) {
     const fresh = !this.shown;
     this.element.replaceChildren(...children);
@@ -43,17 +44,16 @@ export class Popup {
     const {offsetWidth: width, offsetHeight: height} = this.element;
     const room = {width: document.documentElement.clientWidth, height: document.documentElement.clientHeight};
     let left = anchor.left;
-    let top = anchor.bottom + 4;
-    if (side === "right") {
-      left = anchor.right + 6;
-      top = anchor.top;
-      if (left + width > room.width - MARGIN) left = anchor.left - width - 6;
-    } else {
-      const gap = side === "pointer" ? 36 : 4;
-      top = anchor.bottom + gap;
-      if (side === "pointer") left = anchor.left + 10;
-      if (top + height > room.height - MARGIN && anchor.top - gap - height >= MARGIN) top = anchor.top - gap - height;
+    let top = anchor.bottom + GAP;
+    if (side === "beside" && anchor.right + GAP + width <= room.width - MARGIN) {
+      left = anchor.right + GAP;
+      top = anchor.top - 1;
+    } else if (side === "beside") {
+      // No room: below the next row, towards the right, so that names stay readable.
+      left = anchor.right - width - 40;
+      top = anchor.bottom + (anchor.bottom - anchor.top);
     }
+    if (top + height > room.height - MARGIN && anchor.top - GAP - height >= MARGIN) top = anchor.top - GAP - height;
     left = Math.max(MARGIN, Math.min(left, room.width - width - MARGIN));
     top = Math.max(MARGIN, Math.min(top, room.height - height - MARGIN));
     this.element.style.left = `${Math.round(left)}px`;

@@ -135,7 +135,10 @@ def test_given_overlapping_tiles_when_a_producer_is_dropped_among_them_then_it_i
     entries = [e for e in drop_targets(sch, ["x_blur"])["x_blur"] if e["loop"] == row_ids(sch.func).of(consumer)]
     (entry,) = [e for e in entries if e["legal"]]
     assert entry["costly"]
-    assert "as many iterations" in entry["reason"]
+    assert entry["reason"].splitlines() == [
+        "runs 2.91\u00d7 as often as now: 36 864 iterations",
+        "one turn of y fills 3 \u00d7 64 \u00d7 3 of x_blur: 1.125 KiB of 24.75 KiB",
+    ]
 
 
 def test_given_sizes_then_they_read_in_binary_units():

@@ -1,0 +1,33 @@
+"""Sizes of buffers, and numbers as people read them."""
+
+from __future__ import annotations
+
+from ...engine.ir import Buffer, build, dtype
+
+
+def buffer_bytes(buffer: Buffer) -> int | None:
+    """Bytes of the whole buffer as declared; None when an extent is symbolic."""
+    count = dtype.size_bytes(buffer.dtype)
+    for extent in buffer.shape:
+        value = build.int_value(extent)
+        if value is None:
+            return None
+        count *= value
+    return count
+
+
+def size_text(size_bytes: int | None) -> str:
+    """ "512 B", "16 KiB", "1.5 MiB"; "" for an unknown size."""
+    if size_bytes is None:
+        return ""
+    size, unit = float(size_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.4g} {unit}"
+
+
+def grouped(value: int) -> str:
+    """ "41 216": digits in groups of three."""
+    return f"{value:,}".replace(",", " ")

@@ -1,0 +1,125 @@
+"""Where a block may be dropped, and what it would do there: told before the drop, so that nobody has to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ...engine.analysis import ProgramIndex
+from ...engine.ir import For, build, dtype, uses_var
+from ...engine.schedule import Schedule, ScheduleError, Target
+from .row_ids import RowIds, row_ids
+from .sizes import buffer_bytes, grouped, size_text
+
+Entry = dict[str, Any]
+
+TIMES = "\u00d7"
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a legal move would do: `costly` when the block runs more iterations than now; `note` is a few characters, `text` a sentence."""
+
+    costly: bool = False
+    note: str = ""
+    text: str = ""
+
+
+def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[Entry]]:
+    """Row id of each block (of `blocks`, by name, where given) -> where it may be moved, an entry a loop.
+
+    An entry: {loop, legal, costly, primitive, note, reason, code, fix}. `reason` says why not, or what the move would do.
+    Nothing is applied to `schedule`.
+    """
+    ids = row_ids(schedule.func)
+    wanted = [name for name in ids.values() if isinstance(name, str)] if blocks is None else list(blocks)
+    return {ids.of(block): [_entry(schedule, ids, block, t) for t in schedule.legal_targets(block)] for block in wanted}
+
+
+def _entry(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Entry:
+    refusal = target.refusal
+    effect = _effect(schedule, block, target) if target.legal else Effect()
+    return {
+        "loop": ids.of(target.loop),
+        "legal": target.legal,
+        "costly": effect.costly,
+        "primitive": target.primitive,
+        "note": effect.note,
+        "reason": effect.text if refusal is None else _reason(refusal.message, refusal.found, refusal.expected),
+        "code": "" if refusal is None else refusal.code,
+        "fix": [] if refusal is None else list(refusal.fix),
+    }
+
+
+def _reason(message: str, found: str, expected: str) -> str:
+    lines = [message]
+    if found:
+        lines.append(f"found: {found}")
+    if expected:
+        lines.append(f"expected: {expected}")
+    return "\n".join(lines)
+
+
+def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
+    """The move tried on a copy: how often the block runs then, and how much of its buffer one turn of the loop fills."""
+    trial = schedule.copy()
+    try:
+        getattr(trial, target.primitive)(block, target.loop)
+    except ScheduleError:
+        return Effect()
+    now, then = _iterations(schedule.index, block), _iterations(trial.index, block)
+    notes, lines = [], []
+    costly = now is not None and then is not None and then > now
+    if now is not None and then is not None:
+        if then > now:
+            notes.append(f"{TIMES}{then / now:.3g}")
+        often = "as often as now" if then == now else f"{then / now:.3g}{TIMES} as often as now"
+        lines.append(f"runs {often}: {grouped(then)} iterations")
+    if target.primitive == "compute_at":
+        held = _filled(trial.index, block, target)
+        if held:
+            notes.append(held[0])
+            lines.append(held[1])
+    return Effect(costly, " ".join(notes), "\n".join(lines))
+
+
+def _filled(index: ProgramIndex, block: str, target: Target) -> tuple[str, str] | None:
+    """(bytes, sentence) of what one turn of the loop writes, at most, of an intermediate buffer; None where that is not known."""
+    realize = index.realize(block)
+    (buffer, *others) = [w.buffer for w in realize.block.writes] or [None]
+    if buffer is None or others or index.is_param(buffer):
+        return None
+    values = [
+        v for iv, v in zip(realize.block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "spatial"
+    ]
+    shape: list[int] = []
+    for loop in reversed(index.loops_of(block)):
+        if loop.loop_var is target.loop:
+            break
+        extent = build.int_value(loop.extent)
+        if extent is None:
+            return None
+        if extent > 1 and any(uses_var(v, loop.loop_var) for v in values):
+            shape.insert(0, extent)
+    size = dtype.size_bytes(buffer.dtype)
+    for extent in shape:
+        size *= extent
+    whole = buffer_bytes(buffer)
+    size = size if whole is None else min(size, whole)
+    extents = f" {TIMES} ".join(map(str, shape)) or "1"
+    return size_text(
+        size
+    ), f"one turn of {target.loop.name} fills {extents} of {buffer.name}: {size_text(size)} of {size_text(whole)}"
+
+
+def _iterations(index: ProgramIndex, block: str) -> int | None:
+    """How many times the body of `block` is reached, by the extents of all loops around it; None when one is symbolic."""
+    count = 1
+    for outer in index.path(index.realize(block)):
+        if isinstance(outer, For):
+            extent = build.int_value(outer.extent)
+            if extent is None:
+                return None
+            count *= extent
+    return count
