@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import panel as pn
+from bokeh.core.properties import value
 from bokeh.events import RangesUpdate
 from bokeh.models import (
     ColumnDataSource,
@@ -18,7 +19,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from ..views.chart import Bar, Chart, Lane, thinned
+from ..views.chart import Bar, Chart, Lane
 from ..views.palette import colour
 from .esm import bundle
 from .json_view import JsonView
@@ -26,7 +27,9 @@ from .json_view import JsonView
 MAX_BARS = 1_500
 """More rectangles than this cost a visible pause on a canvas; they are drawn joined until one zooms in."""
 
-GAP = 0.16
+MAX_CORNERS = 1_500
+
+GAP = 0.2
 """Between lanes, as a part of a lane."""
 
 INK = {
@@ -34,7 +37,6 @@ INK = {
     "muted": ("#59616f", "#a0a8b6"),
     "line": ("#e3e6eb", "#272b34"),
     "surface": ("#ffffff", "#17191f"),
-    "stall": ("#c6ccd6", "#3b414d"),
     "limit": ("#b93a3a", "#f08c86"),
 }
 """tilewright.css's colours, (light, dark), for the canvas."""
@@ -66,7 +68,8 @@ class Timeline:
         self._memories = _Lanes(self.range, axis=True)
         self.legend = LegendView(data={"figures": [], "buffers": []}, sizing_mode="stretch_width", height=26)
         self.legend.on_intent(lambda message: self.fit() if message["kind"] == "fit" else None)
-        self._memories.figure.on_event(RangesUpdate, self._on_range)
+        for lanes in (self._engines, self._memories):
+            lanes.figure.on_event(RangesUpdate, self._on_range)
         self._engine_pane = pn.pane.Bokeh(self._engines.figure, sizing_mode="stretch_width", height=70, margin=0)
         self._memory_pane = pn.pane.Bokeh(self._memories.figure, sizing_mode="stretch_both", margin=0)
         self.view = pn.Column(self.legend, self._engine_pane, self._memory_pane, sizing_mode="stretch_both", margin=0)
@@ -99,15 +102,15 @@ class Timeline:
 
     def _on_range(self, _: Any) -> None:
         chart = self._chart
-        if len(chart.engine_bars) > MAX_BARS or len(chart.memory_bars) > MAX_BARS:
+        if max(len(chart.engine_bars), len(chart.memory_bars)) > MAX_BARS:
             self._draw()
 
     def _draw(self) -> None:
         start, end = float(self.range.start), float(self.range.end)
         chart = self._chart
-        self._engines.show_bars(thinned(chart.engine_bars, start, end, MAX_BARS), self._dark)
-        self._memories.show_bars(thinned(chart.memory_bars, start, end, MAX_BARS), self._dark)
-        self._memories.show_steps(chart)
+        self._engines.show_bars(chart.engine_bars.in_sight(start, end, MAX_BARS), self._dark)
+        self._memories.show_bars(chart.memory_bars.in_sight(start, end, MAX_BARS), self._dark)
+        self._memories.show_steps(chart, start, end)
 
 
 class _Lanes:
@@ -144,13 +147,12 @@ class _Lanes:
     def _glyphs(self) -> None:
         quads = self.figure.quad(
             left="start", right="end", bottom="low", top="high", source=self.bars, fill_color="fill", fill_alpha="alpha",
-            line_color="edge", line_width=1, hover_line_color="edge", hover_line_width=2, hatch_pattern="hatch", hatch_color="edge",
-            hatch_alpha=0.5, hatch_scale=6,
+            line_color="edge", line_width=1, hover_line_color="edge", hover_line_width=2,
         )  # fmt: skip
         self.line = self.figure.multi_line("xs", "ys", source=self.steps, line_width=1.5)
         self.limit = self.figure.segment("x0", "y", "x1", "y", source=self.limits, line_dash="dashed", line_width=1)
         self.limit_labels = LabelSet(
-            x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=1, text_font=FONT
+            x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=1, text_font=value(FONT)
         )  # fmt: skip
         self.figure.add_layout(self.limit_labels)
         self.figure.add_tools(
@@ -193,20 +195,18 @@ class _Lanes:
             return
         self._lanes = lanes
         self._drawn = None
-        total = sum(lane.weight for lane in lanes)
+        total = len(lanes)
         self.bottoms, self.heights = [], []
-        top = total
-        for lane in lanes:
-            top -= lane.weight
+        top = float(total)
+        for _ in lanes:
+            top -= 1
             self.bottoms.append(top)
-            self.heights.append(lane.weight * (1 - GAP))
+            self.heights.append(1 - GAP)
         self.figure.y_range.update(start=-GAP, end=max(total, 0.1))
         middles = [low + high / 2 for low, high in zip(self.bottoms, self.heights, strict=True)]
         axis = self.figure.yaxis[0]
         axis.ticker = FixedTicker(ticks=middles)
-        axis.major_label_overrides = {
-            middle: f"{lane.name} {lane.note}".strip() for middle, lane in zip(middles, lanes, strict=True)
-        }
+        axis.major_label_overrides = {middle: lane.name for middle, lane in zip(middles, lanes, strict=True)}
 
     def show_bars(self, bars: list[Bar], dark: bool) -> None:
         """The rectangles, when they are others than those drawn."""
@@ -216,43 +216,35 @@ class _Lanes:
         self.bars.data = self._columns(bars, dark)
 
     def _columns(self, bars: list[Bar], dark: bool) -> dict[str, list[Any]]:
-        stall, surface = INK["stall"][dark], INK["surface"][dark]
-        fills = [stall if bar.colour is None else colour(bar.colour, dark=dark) for bar in bars]
+        surface = INK["surface"][dark]
+        fills = [colour(bar.colour, dark=dark) for bar in bars]
         return {
             "start": [bar.start for bar in bars],
             "end": [bar.end for bar in bars],
             "low": [self.bottoms[bar.lane] + bar.low * self.heights[bar.lane] for bar in bars],
             "high": [self.bottoms[bar.lane] + bar.high * self.heights[bar.lane] for bar in bars],
             "fill": fills,
-            "alpha": [{"solid": 0.9, "soft": 0.35, "stall": 0.25}[bar.style] for bar in bars],
-            "edge": [surface if bar.style == "solid" else fill for bar, fill in zip(bars, fills, strict=True)],
-            "hatch": ["right_diagonal_line" if bar.style == "stall" else " " for bar in bars],
+            "alpha": [0.28 if bar.soft else 0.9 for bar in bars],
+            "edge": [fill if bar.soft else surface for bar, fill in zip(bars, fills, strict=True)],
             "tip": [bar.tip for bar in bars],
         }
 
-    def show_steps(self, chart: Chart) -> None:
-        """Occupancy lines and capacity lines."""
-        end = max(1, chart.cycles)
-        xs: list[list[float]] = []
-        ys: list[list[float]] = []
-        for steps in chart.memory_steps:
-            low, height = self.bottoms[steps.lane], self.heights[steps.lane]
-            x: list[float] = []
-            y: list[float] = []
-            for n, (time, value) in enumerate(zip(steps.times, steps.values, strict=True)):
-                until = steps.times[n + 1] if n + 1 < len(steps.times) else end
-                x += [time, until]
-                y += [low + value * height] * 2
-            xs.append(x)
-            ys.append(y)
-        self.steps.data = {"xs": xs, "ys": ys}
-        limited = [(n, lane) for n, lane in enumerate(chart.memories) if lane.capacity]
-        self.limits.data = {
-            "x0": [0] * len(limited),
-            "x1": [end] * len(limited),
-            "y": [self.bottoms[n] + self.heights[n] for n, _ in limited],
-            "label": [lane.capacity for _, lane in limited],
+    def show_steps(self, chart: Chart, start: float, end: float) -> None:
+        """The lines of live bytes, and of capacity."""
+        lines = [(steps.lane, *steps.in_sight(start, end, MAX_CORNERS)) for steps in chart.memory_steps]
+        self.steps.data = {
+            "xs": [xs for _, xs, _ in lines],
+            "ys": [[self.bottoms[lane] + y * self.heights[lane] for y in ys] for lane, _, ys in lines],
         }
+        limited = [(n, lane) for n, lane in enumerate(chart.memories) if lane.limit_text]
+        data = {
+            "x0": [0 for _ in limited],
+            "x1": [max(1, chart.cycles) if lane.limit else 0 for _, lane in limited],
+            "y": [self.bottoms[n] + (lane.limit or 1) * self.heights[n] for n, lane in limited],
+            "label": [lane.limit_text for _, lane in limited],
+        }
+        if data != self.limits.data:
+            self.limits.data = data
 
 
-BAR_COLUMNS = ("start", "end", "low", "high", "fill", "alpha", "edge", "hatch", "tip")
+BAR_COLUMNS = ("start", "end", "low", "high", "fill", "alpha", "edge", "tip")

@@ -1,84 +1,116 @@
-"""A timeline as plain figures: lanes, bars in them, lines over them. `components.timeline` draws what `views.timeline` makes of a report."""
+"""A timeline as plain figures: lanes, bars in them, lines over them. `views.timeline` makes it, `components.timeline` draws it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Sequence
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
+
+Column = npt.NDArray[np.int64]
 
 
 class Bar(msgspec.Struct, frozen=True):
     """Something that lasts from cycle `start` to `end` in lane `lane`; `low` and `high` are fractions of the lane's height.
 
-    `colour` is a colour index of the palette, None for a stall or another thing without a buffer. `tip` is shown on hover.
+    `colour` is a colour index of the palette; `soft` bars are paler (memory that is being filled). `tip` is shown on hover.
     """
 
     lane: int
     start: int
     end: int
-    label: str
     tip: str
-    colour: int | None
+    colour: int
     low: float = 0.0
     high: float = 1.0
-    style: Literal["solid", "soft", "stall"] = "solid"
+    soft: bool = False
 
 
-class Steps(msgspec.Struct, frozen=True):
-    """A quantity that holds `values[n]` (fraction of the lane's height) from `times[n]` on; the last one to the end of the chart."""
+class Bars:
+    """Many bars as columns; a bar is made when it comes into sight.
+
+    `band` numbers what may be drawn as one where there is no room: lane, height and paleness together. `make` gives bar `n`.
+    """
+
+    def __init__(
+        self, start: Sequence[int], end: Sequence[int], band: Sequence[int], make: Callable[[int], Bar]
+    ) -> None:
+        self.start = np.asarray(start, np.int64)
+        self.end = np.asarray(end, np.int64)
+        self.band = np.asarray(band, np.int64)
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def in_sight(self, start: float, end: float, limit: int) -> list[Bar]:
+        """The bars between `start` and `end`. Where there are more than `limit`, neighbours of one band become one bar.
+
+        Every cycle that is busy stays covered: no lane looks idle that is not.
+        """
+        seen = np.nonzero((self.end > start) & (self.start < end))[0]
+        if len(seen) <= limit:
+            return [self._make(n) for n in seen.tolist()]
+        return self._joined(seen, start, end, limit)
+
+    def _joined(self, seen: Column, start: float, end: float, limit: int) -> list[Bar]:
+        bands = max(1, len(np.unique(self.band[seen])))
+        grain = (end - start) / max(1, limit // bands)
+        column = ((self.start[seen] - start) // grain).astype(np.int64)
+        order = np.lexsort((column, self.band[seen]))
+        seen, column = seen[order], column[order]
+        changes = (np.diff(self.band[seen]) != 0) | (np.diff(column) != 0)
+        firsts = np.concatenate([[0], np.nonzero(changes)[0] + 1])
+        starts = np.minimum.reduceat(self.start[seen], firsts).tolist()
+        ends = np.maximum.reduceat(self.end[seen], firsts).tolist()
+        counts = np.diff(np.append(firsts, len(seen))).tolist()
+        bars: list[Bar] = []
+        for first, from_, until, count in zip(seen[firsts].tolist(), starts, ends, counts, strict=True):
+            bar = self._make(first)
+            tip = bar.tip if count == 1 else f"{count} together, the first:\n{bar.tip}"
+            bars.append(Bar(bar.lane, from_, until, tip, bar.colour, bar.low, bar.high, bar.soft))
+        return bars
+
+
+class Steps(msgspec.Struct, frozen=True, eq=False):
+    """A quantity that holds `values[n]` (as a fraction of the lane's height) from `times[n]` on."""
 
     lane: int
-    times: tuple[int, ...]
-    values: tuple[float, ...]
+    times: Column
+    values: npt.NDArray[np.float64]
+
+    def in_sight(self, start: float, end: float, limit: int) -> tuple[list[float], list[float]]:
+        """The corners of the line between `start` and `end`; with too many of them, the highest of each stretch."""
+        first = max(0, int(np.searchsorted(self.times, start, "right")) - 1)
+        last = int(np.searchsorted(self.times, end, "right"))
+        times, values = self.times[first:last].astype(np.float64), self.values[first:last]
+        if not len(times):
+            return [], []
+        if len(times) > limit:
+            firsts = np.arange(0, len(times), -(-len(times) // limit))
+            times, values = times[firsts], np.maximum.reduceat(values, firsts)
+        x = np.repeat(np.append(times, end), 2)[1:-1]
+        return x.tolist(), np.repeat(values, 2).tolist()
 
 
 class Lane(msgspec.Struct, frozen=True):
-    """A row. Memory lanes have a capacity line at height 1 (`capacity` says how much that is), and may be exceeded."""
+    """A row. A memory's has a line at `limit` (a fraction of its height) where its capacity is in sight; `limit_text` says how much."""
 
     name: str
-    note: str = ""
-    capacity: str = ""
-    tip: str = ""
-    weight: float = 1.0
+    limit: float = 0.0
+    limit_text: str = ""
 
 
-class Chart(msgspec.Struct, frozen=True):
+NO_BARS = Bars((), (), (), lambda n: Bar(0, 0, 0, "", 0))
+
+
+class Chart(msgspec.Struct, frozen=True, eq=False):
     """The engines above, the memories below, over the same cycles."""
 
     cycles: int = 0
     engines: tuple[Lane, ...] = ()
-    engine_bars: tuple[Bar, ...] = ()
+    engine_bars: Bars = NO_BARS
     memories: tuple[Lane, ...] = ()
-    memory_bars: tuple[Bar, ...] = ()
+    memory_bars: Bars = NO_BARS
     memory_steps: tuple[Steps, ...] = ()
-
-
-def thinned(bars: tuple[Bar, ...], start: float, end: float, limit: int) -> list[Bar]:
-    """The bars between `start` and `end`, at most about `limit` of them.
-
-    When there are more, bars of one lane and height that are closer together than a limit-th of the range are drawn as one; nothing is
-    left out, so no lane looks idle that is busy.
-    """
-    seen = [bar for bar in bars if bar.end > start and bar.start < end]
-    if len(seen) <= limit:
-        return seen
-    lanes = len({(bar.lane, bar.low) for bar in seen})
-    grain = (end - start) / max(1, limit // max(1, lanes))
-    merged: list[Bar] = []
-    open_bars: dict[tuple[int, float, float, str], tuple[Bar, int, int]] = {}
-    for bar in sorted(seen, key=lambda b: b.start):
-        key = (bar.lane, bar.low, bar.high, bar.style)
-        held = open_bars.get(key)
-        if held is not None and bar.start - held[1] <= grain and bar.end - held[0].start <= 2 * grain:
-            open_bars[key] = (held[0], max(held[1], bar.end), held[2] + 1)
-            continue
-        if held is not None:
-            merged.append(_joined(*held))
-        open_bars[key] = (bar, bar.end, 1)
-    return merged + [_joined(*held) for held in open_bars.values()]
-
-
-def _joined(bar: Bar, end: int, count: int) -> Bar:
-    if count == 1:
-        return bar
-    return Bar(bar.lane, bar.start, end, "", f"{count} × such as {bar.tip}", bar.colour, bar.low, bar.high, bar.style)

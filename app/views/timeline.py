@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ...engine.hwsim import Report
+import numpy as np
+
+from ...engine.hwsim import MemoryReport, Report, Tile
 from ..state import State
 from ..store import Store
-from .chart import Chart
-from .numbers import grouped, percent_text
+from .chart import Bar, Bars, Chart, Lane, Steps
+from .numbers import grouped, percent_text, size_text
 from .palette import buffer_colours
+
+HEADROOM = 1.35
+"""A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
+
+NEARLY_EMPTY = 4
+
+EMPTY = Chart()
 
 
 def timeline_chart(state: State, store: Store) -> Chart:
@@ -18,24 +28,116 @@ def timeline_chart(state: State, store: Store) -> Chart:
     if state.moment is None or not isinstance(report, Report):
         return EMPTY
     func = state.moment.schedule.func
-    return store.remember("chart", (report, func), lambda: chart_of(report, {}))
+    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+    return store.remember("chart", (report, func), lambda: chart_of(report, colours))
 
 
-EMPTY = Chart()
+def chart_of(report: Report, colours: Mapping[str, int]) -> Chart:
+    """Engines that have tasks, and memories (or their physical blocks) that something is allocated in; global memory is left out."""
+    engines = [name for name, engine in report.engines.items() if engine.tasks]
+    rows = {name: memory for name, memory in report.memory.items() if memory.peak_bytes and memory.scope != "global"}
+    scales = {name: _scale(name, memory, report) for name, memory in rows.items()}
+    return Chart(
+        cycles=report.cycles,
+        engines=tuple(map(Lane, engines)),
+        engine_bars=_engine_bars(report, engines, colours),
+        memories=tuple(_memory_lane(name, memory, scales[name]) for name, memory in rows.items()),
+        memory_bars=_tile_bars(report, scales, colours),
+        memory_steps=tuple(_steps(report, name, lane, scales[name]) for lane, name in enumerate(rows)),
+    )
 
 
-def chart_of(report: Report, colours: dict[str, int]) -> Chart:
-    return EMPTY
+def _engine_bars(report: Report, engines: list[str], colours: Mapping[str, int]) -> Bars:
+    lane_of = {number: engines.index(name) for number, name in enumerate(report.engines) if name in engines}
+    engine, start, end = report.segments.columns()
+
+    def make(n: int) -> Bar:
+        segment = report.segments[n]
+        written = (*segment.writes, *segment.reads)
+        indices = ", ".join(f"{name} = {value}" for name, value in segment.indices)
+        lines = [
+            f"{segment.block}  {indices}".rstrip(),
+            f"{', '.join(segment.reads) or 'nothing'} → {', '.join(segment.writes) or 'nothing'}",
+            f"{grouped(segment.start)} to {grouped(segment.end)}: {grouped(segment.end - segment.start)} cycles",
+        ]
+        colour = colours.get(_buffer(written[0]), 9) if written else 9
+        return Bar(lane_of[engine[n]], segment.start, segment.end, "\n".join(lines), colour)
+
+    return Bars(start, end, engine, make)
+
+
+def _buffer(label: str) -> str:
+    return label.partition("#")[0]
+
+
+def _scale(row: str, memory: MemoryReport, report: Report) -> int:
+    """Bytes that the height of the row stands for: the capacity; less where that would leave nothing to see, more where it is exceeded."""
+    needed = max(memory.peak_bytes, sum(_bands(row, report).values()))
+    if needed * NEARLY_EMPTY < memory.capacity_bytes:
+        return max(1, round(needed * HEADROOM))
+    return max(memory.capacity_bytes, needed)
+
+
+def _bands(row: str, report: Report) -> dict[str, int]:
+    """The bytes of each tile that ever lies in the row, by label, lowest first."""
+    return {tile.label: tile.size_bytes for tile in report.occupancy.tiles if tile.row == row}
+
+
+def _memory_lane(name: str, memory: MemoryReport, scale: int) -> Lane:
+    shown = name.removeprefix("local.")
+    if scale < memory.capacity_bytes:
+        return Lane(shown, limit_text=f"{size_text(memory.peak_bytes)} of {size_text(memory.capacity_bytes)}")
+    return Lane(shown, memory.capacity_bytes / scale, size_text(memory.capacity_bytes))
+
+
+def _tile_bars(report: Report, scales: Mapping[str, int], colours: Mapping[str, int]) -> Bars:
+    """Two bars a tile: while it is filled, and while it is live."""
+    lanes = {name: lane for lane, name in enumerate(scales)}
+    tiles = [tile for tile in report.occupancy.tiles if tile.row in lanes]
+    band_of: dict[tuple[str, str], tuple[int, float, float]] = {}
+    for name, scale in scales.items():
+        low = 0
+        for label, size in _bands(name, report).items():
+            band_of[name, label] = (len(band_of), low / scale, (low + size) / scale)
+            low += size
+    live = [2 * band_of[tile.row, tile.label][0] for tile in tiles]
+    bands = np.concatenate([np.asarray(live, np.int64) + 1, np.asarray(live, np.int64)]).tolist()
+
+    def make(n: int) -> Bar:
+        filling = n < len(tiles)
+        tile = tiles[n] if filling else tiles[n - len(tiles)]
+        _, low, high = band_of[tile.row, tile.label]
+        start, end = (tile.start, tile.filled) if filling else (tile.filled, tile.end)
+        return Bar(lanes[tile.row], start, end, _tile_tip(tile), colours.get(tile.buffer, 9), low, high, soft=filling)
+
+    starts = [tile.start for tile in tiles] + [tile.filled for tile in tiles]
+    ends = [tile.filled for tile in tiles] + [tile.end for tile in tiles]
+    return Bars(starts, ends, bands, make)
+
+
+def _tile_tip(tile: Tile) -> str:
+    return "\n".join(
+        (
+            f"{tile.label}  {size_text(tile.size_bytes)} in {tile.row}",
+            f"filled from {grouped(tile.start)} to {grouped(tile.filled)}",
+            f"used until {grouped(tile.end)}",
+        )
+    )
+
+
+def _steps(report: Report, row: str, lane: int, scale: int) -> Steps:
+    """The live bytes of a row."""
+    steps = report.occupancy.steps[row]
+    return Steps(lane, np.asarray(steps.times, np.int64), np.asarray(steps.live, np.float64) / scale)
 
 
 def legend_value(state: State, store: Store) -> dict[str, Any]:
-    """Figures [name, value] and buffers {name, colour}."""
+    """Figures [name, value] and the buffers {name, colour} that bars stand for."""
     report = store.report_now(state)
     if state.moment is None or not isinstance(report, Report):
         return {"figures": [], "buffers": []}
-    data = store.remember("json", (report,), report.to_json)
-    buffers = [
-        {"name": buffer.name, "colour": index} for buffer, index in buffer_colours(state.moment.schedule.func).items()
-    ]
-    figures = [("Overlap", percent_text(data["overlap"])), ("Cycles", grouped(report.cycles))]
+    colours = {buffer.name: index for buffer, index in buffer_colours(state.moment.schedule.func).items()}
+    names = dict.fromkeys(tile.buffer for tile in report.occupancy.tiles)
+    buffers = [{"name": name, "colour": index} for name, index in colours.items() if name in names]
+    figures = [("Overlap", percent_text(report.overlap)), ("Tasks", grouped(len(report.segments)))]
     return {"figures": figures, "buffers": buffers}
