@@ -117,10 +117,15 @@ def test_law_each_start_is_the_latest_of_its_constraints(program: tuple[tuple[Va
 
 
 @given(programs, st.integers(0, ENGINES - 1))
-def test_law_a_faster_engine_never_makes_the_program_slower(program: tuple[tuple[Variant, ...], list[int]], engine: int):
+def test_law_a_faster_engine_never_makes_the_program_slower(
+    program: tuple[tuple[Variant, ...], list[int]], engine: int
+):
     """True in this model because the order of tasks on each engine is fixed: start times are monotone in durations."""
     table, sequence = program
-    faster = [Variant(v.engine, max(1, v.duration // 2), v.latency, v.reads, v.writes) if v.engine == engine else v for v in table]
+    faster = [
+        Variant(v.engine, max(1, v.duration // 2), v.latency, v.reads, v.writes) if v.engine == engine else v
+        for v in table
+    ]
     before, after = replay(table, sequence, ENGINES, CELLS), replay(faster, sequence, ENGINES, CELLS)
     assert all(b <= a for a, b in zip(before.starts, after.starts, strict=True))
     assert after.cycles <= before.cycles
