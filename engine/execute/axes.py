@@ -47,7 +47,9 @@ from .plain import reads_memory
 Kind = Literal["axis", "reduce"]
 Ranges = Mapping[Var, Range]
 
-LARGE_BODY = 256  # elements; above that, a loop whose variable is divided runs in order, as gathering costs more than stepping
+LARGE_BODY = (
+    256  # elements; above that, a loop whose variable is divided runs in order, as gathering costs more than stepping
+)
 
 
 class Update(msgspec.Struct, frozen=True, eq=False):
@@ -64,7 +66,9 @@ def find_update(store: BufferStore) -> Update | None:
     value = store.value
     if not isinstance(value, Add | Sub | Mul | Max | Min):
         return None
-    sides = [(value.a, value.b, False)] if isinstance(value, Sub) else [(value.a, value.b, False), (value.b, value.a, True)]
+    sides = (
+        [(value.a, value.b, False)] if isinstance(value, Sub) else [(value.a, value.b, False), (value.b, value.a, True)]
+    )
     for mine, other, flipped in sides:
         if (
             isinstance(mine, BufferLoad)

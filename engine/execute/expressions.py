@@ -46,7 +46,18 @@ from . import errors
 from .axes import Ranges
 from .frames import Context, Fn, Frame, Meter, boxes, first_place
 from .memory import Bound, Form, Gathered, Memory, Reach, Strided
-from .values import BINARY, COMPARISONS, DIVISIONS, KNOWN_INTRINSICS, UNARY, binary, convert, numpy_dtype, scalar
+from .values import (
+    BINARY,
+    COMPARISONS,
+    DIVISIONS,
+    KNOWN_INTRINSICS,
+    UNARY,
+    binary,
+    choose,
+    convert,
+    numpy_dtype,
+    scalar,
+)
 
 MOST_BOXES = 16  # beyond that, both sides of a choice are computed for all
 
@@ -115,16 +126,16 @@ class Expressions:
         function = np.logical_and if isinstance(expr, And) else np.logical_or
         return lambda frame: function(a(frame), b(frame))
 
-    def _not(self, expr: Not, context: Context) -> Fn:
+    def negation(self, expr: Not, context: Context) -> Fn:
         a = self.compile(expr.a, context)
         return lambda frame: np.logical_not(a(frame))
 
-    def _select(self, expr: Select, context: Context) -> Fn:
+    def select(self, expr: Select, context: Context) -> Fn:
         parts = [self.compile(e, context) for e in (expr.condition, expr.true_value, expr.false_value)]
 
         def select(frame: Frame) -> Any:
             chosen, yes, no = (part(frame) for part in parts)
-            return np.where(chosen, yes, no)[()]
+            return choose(chosen, yes, no)
 
         return select
 
@@ -133,7 +144,7 @@ class Expressions:
         test, sides = self.compile(condition, context), (self.compile(yes, context), self.compile(no, context))
         kind = numpy_dtype(yes.dtype)
 
-        def choose(frame: Frame) -> Any:
+        def by_side(frame: Frame) -> Any:
             chosen = np.asarray(test(frame))
             if chosen.all():
                 return sides[0](frame)
@@ -143,7 +154,7 @@ class Expressions:
             found = [_few_boxes(mask) for mask in masks]
             if None in found:
                 try:
-                    return np.where(chosen, sides[0](frame), sides[1](frame))
+                    return choose(chosen, sides[0](frame), sides[1](frame))
                 except errors.ExecuteError:
                     # Some iteration must not compute the side that it did not choose.
                     found = [boxes(mask) for mask in masks]
@@ -154,14 +165,14 @@ class Expressions:
                     result[box] = side(frame.part(box))
             return result
 
-        return choose
+        return by_side
 
-    def _cast(self, expr: Cast, context: Context) -> Fn:
+    def cast(self, expr: Cast, context: Context) -> Fn:
         value = self.compile(expr.value, context)
         numpy_dtype(expr.dtype)
         return lambda frame: convert(value(frame), expr.dtype)
 
-    def _call(self, expr: Call, context: Context) -> Fn:
+    def call(self, expr: Call, context: Context) -> Fn:
         if expr.op == "if_then_else":
             return self.choice(*cast("tuple[Expr, Expr, Expr]", expr.args), context)
         args = [self.compile(a, context) for a in expr.args] if expr.op in UNARY or expr.op in BINARY else []
@@ -175,7 +186,7 @@ class Expressions:
 
     # -- names
 
-    def _variable(self, expr: Var, context: Context) -> Fn:
+    def variable(self, expr: Var, context: Context) -> Fn:
         kind = numpy_dtype(expr.dtype)
         if expr in context.lets:
             return lambda frame: frame.env[expr]
@@ -192,7 +203,7 @@ class Expressions:
 
         return along
 
-    def _let(self, expr: Let, context: Context) -> Fn:
+    def let(self, expr: Let, context: Context) -> Fn:
         value = self.compile(expr.value, context)
         body = self.compile(expr.body, replace(context, lets=(*context.lets, expr.var)))
 
@@ -202,13 +213,13 @@ class Expressions:
 
         return let
 
-    def _constant(self, expr: IntImm | FloatImm, context: Context) -> Fn:
+    def constant(self, expr: IntImm | FloatImm, context: Context) -> Fn:
         value = scalar(expr.value, expr.dtype)
         return lambda frame: value
 
     # -- memory
 
-    def _load(self, expr: BufferLoad, context: Context) -> Fn:
+    def load(self, expr: BufferLoad, context: Context) -> Fn:
         return self.reach(expr, context).load
 
     def reach(self, access: BufferLoad | BufferStore, context: Context) -> Reach:
@@ -251,7 +262,9 @@ class Expressions:
 
 def is_index(expr: Expr) -> bool:
     """Whether exact integers may stand for the value: no data is in it, whose arithmetic may wrap."""
-    return expr.dtype in ("int32", "int64") and not any(isinstance(n, BufferLoad | Cast | Call | Let) for n in walk(expr))
+    return expr.dtype in ("int32", "int64") and not any(
+        isinstance(n, BufferLoad | Cast | Call | Let) for n in walk(expr)
+    )
 
 
 def can_fail(expr: Expr) -> bool:
@@ -304,15 +317,15 @@ _COMPILE = cast(
     "Mapping[type[Expr], Callable[[Expressions, Expr, Context], Fn]]",
     MappingProxyType(
         {
-            BufferLoad: Expressions._load,
-            Call: Expressions._call,
-            Cast: Expressions._cast,
-            FloatImm: Expressions._constant,
-            IntImm: Expressions._constant,
-            Let: Expressions._let,
-            Not: Expressions._not,
-            Select: Expressions._select,
-            Var: Expressions._variable,
+            BufferLoad: Expressions.load,
+            Call: Expressions.call,
+            Cast: Expressions.cast,
+            FloatImm: Expressions.constant,
+            IntImm: Expressions.constant,
+            Let: Expressions.let,
+            Not: Expressions.negation,
+            Select: Expressions.select,
+            Var: Expressions.variable,
         }
     ),
 )

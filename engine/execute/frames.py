@@ -7,6 +7,7 @@ reductions come first, in the order of their loops, so that folding along them g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -51,7 +52,10 @@ class Meter:
     def spend(self, elements: int) -> None:
         """One call of a closure upon so many elements."""
         self.spent += STEP_COST + elements
-        if self.limit is not None and self.spent > self.limit:
+        self.require_within(self.spent)
+
+    def require_within(self, cost: int) -> None:
+        if self.limit is not None and cost > self.limit:
             raise too_costly(self.limit)
 
 
@@ -102,6 +106,6 @@ def boxes(mask: Array) -> Iterator[tuple[slice, ...]]:
         return
     differs = (mask[1:] != mask[:-1]).reshape(mask.shape[0] - 1, -1).any(axis=1)
     edges = [0, *(np.flatnonzero(differs) + 1).tolist(), mask.shape[0]]
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         for inner in boxes(mask[first]):
             yield (slice(first, last), *inner)

@@ -23,7 +23,20 @@ Access = BufferLoad | BufferStore
 class Memory:
     """The elements of one buffer, row-major, and which of them hold a value. `lanes`: the axes around its allocation."""
 
-    __slots__ = ("dtype", "flat", "full", "lane_steps", "lanes", "looks", "name", "shape", "size", "starts", "steps", "written")
+    __slots__ = (
+        "dtype",
+        "flat",
+        "full",
+        "lane_steps",
+        "lanes",
+        "looks",
+        "name",
+        "shape",
+        "size",
+        "starts",
+        "steps",
+        "written",
+    )
 
     def __init__(self, name: str, dtype: str, shape: tuple[int, ...], lanes: tuple[Var, ...] = ()) -> None:
         self.name = name
@@ -146,7 +159,9 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
 class Reach:
     """How one access reaches its elements. Raises ExecuteError for what is outside of the buffer or holds no value."""
 
-    def __init__(self, memory: Memory, access: Access, indices: Sequence[Fn], bounds: Sequence[Bound], context: Context) -> None:
+    def __init__(
+        self, memory: Memory, access: Access, indices: Sequence[Fn], bounds: Sequence[Bound], context: Context
+    ) -> None:
         self.memory, self.access, self.indices, self.bounds, self.context = memory, access, indices, bounds, context
         self.lane_axes = [context.axes.index(var) for var in memory.lanes]
 
@@ -171,7 +186,9 @@ class Reach:
                 at = [pick(np.asarray(fn(frame)), frame, place) for fn in self.indices]
                 action = "load" if isinstance(self.access, BufferLoad) else "store"
                 where = self.context.where(frame, place)
-                raise errors.out_of_bounds(self.memory.name, action, at, bound.axis, self.memory.shape, where, self.access)
+                raise errors.out_of_bounds(
+                    self.memory.name, action, at, bound.axis, self.memory.shape, where, self.access
+                )
 
     def fail_unwritten(self, frame: Frame, flags: Any, positions: Any) -> None:
         place = first_place(~np.asarray(flags), frame)
@@ -184,7 +201,13 @@ class Strided(Reach):
     """A linear index: the elements are a view upon the memory."""
 
     def __init__(
-        self, memory: Memory, access: Access, indices: Sequence[Fn], bounds: Sequence[Bound], context: Context, form: Form
+        self,
+        memory: Memory,
+        access: Access,
+        indices: Sequence[Fn],
+        bounds: Sequence[Bound],
+        context: Context,
+        form: Form,
     ) -> None:
         super().__init__(memory, access, indices, bounds, context)
         self.form = form

@@ -45,13 +45,16 @@ class Within(Stmt, frozen=True, eq=False):
 
 
 class Plain:
-    """Spells out statements. On the way it learns `ranges`, the constant bounds of loop variables, and the `shapes` of buffers."""
+    """Spells out statements. On the way it learns `ranges`, the constant bounds of loop variables, the `shapes` of buffers, and for each
+    new load and store the one of the program that it stands for, in `origins`.
+    """
 
     def __init__(self, sizes: Mapping[Var, Expr]) -> None:
         self.values: dict[Var, Expr] = dict(sizes)
         self.sources: dict[Buffer, BufferRegion] = {}
         self.ranges: dict[Var, Range] = {}
         self.shapes: dict[Buffer, tuple[int, ...]] = {}
+        self.origins: dict[Node, Node] = {}
         self.analyzer = Analyzer(self.ranges)
 
     def stmt(self, stmt: Stmt) -> Stmt:
@@ -64,7 +67,9 @@ class Plain:
                 return self.realize(stmt)
             case BufferStore(buffer, value, indices):
                 buffer, indices = self.access(buffer, tuple(map(self.expr, indices)))
-                return BufferStore(buffer, self.expr(value), indices)
+                store = BufferStore(buffer, self.expr(value), indices)
+                self.origins[store] = stmt
+                return store
             case IfThenElse(condition, then_case, else_case):
                 return self.branch(
                     self.expr(condition), self.stmt(then_case), None if else_case is None else self.stmt(else_case)
@@ -133,23 +138,22 @@ class Plain:
 
     def expr(self, expr: Expr) -> Expr:
         """`expr` upon loop variables and memory that is really there."""
-        return rewrite(expr, self._leave, enter=self._enter)
+        return rewrite(expr, lambda node: node, enter=self._enter)
 
     def _enter(self, node: Node) -> Node | None:
         if isinstance(node, Buffer):
             return node  # a buffer is known by identity
+        if isinstance(node, Var):
+            return self.values.get(node, node)
         if isinstance(node, Let) and not reads_memory(node.value):
             self.values[node.var] = self.expr(node.value)
             return self.expr(node.body)
-        return None
-
-    def _leave(self, node: Node) -> Node:
-        if isinstance(node, Var):
-            return self.values.get(node, node)
         if isinstance(node, BufferLoad):
-            buffer, indices = self.access(node.buffer, node.indices)
-            return BufferLoad(buffer, indices)
-        return node
+            buffer, indices = self.access(node.buffer, tuple(map(self.expr, node.indices)))
+            load = BufferLoad(buffer, indices)
+            self.origins[load] = node
+            return load
+        return None
 
     def access(self, buffer: Buffer, indices: Sequence[Expr]) -> tuple[Buffer, tuple[Expr, ...]]:
         """The buffer that owns the memory, and simplified indices into it."""
@@ -161,7 +165,9 @@ class Plain:
             ]
             buffer = self.sources[buffer].buffer
         if len(indices) != len(self.shape(buffer)):
-            raise unsupported(f"{len(indices)} indices into {buffer.name}", f"{len(self.shape(buffer))} indices", (buffer,))
+            raise unsupported(
+                f"{len(indices)} indices into {buffer.name}", f"{len(self.shape(buffer))} indices", (buffer,)
+            )
         return buffer, tuple(map(self.index, indices))
 
     def index(self, index: Expr) -> Expr:

@@ -7,10 +7,11 @@ from math import prod
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ..ir import Buffer, Expr, PrimFunc, Var, build
 from .axes import Axes
-from .errors import bad_argument
+from .errors import ExecuteError, bad_argument
 from .frames import Array, Context, Frame, Meter
 from .memory import Memory
 from .plain import Plain
@@ -36,16 +37,24 @@ def run(func: PrimFunc, arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def execute(func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> dict[str, Outcome]:
-    """`run` that also tells which elements were written. Raises ExecuteError("too-costly") beyond `limit` element operations."""
+    """`run` that also tells which elements were written. Raises ExecuteError("too-costly") beyond `limit` element operations,
+    before the run where the loops' extents tell.
+    """
     _require_known_names(func, arrays)
     plain = Plain(_sizes(func, arrays))
     memories = {buffer: _memory(buffer, plain.shape(buffer), arrays.get(buffer.name)) for buffer in func.buffers}
     body = plain.stmt(func.body)
     axes = Axes(plain.ranges)
     axes.visit(body)
+    meter = Meter(limit)
     with np.errstate(all="ignore"):
-        statements = Statements(dict(memories), plain.shapes, plain.ranges, axes.kinds, Meter(limit))
-        statements.compile(body, Context()).run(Frame({}, (), ()))
+        code = Statements(dict(memories), plain.shapes, plain.ranges, axes.kinds, meter).compile(body, Context())
+        meter.require_within(code.work)
+        try:
+            code.run(Frame({}, (), ()))
+        except ExecuteError as error:
+            nodes = tuple(plain.origins.get(node, node) for node in error.refusal.nodes)
+            raise ExecuteError(replace(error.refusal, nodes=nodes)) from None
     outcomes: dict[str, Outcome] = {}
     for buffer, memory in memories.items():
         given = arrays.get(buffer.name)

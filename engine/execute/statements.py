@@ -18,14 +18,18 @@ from msgspec.structs import replace
 from ..ir import (
     Allocate,
     AssertStmt,
+    BinaryOp,
     Buffer,
     BufferStore,
     Call,
+    Cast,
     Evaluate,
     Expr,
     For,
     IfThenElse,
     LetStmt,
+    Predicate,
+    Select,
     SeqStmt,
     Stmt,
     build,
@@ -35,7 +39,7 @@ from ..ir import (
 from . import errors
 from .axes import Kind, Ranges, Update, find_update
 from .expressions import Expressions
-from .frames import Array, Context, Fn, Frame, Meter, Run, boxes, first_place
+from .frames import STEP_COST, Array, Context, Fn, Frame, Meter, Run, boxes, first_place
 from .memory import Memory
 from .plain import Within
 from .values import NO_OPERATION, fold
@@ -44,10 +48,12 @@ LARGEST_FRAME = 1 << 17  # elements computed at once: a few temporaries of this 
 
 
 class Code(msgspec.Struct, frozen=True, eq=False):
-    """A compiled statement and the elements of its largest frame or allocation, over the axes within it."""
+    """A compiled statement. `volume`: elements of its largest frame or allocation, over the axes within it. `work`: operations on
+    elements, every loop taken in full and every branch taken."""
 
     run: Run
     volume: int = 1
+    work: int = 0
 
 
 class Statements:
@@ -72,7 +78,7 @@ class Statements:
 
     # -- loops
 
-    def _loop(self, stmt: For, context: Context) -> Code:
+    def loop(self, stmt: For, context: Context) -> Code:
         var, spend = stmt.loop_var, self.meter.spend
         first, extent = self._number(stmt.min, context), self._number(stmt.extent, context)
         kind = self.kinds.get(var)
@@ -89,7 +95,7 @@ class Statements:
                 env[var] = i
                 run(frame)
 
-        return Code(in_order, body.volume)
+        return Code(in_order, body.volume, self._trips(stmt) * (body.work + STEP_COST))
 
     def _axis(self, stmt: For, kind: Kind, first: Fn, extent: Fn, context: Context) -> Code:
         """All iterations at once, in chunks that keep the frames of the body small."""
@@ -112,8 +118,13 @@ class Statements:
                 )
                 start += size
 
-        most = build.int_value(self.ranges[stmt.loop_var].extent) or 1
-        return Code(lockstep, min(chunk, most) * body.volume)
+        most = self._trips(stmt)
+        return Code(lockstep, min(chunk, most) * body.volume, most * body.work)
+
+    def _trips(self, stmt: For) -> int:
+        """At most so many iterations, as far as known."""
+        known = self.ranges.get(stmt.loop_var)
+        return 1 if known is None else build.int_value(known.extent) or 1
 
     def _number(self, expr: Expr, context: Context) -> Fn:
         """A loop bound, the same for the whole frame."""
@@ -125,7 +136,7 @@ class Statements:
 
     # -- branches
 
-    def _branch(self, stmt: IfThenElse, context: Context) -> Code:
+    def branch(self, stmt: IfThenElse, context: Context) -> Code:
         tests = [self.expressions.compile(term, context) for term in build.conjuncts(stmt.condition)]
         then = self.compile(stmt.then_case, context)
         otherwise = None if stmt.else_case is None else self.compile(stmt.else_case, context)
@@ -135,8 +146,8 @@ class Statements:
                 for part in self._narrowed(frame, tests, 0):
                     then.run(part)
 
-            return Code(guard, then.volume)
-        (whole,) = [self.expressions.compile(stmt.condition, context)]
+            return Code(guard, then.volume, then.work)
+        whole = self.expressions.compile(stmt.condition, context)
 
         def choose(frame: Frame) -> None:
             chosen = np.asarray(whole(frame))
@@ -145,7 +156,7 @@ class Statements:
                     self.meter.spend(0)
                     case.run(frame.part(box) if box else frame)
 
-        return Code(choose, max(then.volume, otherwise.volume))
+        return Code(choose, max(then.volume, otherwise.volume), then.work + otherwise.work)
 
     def _narrowed(self, frame: Frame, tests: list[Fn], number: int) -> Iterator[Frame]:
         """The parts of the frame where all tests hold; each term of a condition cuts off what it forbids, one after another."""
@@ -157,13 +168,13 @@ class Statements:
             if chosen:
                 yield from self._narrowed(frame, tests, number + 1)
             return
-        for box in boxes(chosen):
+        for box in boxes(cast("Array", chosen)):
             self.meter.spend(0)
             yield from self._narrowed(frame.part(box), tests, number + 1)
 
     # -- structure
 
-    def _sequence(self, stmt: SeqStmt, context: Context) -> Code:
+    def sequence(self, stmt: SeqStmt, context: Context) -> Code:
         codes = [self.compile(s, context) for s in stmt.seq]
         runs = [code.run for code in codes]
 
@@ -171,12 +182,12 @@ class Statements:
             for run in runs:
                 run(frame)
 
-        return Code(in_turn, max(code.volume for code in codes))
+        return Code(in_turn, max(code.volume for code in codes), sum(code.work for code in codes))
 
-    def _within(self, stmt: Within, context: Context) -> Code:
+    def within(self, stmt: Within, context: Context) -> Code:
         return self.compile(stmt.body, replace(context, block=stmt.name))
 
-    def _allocate(self, stmt: Allocate, context: Context) -> Code:
+    def allocate(self, stmt: Allocate, context: Context) -> Code:
         buffer = stmt.buffer
         memory = self.memories[buffer] = Memory(buffer.name, buffer.dtype, self.shapes[buffer], context.axes)
         body = self.compile(stmt.body, context)
@@ -185,9 +196,9 @@ class Statements:
             memory.clear(frame)
             body.run(frame)
 
-        return Code(fresh, max(body.volume, memory.size))
+        return Code(fresh, max(body.volume, memory.size), body.work + memory.size)
 
-    def _let(self, stmt: LetStmt, context: Context) -> Code:
+    def let(self, stmt: LetStmt, context: Context) -> Code:
         value = self.expressions.compile(stmt.value, context)
         body = self.compile(stmt.body, replace(context, lets=(*context.lets, stmt.var)))
 
@@ -195,9 +206,9 @@ class Statements:
             frame.env[stmt.var] = value(frame)
             body.run(frame)
 
-        return Code(let, body.volume)
+        return replace(body, run=let)
 
-    def _assert(self, stmt: AssertStmt, context: Context) -> Code:
+    def assertion(self, stmt: AssertStmt, context: Context) -> Code:
         test = self.expressions.compile(stmt.condition, context)
         body = self.compile(stmt.body, context)
 
@@ -207,38 +218,40 @@ class Statements:
                 raise errors.assertion_failed(stmt.message, context.where(frame, first_place(failed, frame)), stmt)
             body.run(frame)
 
-        return Code(check, body.volume)
+        return replace(body, run=check)
 
     # -- leaves
 
-    def _evaluate(self, stmt: Evaluate, context: Context) -> Code:
+    def evaluate(self, stmt: Evaluate, context: Context) -> Code:
         if build.is_noop(stmt) or (isinstance(stmt.value, Call) and stmt.value.op in NO_OPERATION):
             return Code(lambda frame: None)
         value = self.expressions.compile(stmt.value, context)
         return Code(lambda frame: cast("None", value(frame)))
 
-    def _store(self, stmt: BufferStore, context: Context) -> Code:
-        spend, work = self.meter.spend, sum(1 for _ in walk(stmt))
+    def store(self, stmt: BufferStore, context: Context) -> Code:
+        spend, work = self.meter.spend, operations(stmt)
         folded = [
-            n for n, var in enumerate(context.axes[: context.folding]) if not any(uses_var(i, var) for i in stmt.indices)
+            n
+            for n, var in enumerate(context.axes[: context.folding])
+            if not any(uses_var(i, var) for i in stmt.indices)
         ]
         update = find_update(stmt) if folded else None
         target = self.expressions.reach(stmt, context)
         if update is not None:
-            return Code(self._fold(stmt, update, folded, context))
+            return Code(self._fold(stmt, update, folded, context), work=work)
         value = self.expressions.compile(stmt.value, context)
 
         def store(frame: Frame) -> None:
             spend(work * prod(frame.sizes))
             target.store(frame, value(frame))
 
-        return Code(store)
+        return Code(store, work=work)
 
     def _fold(self, stmt: BufferStore, update: Update, folded: list[int], context: Context) -> Run:
         """`X[i] = X[i] op e` along axes that the index does not use: all of e first, then folded in order."""
         source, target = self.expressions.reach(update.load, context), self.expressions.reach(stmt, context)
         value = self.expressions.compile(update.value, context)
-        spend, work = self.meter.spend, sum(1 for _ in walk(stmt))
+        spend, work = self.meter.spend, operations(stmt)
         front = list(range(len(folded)))
 
         def run(frame: Frame) -> None:
@@ -261,19 +274,24 @@ class Statements:
         return run
 
 
+def operations(stmt: BufferStore) -> int:
+    """What one iteration of a store does, in passes over its elements."""
+    return 1 + sum(1 for node in walk(stmt.value) if isinstance(node, BinaryOp | Predicate | Call | Select | Cast))
+
+
 _COMPILE = cast(
     "Mapping[type[Stmt], Callable[[Statements, Stmt, Context], Code]]",
     MappingProxyType(
         {
-            Allocate: Statements._allocate,
-            AssertStmt: Statements._assert,
-            BufferStore: Statements._store,
-            Evaluate: Statements._evaluate,
-            For: Statements._loop,
-            IfThenElse: Statements._branch,
-            LetStmt: Statements._let,
-            SeqStmt: Statements._sequence,
-            Within: Statements._within,
+            Allocate: Statements.allocate,
+            AssertStmt: Statements.assertion,
+            BufferStore: Statements.store,
+            Evaluate: Statements.evaluate,
+            For: Statements.loop,
+            IfThenElse: Statements.branch,
+            LetStmt: Statements.let,
+            SeqStmt: Statements.sequence,
+            Within: Statements.within,
         }
     ),
 )

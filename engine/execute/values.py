@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -69,12 +69,17 @@ def _float_floor_mod(a: Value, b: Value) -> Value:
     return a - np.floor(a / b) * b
 
 
+def choose(condition: Value, yes: Value, no: Value) -> Value:
+    """`yes` where the condition holds, else `no`; a scalar of scalars."""
+    return cast("Value", np.where(condition, yes, no)[()])
+
+
 def _max(a: Value, b: Value) -> Value:
-    return np.where(a > b, a, b)[()]
+    return choose(a > b, a, b)
 
 
 def _min(a: Value, b: Value) -> Value:
-    return np.where(a < b, a, b)[()]
+    return choose(a < b, a, b)
 
 
 _ARITHMETIC: Mapping[type[Expr], Binary] = MappingProxyType({Add: np.add, Sub: np.subtract, Mul: np.multiply})
@@ -151,7 +156,7 @@ def _round(x: Value) -> Value:
     # C's round(): halves away from zero.
     half = x.dtype.type(0.5)
     whole = np.trunc(x)
-    return np.where(np.abs(x - whole) >= half, whole + np.copysign(x.dtype.type(1), x), whole)[()]
+    return choose(np.abs(x - whole) >= half, whole + np.copysign(x.dtype.type(1), x), whole)
 
 
 def _popcount(x: Value) -> Value:

@@ -15,7 +15,7 @@ from .frames import Array
 from .program import Outcome, execute
 from .values import numpy_dtype
 
-LIMIT = 20_000_000_000  # element operations of one run: about a quarter of a minute
+LIMIT = 10_000_000_000  # element operations of one run: up to about ten seconds
 SLACK: Mapping[str, int] = {"float16": 32}  # units in the last place of the largest value; other floats 256
 PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "assertion")
 
@@ -44,26 +44,28 @@ def random_inputs(func: PrimFunc, seed: int = 0) -> dict[str, Array]:
         extents = [build.int_value(e) for e in buffer.shape]
         shape = tuple(e for e in extents if e is not None)
         if len(shape) != len(extents):
-            raise unsupported(f"random inputs for {buffer.name}, whose shape is symbolic", "numbers for its extents", (buffer,))
+            raise unsupported(
+                f"random inputs for {buffer.name}, whose shape is symbolic", "numbers for its extents", (buffer,)
+            )
         if buffer in read:
             found[buffer.name] = _values(generator, buffer.dtype, shape)
     return found
 
 
-def verify(func: PrimFunc, original: PrimFunc, seed: int = 0) -> Verdict:
+def verify(func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT) -> Verdict:
     """Run both on `random_inputs(original, seed)` and compare all parameter buffers.
 
     Integers must be equal to the bit. Floats may differ by 256 units in the last place (32 for float16) of the largest value of the
     buffer, for sums may be reordered. "unknown" when the original cannot be run, when `func` uses what the executor does not know,
-    or when one of them would take more than LIMIT element operations.
+    or when one of them would take more than `limit` element operations, each of about a nanosecond.
     """
     try:
         inputs = random_inputs(original, seed)
-        expected = execute(original, inputs, LIMIT)
+        expected = execute(original, inputs, limit)
     except ExecuteError as error:
         return Verdict("unknown", f"the original cannot be run: {error.refusal.message}")
     try:
-        found = execute(func, inputs, LIMIT)
+        found = execute(func, inputs, limit)
     except ExecuteError as error:
         status = "failed" if error.code in PROGRAM_FAULTS else "unknown"
         return Verdict(status, error.refusal.message)
@@ -143,7 +145,10 @@ def _compare(name: str, found: Outcome, expected: Outcome) -> tuple[float, str |
     if not wrong.any():
         return worst, None
     at = int(np.argmax(wrong))
-    return worst, f"{_at(name, at, shape)} is {ours[at]}, not {theirs[at]}; {int(wrong.sum())} of {wrong.size} differ by more than {allowed:.2g}"
+    return (
+        worst,
+        f"{_at(name, at, shape)} is {ours[at]}, not {theirs[at]}; {int(wrong.sum())} of {wrong.size} differ by more than {allowed:.2g}",
+    )
 
 
 def _at(name: str, position: int, shape: tuple[int, ...]) -> str:
