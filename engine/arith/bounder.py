@@ -1,0 +1,219 @@
+"""Constant bounds of integer expressions, from the ranges of their variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from ..ir import (
+    Add,
+    Call,
+    Cast,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Range,
+    Select,
+    Sub,
+    Var,
+    build,
+    structural_equal,
+)
+from ..ir import dtype as dt
+from .division import Bounds
+from .forms import Digit, Sum
+
+UNKNOWN = Bounds()
+
+
+class Bounder:
+    """Bounds under `ranges`; `form` reads an expression as a canonical sum."""
+
+    def __init__(self, ranges: Mapping[Var, Range], form: Callable[[Expr], Sum]) -> None:
+        self.ranges = ranges
+        self._form = form
+        self._var_bounds: dict[Var, Bounds] = {}
+
+    def of(self, expr: Expr) -> Bounds:
+        """Inclusive constant bounds of an integer expression."""
+        return self.of_sum(self._form(expr))
+
+    def of_sum(self, form: Sum) -> Bounds:
+        """Inclusive constant bounds; where a range is symbolic, its ends stand for the variable so that sizes can cancel."""
+        found = self._term_bounds(form)
+        if found.low is not None and found.high is not None:
+            return found
+        return Bounds(
+            self._end(form, lowest=True) if found.low is None else found.low,
+            self._end(form, lowest=False) if found.high is None else found.high,
+        )
+
+    def _end(self, form: Sum, *, lowest: bool) -> int | None:
+        moved = self._at_end(form, lowest=lowest)
+        if moved is form:
+            return None
+        found = self._term_bounds(moved)
+        known = found.low if lowest else found.high
+        return self._end(moved, lowest=lowest) if known is None else known
+
+    def _at_end(self, form: Sum, *, lowest: bool) -> Sum:
+        """The sum with the first variable of symbolic range at the end of its range that makes the sum lowest (or highest)."""
+        for digit in form.digits:
+            known = self.ranges.get(digit.source) if isinstance(digit.source, Var) and digit.is_whole else None
+            if known is None or (build.int_value(known.min) is not None and build.int_value(known.extent) is not None):
+                continue
+            end = self._form(known.min)
+            if lowest == (digit.scale < 0):
+                end = end.plus(self._form(known.extent)).offset(-1)
+            if all(d.key is not digit.source for d in end.digits):
+                rest = Sum(tuple(d for d in form.digits if d is not digit), form.constant)
+                return rest.plus(end, digit.scale)
+        return form
+
+    def _term_bounds(self, form: Sum) -> Bounds:
+        low: int | None = form.constant
+        high: int | None = form.constant
+        digits, paired = _paired_clamps(form.digits)
+        for part in (*map(self._digit_bounds, digits), *(self._clamp_bounds(*pair) for pair in paired)):
+            low = None if low is None or part.low is None else low + part.low
+            high = None if high is None or part.high is None else high + part.high
+        return Bounds(low, high)
+
+    def _digit_bounds(self, digit: Digit) -> Bounds:
+        low, high = self._span(digit)
+        if digit.scale < 0:
+            low, high = high, low
+        return Bounds(
+            None if low is None else low * digit.scale,
+            None if high is None else high * digit.scale,
+        )
+
+    def _span(self, digit: Digit) -> tuple[int | None, int | None]:
+        """Bounds of the digit without its scale."""
+        known = self._source_bounds(digit.source)
+        low, high = known.low, known.high
+        if digit.upper is not None:
+            if low is not None and high is not None and low // digit.upper == high // digit.upper:
+                low, high = low % digit.upper, high % digit.upper
+            else:
+                low, high = 0, digit.upper - 1
+        return None if low is None else low // digit.lower, None if high is None else high // digit.lower
+
+    def _clamp_bounds(self, plus: Digit, minus: Digit) -> Bounds:
+        """Bounds of `clamp(x) - clamp(y)` with the same limit: no further apart than 0 and x - y."""
+        same, x, y = cast("tuple[Expr, Expr, Expr]", _same_limit(plus.source, minus.source))
+        del same
+        gap = self.of_sum(self._form(x).plus(self._form(y), -1))
+        return Bounds(
+            None if gap.low is None else min(0, gap.low) * plus.scale,
+            None if gap.high is None else max(0, gap.high) * plus.scale,
+        )
+
+    def _source_bounds(self, source: Expr) -> Bounds:
+        match source:
+            case Var():
+                return self._variable_bounds(source)
+            case Add() | Sub():
+                return self.of(source)
+            case Min() | Max():
+                return self._extreme_bounds(source)
+            case Mul():
+                return _product_bounds(self.of(source.a), self.of(source.b))
+            case Cast() if dt.is_int(source.value.dtype):
+                return self.of(source.value)
+            case Cast() if source.value.dtype == "bool":
+                return Bounds(0, 1)
+            case FloorMod() | FloorDiv():
+                return self._symbolic_division_bounds(source)
+            case Select():
+                return _either(self.of(source.true_value), self.of(source.false_value))
+            case Call(op="if_then_else"):
+                return _either(self.of(source.args[1]), self.of(source.args[2]))
+            case IntImm():
+                return Bounds(source.value, source.value)
+            case _:
+                return UNKNOWN
+
+    def _variable_bounds(self, var: Var) -> Bounds:
+        found = self._var_bounds.get(var)
+        if found is not None:
+            return found
+        known = self.ranges.get(var)
+        if known is None:
+            return Bounds(0, None) if var.dtype.startswith("uint") else UNKNOWN
+        self._var_bounds[var] = UNKNOWN  # a range that names its own variable says nothing
+        found = Bounds(
+            self.of(known.min).low,
+            self.of_sum(self._form(known.min).plus(self._form(known.extent)).offset(-1)).high,
+        )
+        self._var_bounds[var] = found
+        return found
+
+    def _extreme_bounds(self, source: Min | Max) -> Bounds:
+        a, b = self.of(source.a), self.of(source.b)
+        if isinstance(source, Min):
+            return Bounds(_both(min, a.low, b.low), _any(min, a.high, b.high))
+        return Bounds(_any(max, a.low, b.low), _both(max, a.high, b.high))
+
+    def _symbolic_division_bounds(self, source: FloorMod | FloorDiv) -> Bounds:
+        a, b = self.of(source.a), self.of(source.b)
+        if b.low is None or b.low <= 0:
+            return UNKNOWN
+        if isinstance(source, FloorMod):
+            return Bounds(0, None if b.high is None else b.high - 1)
+        if a.low is not None and a.low >= 0:
+            return Bounds(0 if b.high is None else a.low // b.high, None if a.high is None else a.high // b.low)
+        return UNKNOWN
+
+
+def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[Digit, Digit]]]:
+    """Digits `max(x, c) - max(y, c)` (or min) taken out as pairs."""
+    left = list(digits)
+    pairs: list[tuple[Digit, Digit]] = []
+    for plus in digits:
+        if plus.scale <= 0 or not plus.is_whole or not isinstance(plus.source, Min | Max):
+            continue
+        for minus in left:
+            if minus.scale == -plus.scale and minus.is_whole and _same_limit(plus.source, minus.source):
+                pairs.append((plus, minus))
+                left = [d for d in left if d is not plus and d is not minus]
+                break
+    return left, pairs
+
+
+def _same_limit(first: Expr, second: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """(c, x, y) when first = clamp(x, c) and second = clamp(y, c) of one kind."""
+    if type(first) is not type(second) or not isinstance(first, Min | Max) or not isinstance(second, Min | Max):
+        return None
+    for c, x in ((first.b, first.a), (first.a, first.b)):
+        for other, y in ((second.b, second.a), (second.a, second.b)):
+            if structural_equal(c, other):
+                return c, x, y
+    return None
+
+
+def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else choose(a, b)
+
+
+def _any(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else choose(a, b)
+
+
+def _either(a: Bounds, b: Bounds) -> Bounds:
+    return Bounds(_both(min, a.low, b.low), _both(max, a.high, b.high))
+
+
+def _product_bounds(a: Bounds, b: Bounds) -> Bounds:
+    if None not in (a.low, a.high, b.low, b.high):
+        corners = [
+            x * y for x in cast("tuple[int, int]", (a.low, a.high)) for y in cast("tuple[int, int]", (b.low, b.high))
+        ]
+        return Bounds(min(corners), max(corners))
+    if a.low is not None and b.low is not None and a.low >= 0 and b.low >= 0:
+        return Bounds(a.low * b.low, None)
+    return UNKNOWN
