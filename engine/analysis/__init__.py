@@ -1,6 +1,6 @@
 """Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches, what depends on what."""
 
-from .cover import is_covered, only_guards_domain
+from .cover import is_covered, joined_splits, only_guards_domain
 from .dependence import Conflict, find_conflict, is_associative_update, updates_only_own_element
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .regions import accessed_regions, hull, realized
@@ -16,6 +16,7 @@ __all__ = [
     "is_associative_update",
     "is_covered",
     "is_injective",
+    "joined_splits",
     "only_guards_domain",
     "realized",
     "separated_loops",

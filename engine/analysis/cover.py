@@ -44,8 +44,6 @@ def is_covered(index: ProgramIndex, producer: BlockRealize, consumer: BlockReali
 
     TVM calls it region cover.
     """
-    if not only_guards_domain(producer):
-        return False
     write = _sure_write(producer.block, buffer)
     read = [r for r in consumer.block.reads if r.buffer is buffer]
     if write is None or not read:
@@ -102,9 +100,12 @@ def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
 def _covers(index: ProgramIndex, producer: BlockRealize, write: _Access, consumer: BlockRealize, read: _Access) -> bool:
     """Whether the box that is written holds what is read, and has no gaps."""
     common = common_loops(index, producer, consumer)
+    producer, own = joined_splits(producer, inner_loops(index, producer, common))
+    if not only_guards_domain(producer):
+        return False
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
     written = realized(write.regions[0], producer)
-    inner = {**inner_loops(index, producer, common), **write.loops}
+    inner = {**own, **write.loops}
     made = hull([written], inner, outer)
     needed = hull(
         [realized(r, consumer) for r in read.regions], {**inner_loops(index, consumer, common), **read.loops}, outer
@@ -130,26 +131,63 @@ def only_guards_domain(realize: BlockRealize) -> bool:
 
 
 def _is_guard(term: Expr, iter_var: IterVar, value: Expr) -> bool:
-    """Whether the term keeps the iterator in its domain, or an inner part of a split loop in its extent."""
+    """Whether the term keeps the iterator in its domain."""
     low, end = iter_var.dom.min, build.add(iter_var.dom.min, iter_var.dom.extent)
     term = simplify(term)
     bounds = (build.lt(value, end), build.ge(value, low), build.le(low, value))
-    return any(structural_equal(term, simplify(b)) for b in bounds) or _is_inner_guard(term, value)
+    return any(structural_equal(term, simplify(b)) for b in bounds)
 
 
-def _is_inner_guard(term: Expr, value: Expr) -> bool:
-    """`inner < step` where the value is `step * outer + inner`: what an uneven split of an inner loop leaves."""
-    if not isinstance(term, LT):
-        return False
-    inner, whole, step = linear(term.a), linear(value), build.int_value(term.b)
-    if inner is None or whole is None or step is None:
-        return False
-    inside, steps = dict(inner.terms), dict(whole.terms)
-    return (
-        inner.constant == 0
-        and all(steps.get(a) == f for a, f in inside.items())
-        and all(f % step == 0 for a, f in steps.items() if a not in inside)
-    )
+def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
+    """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
+
+    Only where the sum takes all values below its guard and stands in one iterator; the rest stays as it is.
+    """
+    loops = dict(loops)
+    values, kept = list(realize.iter_values), []
+    for term in build.conjuncts(realize.predicate):
+        found = _split_sum(term, values, loops)
+        if found is None:
+            kept.append(term)
+            continue
+        place, rest, extent, gone = found
+        joined = Var("joined", values[place].dtype)
+        values[place] = build.add(rest, joined)
+        loops = {v: r for v, r in loops.items() if v not in gone} | {joined: build.make_range(0, extent)}
+    if len(kept) == len(build.conjuncts(realize.predicate)):
+        return realize, loops
+    return BlockRealize(tuple(values), build.logical_and(*kept), realize.block), loops
+
+
+def _split_sum(term: Expr, values: Sequence[Expr], loops: Ranges) -> tuple[int, Expr, int, set[Var]] | None:
+    """(which value, what is left of it, the guard's limit, the loops of the sum) when the term guards a part of the value."""
+    form, limit = linear(term.a) if isinstance(term, LT) else None, build.int_value(term.b) if isinstance(term, LT) else None
+    if form is None or limit is None or form.constant or not form.terms:
+        return None
+    steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}
+    users = [i for i, value in enumerate(values) if any(uses_var(value, v) for v in steps)]
+    whole = linear(values[users[0]]) if len(users) == 1 else None
+    if len(steps) < len(form.terms) or whole is None or not _reaches(steps, loops, limit):
+        return None
+    rest = [(a, f) for a, f in whole.terms if a not in steps]
+    mixed = any(uses_var(a, v) for a, _ in rest for v in steps)
+    if mixed or not rest or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
+        return None
+    left: Expr = build.const(whole.constant, values[users[0]].dtype)
+    for atom, factor in rest:
+        left = build.add(left, build.mul(atom, factor))
+    return users[0], left, limit, set(steps)
+
+
+def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int) -> bool:
+    """Whether the sum of multiples of loops takes every value from 0 to below the limit."""
+    reach = 1
+    for var, factor in sorted(steps.items(), key=lambda item: item[1]):
+        trips = build.int_value(loops[var].extent)
+        if trips is None or not build.is_const(loops[var].min, 0) or not 0 < factor <= reach:
+            return False
+        reach += factor * (trips - 1)
+    return reach >= limit
 
 
 def common_loops(index: ProgramIndex, first: BlockRealize, second: BlockRealize) -> list[For]:

@@ -6,9 +6,9 @@ same when they are final at both times, or when the same iterations of the loops
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from ..analysis import is_covered, only_guards_domain, writes_distinct
+from ..analysis import is_covered, joined_splits, only_guards_domain, writes_distinct
 from ..arith import bounds, detect_iter_map, linear
 from ..ir import (
     BlockRealize,
@@ -170,12 +170,13 @@ def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
 
 
 def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
-    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    around = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    realize, loops = joined_splits(realize, around)
+    if not only_guards_domain(realize):
+        return False
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     values = [v for _, v in pairs]
     used = {v: r for v, r in loops.items() if any(uses_var(value, v) for value in values)}
-    if not only_guards_domain(realize):
-        return False
     found = detect_iter_map(values, used)
     if found is not None and found.bijective:
         return all(_reaches_ends(iv, value, used) for iv, value in pairs)
@@ -183,7 +184,7 @@ def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
     return len(owners) == len(set(owners)) and all(_is_dense(iv, value, used) for iv, value in pairs)
 
 
-def _reaches_ends(iter_var: IterVar, value: Expr, loops: dict[Var, Range]) -> bool:
+def _reaches_ends(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) -> bool:
     known, first, extent = bounds(value, loops), build.int_value(iter_var.dom.min), build.int_value(iter_var.dom.extent)
     if first is None or extent is None or known.high is None:
         return structural_equal(
@@ -192,7 +193,7 @@ def _reaches_ends(iter_var: IterVar, value: Expr, loops: dict[Var, Range]) -> bo
     return known.low == first and known.high >= first + extent - 1
 
 
-def _is_dense(iter_var: IterVar, value: Expr, loops: dict[Var, Range]) -> bool:
+def _is_dense(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) -> bool:
     """Whether the value, a sum of multiples of loops, takes every value of the domain."""
     form = linear(value)
     if form is None or not all(isinstance(a, Var) and a in loops and f > 0 for a, f in form.terms):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import prod
 from typing import TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import accessed_regions
-from ...arith import inverse, map_shape, simplify
+from ...arith import inverse, map_shape, prove_equal, simplify
 from ...ir import (
     Block,
     Buffer,
@@ -21,6 +20,8 @@ from ...ir import (
     For,
     IndexMap,
     IntImm,
+    Max,
+    Min,
     Node,
     Range,
     Var,
@@ -28,6 +29,7 @@ from ...ir import (
     map_children,
     replace_buffers,
     rewrite,
+    walk,
 )
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
@@ -137,20 +139,34 @@ def require_plain(buffer: Buffer) -> None:
 # Two elements in one place would lose one of them; a place without an element would need a value.
 def require_bijection(buffer: Buffer, index_map: IndexMap, shape: tuple[Expr, ...]) -> None:
     domain = [Range(build.const(0, e.dtype), e) for e in buffer.shape]
-    if inverse(index_map, domain) is not None:
-        return
-    sizes, old_sizes = [build.int_value(e) for e in shape], [build.int_value(e) for e in buffer.shape]
-    if None not in sizes and None not in old_sizes:
-        new_count, old_count = prod(s or 0 for s in sizes), prod(s or 0 for s in old_sizes)
-        if new_count > old_count:
-            raise refuse(
-                "layout-needs-padding", f"the new layout of {buffer.name!r} has places without an element", buffer,
-                found=f"{new_count} places for {old_count} elements", expected="factors that divide the axes",
-            )  # fmt: skip
-    raise refuse(
-        "not-bijective", f"the index map does not give each element of {buffer.name!r} a place of its own", buffer,
-        expected="sums of multiples, quotients and remainders of the axes that can be turned round",
-    )  # fmt: skip
+    places, elements = _product(shape), _product(buffer.shape)
+    if inverse(index_map, domain) is None and not _has_more(places, elements):
+        raise refuse(
+            "not-bijective", f"the index map does not give each element of {buffer.name!r} a place of its own", buffer,
+            expected="sums of multiples, quotients and remainders of the axes that can be turned round",
+        )  # fmt: skip
+    if not prove_equal(places, elements):
+        raise refuse(
+            "layout-needs-padding", f"the new layout of {buffer.name!r} has places without an element", buffer,
+            found=f"{_count(places)} places for {_count(elements)} elements", expected="factors that divide the axes, and no offset",
+        )  # fmt: skip
+
+
+def _product(shape: tuple[Expr, ...]) -> Expr:
+    result: Expr = build.const(1, "int64")
+    for extent in shape:
+        result = build.mul(result, build.cast(extent, "int64"))
+    return simplify(result)
+
+
+def _has_more(places: Expr, elements: Expr) -> bool:
+    a, b = build.int_value(places), build.int_value(elements)
+    return a is not None and b is not None and a > b
+
+
+def _count(value: Expr) -> str:
+    number = build.int_value(value)
+    return "an unknown number of" if number is None else str(number)
 
 
 def map_shape_or_refuse(buffer: Buffer, index_map: IndexMap) -> tuple[Expr, ...]:
@@ -205,9 +221,8 @@ class _Relayout:
             return self._block(node, {**ranges, **{iv.var: iv.dom for iv in node.iter_vars}})
         done = map_children(node, lambda child: self._visit(child, ranges))
         if isinstance(done, BufferLoad | BufferStore) and done.buffer is self.new:
-            # A plain iterator stays, even where its one value is known: so does TVM.
-            indices = self.index_map.apply(done.indices)
-            done = replace_fields(done, indices=tuple(i if isinstance(i, Var) else simplify(i, ranges) for i in indices))
+            indices = tuple(_simplified(i, ranges) for i in self.index_map.apply(done.indices))
+            done = replace_fields(done, indices=indices)
         return done
 
     def _block(self, block: Block, ranges: Mapping[Var, Range]) -> Block:
@@ -226,3 +241,11 @@ class _Relayout:
     def _regions(self, before: tuple[BufferRegion, ...], found: tuple[BufferRegion, ...]) -> tuple[BufferRegion, ...]:
         mine = next((r for r in found if r.buffer is self.new), build.full_region(self.new))
         return tuple(mine if r.buffer is self.old else r for r in before)
+
+
+def _simplified(index: Expr, ranges: Mapping[Var, Range]) -> Expr:
+    """The index as TVM leaves it: quotients and remainders by what is known of the iterators, clamps and plain iterators as they are."""
+    index = simplify(index)
+    if any(isinstance(node, Min | Max) for node in walk(index)):
+        return index
+    return simplify(index, {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)})
