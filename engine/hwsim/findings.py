@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..ir import Buffer
 from .machine import DmaEngine, ScalarEngine
-from .occupancy import Occupancy
+from .occupancy import Occupancy, Tile
 from .place import Placement
-from .replay import Timeline
 from .report import Finding, MemoryReport
 from .tasks import TaskProgram, Template
 
@@ -18,14 +17,14 @@ HEAVY_OPERATIONS = 256
 
 
 def find(
-    program: TaskProgram, timeline: Timeline, counts: Counter[int], memory: Mapping[str, MemoryReport], held: Occupancy
+    program: TaskProgram, counts: Counter[int], memory: Mapping[str, MemoryReport], held: Occupancy
 ) -> tuple[Finding, ...]:
     """All findings, the worst first."""
     found = [
         *_overflows(memory, held),
         *_scalar_work(program, counts),
         *_round_trips(program, counts),
-        *_idle_slots(program, timeline),
+        *_idle_slots(program, held),
         *_wrapped_parts(program),
     ]
     return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
@@ -114,45 +113,31 @@ def _nearer(program: TaskProgram, placement: Placement, writers: list[Template])
     return None
 
 
-def _idle_slots(program: TaskProgram, timeline: Timeline) -> Iterator[Finding]:
-    """Double buffers whose slots are never filled while another of them is in use."""
+def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
+    """Double buffers of which never more than one slot is live: with one slot the program would take no longer."""
     for placement in program.places.placements:
-        if placement.slots == 1 or _takes_turns(program, timeline, placement):
+        buffer = placement.buffer
+        tiles = [t for t in held.tiles if t.buffer == buffer.name]
+        if placement.slots == 1 or not tiles or _take_turns(tiles):
             continue
-        writers = program.nest.index.writers(placement.buffer)
+        writers = program.nest.index.writers(buffer)
         loop = placement.site.slot_loop
-        name = loop.name if loop is not None else ""
         yield Finding(
             "double-buffer-idle", "warning",
-            f"{placement.buffer.name} has {placement.slots} slots, but over {name} none is ever filled while another is in use",
-            blocks=writers,
-            buffers=(placement.buffer.name,),
+            f"{buffer.name} has {placement.slots} slots, but over {loop.name if loop else 'its loop'} each is free again before "
+            "the next is filled: one would do",
+            blocks=writers, buffers=(buffer.name,), nodes=(buffer,),
             fix=tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),
-            nodes=(placement.buffer,),
         )  # fmt: skip
 
 
-def _takes_turns(program: TaskProgram, timeline: Timeline, placement: Placement) -> bool:
-    """Whether some task fills a slot while another task uses another slot."""
-    cells = range(placement.first_cell, placement.first_cell + len(placement.banks))
-    fills: list[tuple[int, int, int]] = []
-    uses: list[tuple[int, int, int]] = []
-    wanted: dict[int, tuple[int, bool, int]] = {}
-    for number, variant in enumerate(program.variants):
-        for touched, is_fill in ((variant.replay.reads, False), (variant.replay.writes, True)):
-            mine = [c for c in touched if c in cells]
-            if mine:
-                wanted[number] = (placement.slot_of(mine[0]), is_fill, variant.cost.duration)
-    for number, start in zip(program.sequence, timeline.starts, strict=True):
-        if number in wanted:
-            slot, is_fill, duration = wanted[number]
-            (fills if is_fill else uses).append((start, start + duration, slot))
-    position = 0
-    for start, end, slot in fills:
-        while position < len(uses) and uses[position][1] <= start:
-            position += 1
-        if any(u[0] < end and u[2] != slot for u in uses[position : position + 2]):
+def _take_turns(tiles: Sequence[Tile]) -> bool:
+    """Whether two slots are ever live at a time; tiles in the order of their starts."""
+    until: dict[int, int] = {}
+    for tile in tiles:
+        if any(end > tile.start for slot, end in until.items() if slot != tile.slot):
             return True
+        until[tile.slot] = max(until.get(tile.slot, 0), tile.end)
     return False
 
 

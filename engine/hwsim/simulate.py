@@ -58,7 +58,7 @@ def _report(program: TaskProgram, timeline: Timeline, held: Occupancy) -> Report
         traffic=traffic,
         accesses=accesses,
         energy_pj=_energy(program, counts),
-        findings=find(program, timeline, counts, memory, held),
+        findings=find(program, counts, memory, held),
         tasks=_kinds(program, counts),
         segments=Segments(program, timeline),
         occupancy=held,

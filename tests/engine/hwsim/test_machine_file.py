@@ -69,13 +69,20 @@ def test_given_no_such_machine_when_loaded_then_refused(name: str):
         ('scopes = ["local"]', "scopes = []", "no-scope", "scopes = []"),
         ("tile_rows = 8\n", "", "missing-figure", "[engines.matrix]"),
         ('kind = "matrix"', 'kind = "tensor"', "bad-figure", 'kind = "tensor"'),
-        ('kind = "dma"\nreads = ["ddr", "pad"]', 'kind = "dma"\nreads = ["dram"]', "unknown-memory", 'reads = ["dram"]'),
+        (
+            'kind = "dma"\nreads = ["ddr", "pad"]',
+            'kind = "dma"\nreads = ["dram"]',
+            "unknown-memory",
+            'reads = ["dram"]',
+        ),
         ('kind = "dma"\nreads = ["ddr", "pad"]', 'kind = "dma"\nreads = []', "no-reach", "reads = []"),
         ("clock_hz = 1_000_000_000", "clock_hz = 0", "bad-figure", "clock_hz = 0"),
         ("clock_hz = 1_000_000_000", "", "missing-figure", None),
     ],
 )
-def test_given_a_wrong_file_when_read_then_the_refusal_points_at_the_line(old: str, new: str, code: str, line_of: str | None):
+def test_given_a_wrong_file_when_read_then_the_refusal_points_at_the_line(
+    old: str, new: str, code: str, line_of: str | None
+):
     assert old in PLAIN
     text = PLAIN.replace(old, new, 1)
     refused = refusal(text)
@@ -108,7 +115,13 @@ def test_given_a_path_when_a_figure_is_replaced_then_only_it_changes(path: str, 
     assert changed != machine == plain()
     field = path.rpartition(".")[2]
     parts = (changed, *changed.memories, *changed.engines)
-    assert sum(getattr(new, field, None) != getattr(old, field, None) for new, old in zip(parts, (machine, *machine.memories, *machine.engines), strict=True)) == 1
+    assert (
+        sum(
+            getattr(new, field, None) != getattr(old, field, None)
+            for new, old in zip(parts, (machine, *machine.memories, *machine.engines), strict=True)
+        )
+        == 1
+    )
     assert any(getattr(p, field, None) == value for p in parts)
 
 
