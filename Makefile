@@ -26,7 +26,7 @@ test: check
 check: $(VENV)/.installed-dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m basedpyright
+	$(PY) -m basedpyright --pythonpath $(PY)
 	$(PY) -m pytest -q tests/test_architecture.py
 
 format: $(VENV)/.installed-dev

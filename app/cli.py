@@ -146,7 +146,7 @@ def _simulated(func: PrimFunc, machine: Machine) -> Report:
 
 def _export(arguments: argparse.Namespace) -> int:
     notebook, schedule = _opened(arguments.file)
-    text = to_tvm_python(schedule.original, schedule.trace, notebook.names)
+    text = to_tvm_python(schedule, notebook.names)
     if arguments.output is None:
         print(text, end="", flush=True)
         return FINE

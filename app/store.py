@@ -102,7 +102,7 @@ class Store:
         return self.remember(
             "python",
             (schedule.trace, moment.names),
-            lambda: _attempt("export", lambda: to_tvm_python(schedule.original, schedule.trace, moment.names)),
+            lambda: _attempt("export", lambda: to_tvm_python(schedule, moment.names)),
         )
 
 

@@ -21,7 +21,7 @@ RESERVED = ("sch", "machine", "report", "tilewright", "T", "I", "AXIS_SEPARATOR"
 
 def variable_of(names: Mapping[str, Any], handle: Handle) -> str | None:
     """The text that stands for `handle`: a variable, or an element of a variable with several handles. The newest wins."""
-    for name, value in reversed(names.items()):
+    for name, value in reversed(list(names.items())):
         if _is(value, handle):
             return name
         if isinstance(value, list | tuple):

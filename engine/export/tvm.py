@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..ir import IndexMap, IRModule, PrimFunc, Refusal, TilewrightError, Var
-from ..schedule import PRIMITIVES, Schedule, Step, Trace
+from ..schedule import PRIMITIVES, Schedule, Step
 from ..script import to_script
-from .calls import BLOCK_PARAMETERS, Handle, call_text, index_map_text, loop_position, quoted, unique_name
+from .calls import Handle, call_text, index_map_text, loop_position, quoted, unique_name
 
 _RESERVED = ("sch", "s_tir", "tvm", "T", "I", "Module", "print")
 _LISTS = frozenset({"split", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks"})
@@ -42,16 +42,14 @@ if __name__ == "__main__":
 """
 
 
-def to_tvm_python(original: IRModule | PrimFunc, trace: Trace, names: Mapping[str, Any] | None = None) -> str:
+def to_tvm_python(schedule: Schedule, names: Mapping[str, Any] | None = None) -> str:
     """The file's text. `names` (variable -> handle) keeps the user's variables; other handles are called after their loop or block."""
-    module = original if isinstance(original, IRModule) else IRModule((original,))
-    writer = _Writer(module, names or {})
-    for step in trace.steps:
-        writer.write(step)
-    functions = [f.name for f in module.functions]
-    text = _HEADER.format(title=f"The schedule of {', '.join(functions)}", module=_class_text(module))
-    calls = "\n".join(writer.lines)
-    return f"{text}{calls}\n{_FOOTER}"
+    writer = _Writer(schedule, names or {})
+    for position in range(len(schedule.trace.steps)):
+        writer.write(position)
+    title = f"The schedule of {', '.join(f.name for f in schedule.original.functions)}"
+    text = _HEADER.format(title=title, module=_class_text(schedule.original))
+    return "\n".join([text.rstrip("\n"), *writer.lines, _FOOTER])
 
 
 def _class_text(module: IRModule) -> str:
@@ -63,19 +61,22 @@ def _class_text(module: IRModule) -> str:
 class _Writer:
     """The lines written so far and the variable of each handle."""
 
-    def __init__(self, module: IRModule, names: Mapping[str, Any]) -> None:
+    def __init__(self, schedule: Schedule, names: Mapping[str, Any]) -> None:
         self.lines: list[str] = []
         self._number = 0
-        self._replay = _Replay(module)
+        self._steps = schedule.trace.steps
+        self._states = schedule.states
+        self._func = self._func_at(0)
         self._wanted: dict[Handle, str] = {value: name for name, value in names.items() if isinstance(value, Var | str)}
         self._variables: dict[Handle, str] = {}
         self._taken: set[str] = {*_RESERVED}
-        worked_on = self._replay.schedule.func.name
-        if worked_on != "main":
-            self.lines.append(f"sch.work_on({quoted(worked_on)})")
+        if self._func.name != "main":
+            self.lines.append(f"sch.work_on({quoted(self._func.name)})")
 
-    def write(self, step: Step) -> None:
-        """Append the line of `step` with a comment, and before it what it needs."""
+    def write(self, position: int) -> None:
+        """Append the line of a step with a comment, and before it what it needs."""
+        step = self._steps[position]
+        self._func = self._func_at(position)
         if step.method in ("get_block", "get_sblock"):
             self._look_up(step)
         else:
@@ -83,7 +84,11 @@ class _Writer:
             call = self._call_of(step, arguments)
             self.lines += [f"# {line}" for line in self._comment(step, arguments)]
             self._assign(step, call)
-        self._replay.follow(step)
+
+    def _func_at(self, position: int) -> PrimFunc:
+        """The function that is worked on, before a step."""
+        state = self._states[position]
+        return state.mod[state.func_name]
 
     def _look_up(self, step: Step) -> None:
         """A block by its name, once: later calls in TVM may have renamed it, its variable stays good."""
@@ -145,65 +150,16 @@ class _Writer:
         if isinstance(handle, str):
             self.lines.append(f"{self._variable(handle)} = sch.get_sblock({quoted(handle)})")
         else:
-            block, position = self._replay.position(handle)
+            block, position = self._position(handle)
             lookup = f"sch.get_loops({self._text_of(block)})[{position}]"
             self.lines.append(f"{self._variable(handle)} = {lookup}")
         return self._variables[handle]
 
-
-class _Replay:
-    """The program before each step, for handles that the trace did not name; calls are made only when one is asked for."""
-
-    def __init__(self, module: IRModule) -> None:
-        self.schedule = Schedule(module)
-        self._waiting: list[Step] = []
-        self._ours: dict[Handle, Handle] = {}
-
-    def follow(self, step: Step) -> None:
-        self._waiting.append(step)
-
-    def position(self, loop: Var) -> tuple[str, int]:
-        """A block below `loop` and the loop's position above it, in the trace's handles."""
-        for step in self._waiting:
-            self._apply(step)
-        self._waiting.clear()
-        ours = self._ours.get(loop, loop)
-        found = loop_position(self.schedule.func, ours) if isinstance(ours, Var) else None
+    def _position(self, loop: Var) -> tuple[str, int]:
+        """A block below `loop` and the loop's position above it."""
+        found = loop_position(self._func, loop)
         if found is None:
             raise TilewrightError(
                 Refusal("unknown-loop", f"the trace uses loop {loop.name!r}, which is not in the program there")
             )
-        back = {v: k for k, v in self._ours.items()}
-        block = back.get(found[0], found[0])
-        assert isinstance(block, str)
-        return block, found[1]
-
-    def _apply(self, step: Step) -> None:
-        args, kwargs = positional(step, self._ours)
-        results = getattr(self.schedule, step.method)(*args, **kwargs)
-        made = [results] if isinstance(results, Var | str) else list(results or ())
-        self._ours.update(zip(step.results, made, strict=True))
-
-
-def positional(step: Step, handles: Mapping[Handle, Handle]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a traced call to make it again, with handles replaced: loops that a method takes as `*loops` are spread."""
-
-    def visit(value: Any, blocks: bool) -> Any:
-        if isinstance(value, list | tuple):
-            return type(value)(visit(v, blocks) for v in value)
-        if isinstance(value, Var) or (blocks and isinstance(value, str)):
-            return handles.get(value, value)
-        return value
-
-    spread: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = {}
-    for name, value in step.arguments:
-        new = visit(value, name in BLOCK_PARAMETERS)
-        if name in ("loops", "ordered_loops"):
-            spread = tuple(new)
-        else:
-            kwargs[name] = new
-    return spread, kwargs
-
-
-__all__ = ["positional", "to_tvm_python"]
+        return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_fields
 from support.calls import apply, calls
@@ -44,7 +44,7 @@ def without_separators(mod: IRModule) -> IRModule:
 
 
 def assert_exports(sch: Schedule, folder: Path, names: Any = None, name: str = "exported.py") -> str:
-    text = to_tvm_python(sch.original, sch.trace, names)
+    text = to_tvm_python(sch, names)
     assert_same_program(to_script(without_separators(sch.mod)), run(text, folder, name).mod)
     return text
 
@@ -100,7 +100,7 @@ def test_the_default_function_and_modules_of_several(tmp_path: Path) -> None:
     assert [v.name_hint for v in sch.mod.get_global_vars()] == ["matmul"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
 def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Whatever we accept and TVM accepts too is the same program after the export."""
@@ -111,7 +111,7 @@ def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data:
         except ScheduleError:
             continue
     assume(len(sch.trace))
-    text = to_tvm_python(sch.original, sch.trace)
+    text = to_tvm_python(sch)
     try:
         theirs = run(text, tmp_path_factory.mktemp("export"))
     except (tvm.s_tir.schedule.ScheduleError, tvm.TVMError, ValueError):
