@@ -1,1 +1,118 @@
-"""Tilewright: a visual schedule notebook for tensor programs. (The names come back when engine/hwsim and engine/script are in.)"""
+"""Tilewright: a visual schedule notebook for tensor programs.
+
+program = tilewright.parse(text)                # TVMScript; never executed
+sch = tilewright.Schedule(program)              # TVM's method and keyword names
+sch.split(sch.get_loops("C")[2], factors=[None, 64], names=["ko", "ki"])
+report = tilewright.simulate(sch, "dual-bank-npu")
+print(tilewright.report_text(report, tilewright.verify(sch)))
+print(tilewright.to_tvm_python(sch))            # Python for Apache TVM
+"""
+
+# pyright: reportMissingImports=false, reportInvalidTypeForm=false
+# (`app` and `engine` are mapped into this package when it is installed; a checker of the source tree does not find them here.)
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .app.document import DocumentError, Notebook, evaluate, load_document
+from .engine import export as _export
+from .engine import hwsim as _hwsim
+
+# Not `script`: that is the module beside this one.
+from .engine import script as _script
+from .engine.execute import Verdict, random_inputs, run
+from .engine.export import report_text
+from .engine.hwsim import Machine, Report
+from .engine.hwsim import load_machine as machine
+from .engine.hwsim import preset_names as machines
+from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
+from .engine.schedule import Schedule, ScheduleError
+from .engine.script import ParseError
+
+__all__ = [
+    "AXIS_SEPARATOR",
+    "DocumentError",
+    "IRModule",
+    "IndexMap",
+    "Machine",
+    "Notebook",
+    "ParseError",
+    "Place",
+    "PrimFunc",
+    "Refusal",
+    "Report",
+    "Schedule",
+    "ScheduleError",
+    "TilewrightError",
+    "Verdict",
+    "load",
+    "machine",
+    "machines",
+    "parse",
+    "random_inputs",
+    "report_text",
+    "run",
+    "simulate",
+    "to_script",
+    "to_tvm_python",
+    "verify",
+]
+
+Scheduled = Schedule | Notebook
+"""A schedule, or a notebook that has one."""
+
+
+def parse(text: str, filename: str = "") -> IRModule | PrimFunc:
+    """The program in TVMScript `text`: a module, or a function when the text has one function outside of a class.
+
+    The text is never executed. Raises ParseError, whose `.refusal.place` has line and column (in `filename`, for messages).
+    """
+    return _script.parse(text, filename).program
+
+
+def load(path: str | Path) -> Notebook:
+    """The notebook file at `path`, evaluated: `.program`, `.machine`, `.schedule`, `.names`, `.steps`, `.error`.
+
+    Raises DocumentError when the file cannot be read; what is wrong inside of it is in `.error`, with its line.
+    """
+    return evaluate(load_document(path))
+
+
+def to_script(program: Scheduled | IRModule | PrimFunc, dialect: str = "current") -> str:
+    """TVMScript text of a program, or of what a schedule made of it; `dialect` is "current" (TVM 0.24 and newer) or "classic"."""
+    shown = program if isinstance(program, IRModule | PrimFunc) else schedule_of(program).mod
+    return _script.to_script(shown, "classic" if dialect == "classic" else "current")
+
+
+def simulate(program: Scheduled | PrimFunc, machine: Machine | str | Path | None = None) -> Report:
+    """What the program does on a machine (itself, its name, or its TOML file; a notebook's own when left out).
+
+    Raises MachineError (a TilewrightError) when an engine cannot reach an operand, or the machine's description is wrong.
+    """
+    if machine is None:
+        machine = program.machine if isinstance(program, Notebook) else None
+    if machine is None:
+        raise TilewrightError(Refusal("no-machine", "no machine was named", expected="one of " + ", ".join(machines())))
+    found = machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)
+    return _hwsim.simulate(program if isinstance(program, PrimFunc) else schedule_of(program).func, found)
+
+
+def verify(schedule: Scheduled, *, seed: int = 0) -> Verdict:
+    """Whether the schedule still computes what its program did: `.status` is "tested", "failed" or "unknown"."""
+    return schedule_of(schedule).verify(seed=seed)
+
+
+def to_tvm_python(schedule: Scheduled) -> str:
+    """A Python file for Apache TVM 0.26 or newer that makes the program and the same calls; a notebook's variables are kept."""
+    return _export.to_tvm_python(schedule_of(schedule), schedule.names if isinstance(schedule, Notebook) else None)
+
+
+def schedule_of(scheduled: Scheduled) -> Schedule:
+    """The schedule itself. Raises a notebook's error when it has one: what its last lines say would be missing."""
+    if isinstance(scheduled, Schedule):
+        return scheduled
+    if scheduled.error is not None:
+        raise scheduled.error
+    assert scheduled.schedule is not None, "a notebook without an error has a schedule"
+    return scheduled.schedule

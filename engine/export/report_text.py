@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ..execute import Verdict
-
-if TYPE_CHECKING:
-    from ..hwsim import Report
+from ..hwsim import Report
 
 MAX_TRAFFIC_ROWS = 40
 """More rows than this are summed up in a last line."""
