@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -49,7 +49,8 @@ class Item(msgspec.Struct, frozen=True):
 class _Facts:
     """What the fields of a menu need to know of the program."""
 
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, scopes: Sequence[str]) -> None:
+        self.scopes = scopes
         self.ids = row_ids(func)
         self.index = ProgramIndex(func)
 
@@ -66,13 +67,14 @@ class _Facts:
         return [self.ids.of(f.loop_var) for f in self.index.loops_of(block)]
 
 
-def row_menus(func: PrimFunc) -> dict[str, list[Entry]]:
+def row_menus(func: PrimFunc, scopes: Sequence[str] = SCOPES) -> dict[str, list[Entry]]:
     """Row id -> [{method, label, key, help, disabled, fields: [{name, label, type, choices, default, optional, help}]}].
 
-    `disabled` is the reason where the program's shape alone rules a call out; the engine has the last word on the others. A field's name is
-    the keyword of the Schedule method. Types: "int", "text", "choice", "ints" ("None, 16"), "names" ("io, ii"), "index_map" (a lambda).
+    `disabled` is the reason where the program's shape alone rules a call out; the engine has the last word on the others. A field's
+    name is the keyword of the Schedule method. Types: "int", "text", "choice", "ints" ("None, 16"), "names" ("io, ii"), "literal" (a
+    number or text), "index_map" (a lambda). `scopes` are offered where a memory is asked for, the first as the default.
     """
-    facts = _Facts(func)
+    facts = _Facts(func, scopes)
     menus: dict[str, list[Entry]] = {}
     for row, handle in facts.ids.items():
         if isinstance(handle, Var):
@@ -172,7 +174,7 @@ def _split_fields(_: _Facts, loop: For) -> list[Field]:
     inner = next((f for f in (16, 32, 8, 4, 64, 2) if extent is not None and extent > f and extent % f == 0), 16)
     return [
         _field("factors", "Factors", "ints", f"None, {inner}", help="outermost first; None is what is left"),
-        _field("names", "Names", "names", f"{name}_0, {name}_1", optional=True, help="one a factor"),
+        _field("names", "Names", "names", f"{name}_0, {name}_1", optional=True, stem=name, help="one a factor"),
     ]
 
 
@@ -231,21 +233,21 @@ def _buffer_choices(block: Block, *, written: bool) -> list[Entry]:
 
 
 def _cache_fields(side: str) -> Callable[[_Facts, Block], list[Field]]:
-    def fields(_: _Facts, block: Block) -> list[Field]:
+    def fields(facts: _Facts, block: Block) -> list[Field]:
         choices = _buffer_choices(block, written=side == "write")
-        return [_field(f"{side}_buffer_index", "Buffer", "choice", 0, choices), _scope_field("local")]
+        return [_field(f"{side}_buffer_index", "Buffer", "choice", 0, choices), _scope_field(facts)]
 
     return fields
 
 
-def _scope_field(default: str) -> Field:
-    return _field("storage_scope", "Scope", "text", default, SCOPES, help="a memory of the machine")
+def _scope_field(facts: _Facts) -> Field:
+    return _field("storage_scope", "Scope", "text", facts.scopes[0], facts.scopes, help="a memory of the machine")
 
 
 def _scope_fields(facts: _Facts, block: Block) -> list[Field]:
     own = [n for n, w in enumerate(block.writes) if not facts.index.is_param(w.buffer)]
     choices = [c for c in _buffer_choices(block, written=True) if c["value"] in own]
-    return [_field("buffer_index", "Buffer", "choice", own[0], choices), _scope_field("local")]
+    return [_field("buffer_index", "Buffer", "choice", own[0], choices), _scope_field(facts)]
 
 
 def _own_regions(facts: _Facts, block: Block) -> list[tuple[str, int, Buffer]]:

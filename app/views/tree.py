@@ -25,6 +25,7 @@ from ...engine.ir import (
     build,
     children,
     uses_var,
+    walk,
 )
 from ...engine.script import expr_text
 from .menus import row_menus
@@ -175,20 +176,13 @@ def _what_it_does(block: Block) -> str:
         value = value.value if isinstance(value, Cast) else value
         if isinstance(value, BufferLoad):
             return "copy"
-        if not any(isinstance(n, BufferLoad) for n in _walk(value)):
+        if not any(isinstance(n, BufferLoad) for n in walk(value)):
             return "fill"
     return "compute"
 
 
 def _has_blocks(stmt: Stmt) -> bool:
-    return any(isinstance(n, BlockRealize) for n in _walk(stmt))
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    if not isinstance(node, Buffer):
-        for child in children(node):
-            yield from _walk(child)
+    return any(isinstance(n, BlockRealize) for n in walk(stmt))
 
 
 def _block_badges(realize: BlockRealize) -> list[Row]:

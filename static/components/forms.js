@@ -103,6 +103,15 @@ export function formBody(entry, target, submit, cancel) {
     return {values};
   }
 
+  /** Names that nobody has touched follow the number of factors. */
+  function followFactors() {
+    const factors = controls.find((c) => c.field.name === "factors");
+    for (const {field, control} of controls) {
+      if (field.stem === undefined || !factors || control.dataset.touched) continue;
+      control.value = list(factors.control.value).map((_, n) => `${field.stem}_${n}`).join(", ");
+    }
+  }
+
   function refresh() {
     const {values, problem} = read();
     error.textContent = problem ?? "";
@@ -121,7 +130,11 @@ export function formBody(entry, target, submit, cancel) {
     code,
     make("div", {class: "form-foot"}, make("button", {class: "tw-button tw-button--quiet", type: "button", onclick: cancel}, "Cancel"), apply),
   );
-  form.addEventListener("input", refresh);
+  form.addEventListener("input", (event) => {
+    event.target.dataset.touched = "yes";
+    followFactors();
+    refresh();
+  });
   form.addEventListener("change", refresh);
   form.addEventListener("submit", (event) => {
     event.preventDefault();

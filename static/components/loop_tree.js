@@ -149,7 +149,18 @@ class Tree {
     this.setCursor(this.byId.has(this.cursor) ? this.cursor : rows[0]?.id ?? "");
     this.element.classList.toggle("is-empty", rows.length === 0);
     this.rest();
+    if (this.sheet.shown && !this.byId.has(this.sheetOf)) this.closeSheet(false);
     if (before.size) this.animate(before, fresh);
+    this.goAfter();
+  }
+
+  /** After a move, the moved row stays in sight, and keeps the keyboard where it had it. */
+  goAfter() {
+    const {after} = this;
+    this.after = null;
+    if (!after || !this.byId.has(after.id)) return;
+    if (after.focus) this.focusRow(after.id);
+    else this.elements.get(after.id).scrollIntoView({block: "nearest"});
   }
 
   /** `made` instead of `element`, with the focus if it had it. */
@@ -361,9 +372,10 @@ class Tree {
   }
 
   drop(id, point) {
-    const {row, offers} = this.grab;
+    const {row, offers, by} = this.grab;
     const offer = offers?.get(id);
     this.cancel();
+    this.after = {id: row.id, focus: by === "keyboard"};
     if (!offer) return;
     if (offer.state === "illegal") {
       const [reason, ...more] = offer.reasons;

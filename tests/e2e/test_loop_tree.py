@@ -314,7 +314,7 @@ def test_given_only_a_keyboard_then_a_block_can_be_moved_and_taken_back(bench, s
     wait_for(lambda: made.kinds() == ["move"])
     assert made.intents[-1] == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
-    page.locator('.row[tabindex="0"]').focus()
+    expect(row(page, COPY)).to_be_focused()
     page.keyboard.press("Control+z")
     wait_for(lambda: made.kinds() == ["move", "undo"])
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "3")
@@ -360,6 +360,8 @@ def test_given_a_menu_and_its_form_then_the_call_is_sent_and_the_tree_follows(be
     form.get_by_label("Factors").fill("None, x")
     expect(form.get_by_role("alert")).to_contain_text("not a whole number")
     expect(form.get_by_role("button", name="Apply")).to_be_disabled()
+    form.get_by_label("Factors").fill("4, None, 8")
+    expect(form.get_by_label("Names")).to_have_value("i_0, i_1, i_2")
     form.get_by_label("Factors").fill("None, 32")
     form.get_by_label("Names").fill("io, ii")
     expect(form.locator("code")).to_have_text('sch.split(i, factors=[None, 32], names=["io", "ii"])')
