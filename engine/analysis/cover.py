@@ -161,7 +161,10 @@ def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, R
 
 def _split_sum(term: Expr, values: Sequence[Expr], loops: Ranges) -> tuple[int, Expr, int, set[Var]] | None:
     """(which value, what is left of it, the guard's limit, the loops of the sum) when the term guards a part of the value."""
-    form, limit = linear(term.a) if isinstance(term, LT) else None, build.int_value(term.b) if isinstance(term, LT) else None
+    form, limit = (
+        linear(term.a) if isinstance(term, LT) else None,
+        build.int_value(term.b) if isinstance(term, LT) else None,
+    )
     if form is None or limit is None or form.constant or not form.terms:
         return None
     steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}

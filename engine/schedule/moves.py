@@ -37,7 +37,8 @@ def require_complete_or_reduction(ctx: Context, realize: BlockRealize) -> None:
     if not (ctx.index.is_complete(name) or ctx.index.is_reduction(name)):
         raise refuse(
             "not-complete", f"block {name!r} is neither a complete block nor a reduction block", realize,
-            found=_why_incomplete(ctx, name), expected="the only writer of its buffers, with spatial iterators, or a reduction with T.init()",
+            found=_why_incomplete(ctx, name),
+            expected="the only writer of its buffers, with spatial iterators, or a reduction with T.init()",
         )  # fmt: skip
 
 
@@ -47,7 +48,8 @@ def require_complete(ctx: Context, realize: BlockRealize) -> None:
     if not ctx.index.is_complete(name):
         raise refuse(
             "not-complete", f"block {name!r} is not a complete block", realize,
-            found=_why_incomplete(ctx, name), expected="the only writer of its buffers, with spatial iterators, not reading what it writes",
+            found=_why_incomplete(ctx, name),
+            expected="the only writer of its buffers, with spatial iterators, not reading what it writes",
         )  # fmt: skip
 
 
@@ -82,7 +84,8 @@ def require_covered(ctx: Context, first: BlockRealize, second: BlockRealize) -> 
         if not is_covered(ctx.index, first, second, buffer):
             raise refuse(
                 "region-not-covered",
-                f"block {second.block.name!r} may read elements of {buffer.name!r} that {first.block.name!r} did not write in the same iteration",
+                f"block {second.block.name!r} may read elements of {buffer.name!r} that {first.block.name!r} did not write "
+                "in the same iteration",
                 first, second, expected=f"each iteration reads only what {first.block.name!r} wrote in it",
             )  # fmt: skip
 
@@ -111,7 +114,8 @@ def require_read_before_write(ctx: Context, realize: BlockRealize) -> None:
 
 def _overwritten(reader: BlockRealize, writer: BlockRealize, buffer: Buffer):
     return refuse(
-        "write-after-read", f"block {writer.block.name!r} overwrites {buffer.name!r} after block {reader.block.name!r} read it", reader, writer,
+        "write-after-read", f"block {writer.block.name!r} overwrites {buffer.name!r} after block {reader.block.name!r} read it",
+        reader, writer,
         expected="buffers that are written before they are read", fix=(f'sch.cache_write({writer.block.name!r}, 0, "local")',),
     )  # fmt: skip
 

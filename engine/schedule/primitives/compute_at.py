@@ -93,9 +93,8 @@ class Target(msgspec.Struct, frozen=True, eq=False):
 def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
     """The verdict on every loop of the function, in text order. Legal exactly when the call succeeds: the same code decides."""
     realize = ctx.realize(block)
-    refused: dict[Direction, ScheduleError | None] = {
-        d: _refused(lambda d=d: _require_movable(ctx, realize, d)) for d in _DIRECTIONS
-    }
+    always = _refused(lambda: _require_movable(ctx, realize))
+    refused = {d: _refused(lambda d=d: _require_direction(ctx, realize, d)) or always for d in _DIRECTIONS}
     verdicts = [_target(ctx, realize, loop, refused) for loop in ctx.index.loops]
     legal = {t.loop: t.primitive for t in verdicts if t.legal}
     return tuple(t if t.legal else _with_fix(ctx, t, block, legal) for t in verdicts)
@@ -141,7 +140,7 @@ def _with_fix(ctx: Context, target: Target, block: BlockRV, legal: Mapping[Var, 
         return target
     for outer in reversed(ctx.index.loops_above(ctx.index.loop(target.loop))):
         if legal.get(outer.loop_var) == target.primitive:
-            fix = (f"sch.{target.primitive}({block!r}, {outer.loop_var.name})",)
+            fix = (_call(target.primitive, block, outer.loop_var),)
             return replace_fields(target, refusal=replace_fields(target.refusal, fix=fix))
     return target
 
@@ -154,8 +153,29 @@ def _moved_or_refused(
 ) -> PrimFunc:
     realize, target = ctx.realize(block), ctx.loop(loop)
     _require_place(ctx, realize, target)
-    _require_movable(ctx, realize, direction)
-    return _moved(ctx, direction, realize, target, preserve_unit_loops=preserve_unit_loops, index=index)
+    _require_direction(ctx, realize, direction)
+    _require_movable(ctx, realize)
+    try:
+        return _moved(ctx, direction, realize, target, preserve_unit_loops=preserve_unit_loops, index=index)
+    except ScheduleError as error:
+        if error.refusal.fix or error.code == "bad-index":
+            raise
+        raise ScheduleError(_with_outer_loop(ctx, direction, realize, target, error.refusal)) from error
+
+
+def _with_outer_loop(ctx: Context, direction: Direction, realize: BlockRealize, loop: For, refusal: Refusal) -> Refusal:
+    """The refusal with the nearest loop around the refused one that takes the block, if there is one."""
+    for outer in reversed(ctx.index.loops_above(loop)):
+        refused = _refused(lambda outer=outer: _require_place(ctx, realize, outer)) or _refused(
+            lambda outer=outer: _moved(ctx, direction, realize, outer, preserve_unit_loops=False, index=-1)
+        )
+        if refused is None:
+            return replace_fields(refusal, fix=(_call(direction, realize.block.name, outer.loop_var),))
+    return refusal
+
+
+def _call(direction: Direction, block: BlockRV, loop: Var) -> str:
+    return f"sch.{direction}({block!r}, {loop.name})"
 
 
 # The loop is of the block's own scope, and not around it already.
@@ -171,18 +191,22 @@ def _require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
         )
 
 
-def _require_movable(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
-    """The rules that do not depend on the loop."""
-    if realize is ctx.index.root:
-        raise refuse("root-block", "the root block cannot be moved", realize)
-    moves.require_complete_or_reduction(ctx, realize)
-    if direction == "compute_at":
+# Towards the consumers there must be some, and they must all be known.
+def _require_direction(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
+    if direction == "compute_at" and realize is not ctx.index.root:
         moves.require_intermediate(ctx, realize)
         if not ctx.index.consumers(realize.block.name):
             raise refuse("no-consumer", f"nobody reads what block {realize.block.name!r} writes", realize)
+
+
+def _require_movable(ctx: Context, realize: BlockRealize) -> None:
+    """The rules that depend neither on the loop nor on the direction."""
+    if realize is ctx.index.root:
+        raise refuse("root-block", "the root block cannot be moved", realize)
+    moves.require_complete_or_reduction(ctx, realize)
     moves.removal(ctx, realize)
     moves.require_read_before_write(ctx, realize)
-    moves.require_own_order(ctx, realize, direction)
+    moves.require_own_order(ctx, realize, "move")
     if realize.block.init is not None or ctx.index.is_output(realize.block.name):
         moves.require_full_domain(ctx, realize)
     for producer in _producers(ctx, realize):
@@ -298,10 +322,11 @@ def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[
     names = ctx.index.block_names
     for consumer in _consumers(ctx, realize):
         moves.require_final(realize, consumer, moves.lost_loops(ctx, realize, consumer, around))
-        inside = [r for r in ctx.index.child_blocks(around[-1])]
+        inside = ctx.index.child_blocks(around[-1])
         if consumer not in inside and any(names.index(r.block.name) > names.index(consumer.block.name) for r in inside):
             raise refuse(
-                "consumer-before", f"block {consumer.block.name!r} reads {realize.block.name!r} before loop {around[-1].loop_var.name!r} runs",
+                "consumer-before",
+                f"block {consumer.block.name!r} reads {realize.block.name!r} before loop {around[-1].loop_var.name!r} runs",
                 consumer, around[-1], expected="a loop that stands before all consumers",
             )  # fmt: skip
 

@@ -262,9 +262,10 @@ def _merged_producer(
     terms: list[Expr] = []
     for iv in realize.block.iter_vars:
         value = values[iv.var]
-        for term in (build.ge(value, iv.dom.min), build.lt(value, build.add(iv.dom.min, iv.dom.extent))):
-            if not prove(term, ranges):
-                terms.append(simplify(substitute(simplify(term, ranges), bindings), ctx.loop_ranges(producer)))
+        bounds = (build.ge(value, iv.dom.min), build.lt(value, build.add(iv.dom.min, iv.dom.extent)))
+        terms.extend(simplify(t, ranges) for t in bounds if not prove(t, ranges))
+    around = ctx.loop_ranges(producer)
+    terms = [simplify(substitute(t, bindings), around) for t in terms]
     block = replace_fields(producer.block, body=body)
     reads, writes = accessed_regions(block)
     block = replace_fields(block, reads=reads, writes=writes)

@@ -85,7 +85,8 @@ def transform_layout(
     `assume_injective_transform` takes the map on trust where it is not understood.
     Requires: an intermediate buffer; the map is a bijection between the old elements and the new ones.
     Returns: nothing.
-    Errors: bad-buffer-index, unknown-buffer, bad-index-map, not-bijective, layout-needs-padding, parameter-buffer, view-buffer, strided-buffer.
+    Errors: bad-buffer-index, unknown-buffer, bad-index-map, not-bijective, layout-needs-padding, parameter-buffer, view-buffer,
+    strided-buffer.
     Source: TVM src/s_tir/schedule/primitive/layout_transformation.cc, TransformLayout; AXIS_SEPARATOR from TVM before 0.26.
     """
     old = ctx.buffer_region(block, buffer, side="read").buffer
