@@ -81,13 +81,16 @@ def _tail(block: Block) -> tuple[Stmt | None, tuple[Buffer, ...], tuple[MatchBuf
     return block.init, block.alloc_buffers, block.match_buffers, block.annotations
 
 
-def unique_name(name: str, taken: set[str]) -> str:
-    """`name`, or `name_1`, …; block names are handles, so no two blocks of a function may share one."""
-    candidate, n = name, 0
-    while candidate and candidate in taken:
-        n += 1
-        candidate = f"{name}_{n}"
-    taken.add(candidate)
+def unique_name(name: str, taken: dict[str, int]) -> str:
+    """`name`, or `name_1`, …; block names are handles, so no two blocks of a function may share one.
+
+    `taken` holds the names so far, with the number last put behind each. Blocks without a name stay without.
+    """
+    candidate = name
+    while name and candidate in taken:
+        taken[name] += 1
+        candidate = f"{name}_{taken[name]}"
+    taken[candidate] = 0
     return candidate
 
 

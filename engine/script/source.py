@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from ..ir import Node, Place
 from .errors import ParseError, parse_error
 
-MAX_CHARACTERS = 2_000_000
+MAX_CHARACTERS = 500_000
+MAX_LINE_CHARACTERS = 20_000
 MAX_DEPTH = 120  # levels of the syntax tree; rewrites recurse over programs, and Python allows 1000 frames
 FOUND_CHARACTERS = 80
 
@@ -32,6 +33,7 @@ class Source:
                 expected=f"at most {MAX_CHARACTERS} characters",
             )
         self.lines = _split_lines(text)
+        self._require_short_lines()
         self.tree = self._parse(text)
         self._require_shallow()
 
@@ -113,6 +115,17 @@ class Source:
             if lost_indent
             else (),
         )
+
+    def _require_short_lines(self) -> None:
+        for number, line in enumerate(self.lines, self.first_line):
+            if len(line) > MAX_LINE_CHARACTERS:
+                raise parse_error(
+                    "too-large",
+                    "the line is too long to read",
+                    Place(number, MAX_LINE_CHARACTERS + 1, number, len(line) + 1, self.filename),
+                    found=f"{len(line)} characters",
+                    expected=f"at most {MAX_LINE_CHARACTERS} characters in a line",
+                )
 
     def _require_shallow(self) -> None:
         level: list[ast.AST] = [self.tree]

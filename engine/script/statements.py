@@ -71,7 +71,7 @@ class StatementReader:
 
     def begin_function(self) -> None:
         """Forget the previous function."""
-        self.block_names: set[str] = set()
+        self.block_names: dict[str, int] = {}
         self.loops: dict[Var, For] = {}
         self.lets: set[Var] = set()
         self.frame = BlockFrame(None)
@@ -399,7 +399,7 @@ class StatementReader:
         self.frame, self.direct = BlockFrame(name), True
         may_be_root = at_top and is_last and not outer[0].alloc_buffers
         if not (name == "root" and may_be_root):
-            self.block_names.add("root")
+            self.block_names.setdefault("root", 0)
             self.frame.name = unique_name(name, self.block_names)
         with self.exprs.scope.nested():
             body = self.body(node.body)

@@ -83,12 +83,12 @@ def test_given_what_is_not_in_the_subset_then_the_place_and_the_words(body: str,
         ("def f(A):\n    pass\n", "not-a-program", 1),
         ("@T.prim_func\ndef f(A):\n    pass\n", "wrong-arguments", 2),
         ("@T.prim_func\ndef f(A: T.Buffer):\n    pass\n", "wrong-arguments", 2),
-        ("@T.prim_func\ndef f(n: T.int32, n: T.int32):\n    pass\n", "syntax", 2),
+        ("@T.prim_func\ndef f(n: T.int32, n: T.int32):\n    pass\n", "not-a-program", 2),
         ("@T.prim_func\ndef f(*a: T.int32):\n    pass\n", "unsupported", 2),
         ("@T.prim_func(private=3)\ndef f():\n    pass\n", "unsupported", 1),
-        ("@I.ir_module\nclass M:\n    pass\n", "not-a-program", 1),
+        ("@I.ir_module\nclass M:\n    pass\n", "not-a-program", 2),
         ("class M:\n    pass\n", "not-a-program", 1),
-        ("@T.prim_func\ndef f():\n    pass\n" * 2, "not-a-program", 4),
+        ("@T.prim_func\ndef f():\n    pass\n" * 2, "not-a-program", 5),
         ("@T.prim_func\ndef f():\nfor i in range(3):\n    pass\n", "syntax", 3),
         ("@T.prim_func\ndef f():\n    A[ = 1\n", "syntax", 3),
         ("print('hello')\n", "unsupported", 1),
@@ -121,23 +121,28 @@ def test_given_umlauts_before_it_then_the_column_counts_characters() -> None:
 
 
 def deep(opening: str, closing: str, depth: int) -> str:
-    return HEADER + f"    A[0, 0] = {opening * depth}1.0{closing * depth}\n"
+    """Nested `depth` deep, over several lines where one would be too long."""
+    lines = max(len(opening), len(closing)) * depth // 8_000 + 1
+    cut = depth // lines + 1
+    before, after = ("\\\n".join([part * cut] * lines) for part in (opening, closing))
+    return HEADER + f"    A[0, 0] = {before}1.0{after}\n"
 
 
 @pytest.mark.parametrize(
     ("text", "codes"),
     [
         ("#" * 10_000_000, {"too-large"}),
-        (deep("(", ")", 10_000), {"too-deep", "syntax"}),
+        (deep("(", ")", 9_000), {"too-deep", "syntax"}),
         (deep("-", "", 10_000), {"too-deep", "syntax"}),
-        (deep("T.exp(", ")", 90), {"too-deep"}),
+        (deep("T.exp(", ")", 130), {"too-deep"}),
         (deep("1.0 + ", "", 10_000), {"too-deep"}),
         (deep("not ", "", 10_000), {"too-deep", "syntax"}),
         (deep("A[0, ", "]", 3_000), {"too-deep", "syntax"}),
         (deep("lambda: ", "", 5_000), {"too-deep", "syntax"}),
         (HEADER + "".join(f"{' ' * (4 + n)}for i{n} in range(2):\n" for n in range(10_000)), {"too-deep", "syntax", "too-large"}),
-        (HEADER + "".join(f"{' ' * (4 + n)}if True:\n" for n in range(95)) + " " * 99 + "pass\n", {"too-deep", "syntax"}),
-        (HEADER + "    A[0, 0] = " + "9" * 100_000 + "\n", {"syntax", "out-of-range"}),
+        (HEADER + "".join(f"{' ' * (4 + n)}if True:\n" for n in range(130)) + " " * 134 + "pass\n", {"too-deep", "syntax"}),
+        (HEADER + "    A[0, 0] = 1.0" + " + 1.0" * 100 + "  # ü" * 100_000, {"too-large"}),
+        (HEADER + "    A[0, 0] = " + "9" * 9_000 + "\n", {"syntax", "out-of-range"}),
         (HEADER + "    A[0, 0] = 9 ** 9 ** 9 ** 9\n", {"out-of-range"}),
         (HEADER + "    A[0, 0] = 1 << 1 << 60 << 60\n", {"out-of-range"}),
         ("\0", {"syntax"}),
