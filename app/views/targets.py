@@ -73,8 +73,8 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
     costly = now is not None and then is not None and then > now
     if now is not None and then is not None:
         if then > now:
-            notes.append(f"{TIMES}{then / now:.3g}")
-        often = "as often as now" if then == now else f"{then / now:.3g}{TIMES} as often as now"
+            notes.append(f"{TIMES}{_ratio(then, now)}")
+        often = "as often as now" if then == now else f"{_ratio(then, now)}{TIMES} as often as now"
         lines.append(f"runs {often}: {grouped(then)} iterations")
     if target.primitive == "compute_at":
         held = _filled(trial.index, block, target)
@@ -82,6 +82,11 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
             notes.append(held[0])
             lines.append(held[1])
     return Effect(costly, " ".join(notes), "\n".join(lines))
+
+
+def _ratio(a: int, b: int) -> str:
+    """ "2.91", "4", "2 048": three digits, or all of them before the point."""
+    return grouped(round(a / b)) if a >= 100 * b else f"{a / b:.3g}"
 
 
 def _filled(index: ProgramIndex, block: str, target: Target) -> tuple[str, str] | None:

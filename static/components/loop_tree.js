@@ -9,7 +9,7 @@ import { formBody } from "./forms.js";
 import { ancestors, chainOf, icon, indexRows, reordered, rowElement } from "./tree_rows.js";
 
 const DRAG_PIXELS = 4;
-const TIP_DELAY = 450;
+const TIP_DELAY = 650;
 const EDGE = 30;
 
 const KEYS = [

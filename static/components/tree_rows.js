@@ -83,7 +83,7 @@ export function reordered(chain, moved, target) {
 
 function bufferChip(buffer, written) {
   // A read says where it comes from in its tooltip; a cache has its scope in its name already.
-  const scope = !written || buffer.name.endsWith(buffer.scope) ? null : make("span", {class: "buf-scope"}, buffer.scope);
+  const scope = !written || buffer.name.includes(`_${buffer.scope}`) ? null : make("span", {class: "buf-scope"}, buffer.scope);
   const size = written && buffer.bytes ? make("span", {class: "buf-size"}, buffer.bytes) : null;
   return make(
     "span",

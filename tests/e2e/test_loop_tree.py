@@ -506,7 +506,7 @@ def test_given_a_theme_then_the_tree_is_drawn_in_it(bench, shoot, dark):
     assert ground == ("rgb(23, 25, 31)" if dark else "rgb(255, 255, 255)")
     name = "dark" if dark else "light"
     row(page, COPY).hover()
-    page.wait_for_timeout(700)
+    page.locator(".tip").wait_for()
     shoot(page, f"loop-tree-{name}")
     grab(page, COPY)
     page.mouse.move(*middle(row(page, "ji")), steps=6)
