@@ -53,7 +53,9 @@ def block(signature: str, body: str = "A[vi, vj] = T.float32(1)") -> BlockRealiz
 
 def value(text: str) -> Any:
     """What is stored by `A[0, 0] = text`."""
-    stores = [s for s in walk_stmts(function(f"for i in range(4):\n    A[i, 0] = {text}").body) if isinstance(s, BufferStore)]
+    stores = [
+        s for s in walk_stmts(function(f"for i in range(4):\n    A[i, 0] = {text}").body) if isinstance(s, BufferStore)
+    ]
     return stores[0].value
 
 
@@ -101,7 +103,12 @@ def test_given_the_classic_module_decorator_then_a_module_is_read() -> None:
 
 
 def test_given_constants_above_then_they_are_known() -> None:
-    text = CURRENT["matmul"].replace("@T", "N = 64 * 2\nshape = (N, N)\n\n@T").replace("(128, 128)", "shape").replace("128", "N")
+    text = (
+        CURRENT["matmul"]
+        .replace("@T", "N = 64 * 2\nshape = (N, N)\n\n@T")
+        .replace("(128, 128)", "shape")
+        .replace("128", "N")
+    )
     assert structural_equal(parse(text).program, parse(CURRENT["matmul"]).program)
 
 
@@ -126,7 +133,10 @@ def test_given_a_loop_then_its_kind_and_bounds(header: str, kind: str, low: int,
 
 
 def test_given_annotations_of_a_loop_then_they_are_kept() -> None:
-    loop = only(function('for i in T.serial(8, annotations={"n": 1, "s": "x", "l": [1, 2], "t": True}):\n    A[i, 0] = 1.0'), For)
+    loop = only(
+        function('for i in T.serial(8, annotations={"n": 1, "s": "x", "l": [1, 2], "t": True}):\n    A[i, 0] = 1.0'),
+        For,
+    )
     found = dict(loop.annotations)
     assert isinstance(found["n"], IntImm) and found["n"].dtype == "int32"
     assert isinstance(found["s"], StringImm) and found["s"].value == "x"
@@ -175,7 +185,7 @@ def test_given_a_matched_region_then_the_block_has_it() -> None:
 
 
 def test_given_regions_left_out_then_they_are_found() -> None:
-    realize = block("", "A[vi, vj] = T.Cast(\"float32\", B[vi, 7 - vj]) + A[vi, 0]")
+    realize = block("", 'A[vi, vj] = T.Cast("float32", B[vi, 7 - vj]) + A[vi, 0]')
     assert [expr_text(r) for r in realize.block.reads] == ["B[vi, 7 - vj]", "A[vi, 0]"]
     assert [expr_text(w) for w in realize.block.writes] == ["A[vi, vj]"]
 
@@ -198,14 +208,19 @@ def test_given_alloc_buffer_in_the_current_dialect_then_it_lives_in_what_follows
 
 
 def test_given_bindings_then_they_hold_what_follows() -> None:
-    func = function("for i in range(4):\n    x: T.int32 = i * 2\n    y: T.let[T.int32] = x + 1\n    B[y, 0] = x\n    B[x, 1] = y")
+    func = function(
+        "for i in range(4):\n    x: T.int32 = i * 2\n    y: T.let[T.int32] = x + 1\n    B[y, 0] = x\n    B[x, 1] = y"
+    )
     lets = [s for s in walk_stmts(func.body) if isinstance(s, LetStmt)]
     assert [let.var.name for let in lets] == ["x", "y"]
     assert lets[0].body is lets[1] and isinstance(lets[1].body, SeqStmt)
 
 
 def test_given_a_branch_then_both_sides() -> None:
-    branch = only(function("for i in range(4):\n    if i < 2:\n        A[i, 0] = 1.0\n    else:\n        A[i, 0] = 2.0"), IfThenElse)
+    branch = only(
+        function("for i in range(4):\n    if i < 2:\n        A[i, 0] = 1.0\n    else:\n        A[i, 0] = 2.0"),
+        IfThenElse,
+    )
     assert expr_text(branch.condition) == "i < 2" and branch.else_case is not None
 
 
@@ -247,7 +262,7 @@ def test_given_a_number_then_it_takes_the_buffers_type() -> None:
 
 def test_given_symbolic_sizes_then_variables_are_shared() -> None:
     func = function(
-        "m = T.int64()\nX = T.match_buffer(x, (m, n), \"float32\")\nY = T.match_buffer(y, (n, m))\nfor i in range(n):\n    X[0, i] = Y[i, 0]",
+        'm = T.int64()\nX = T.match_buffer(x, (m, n), "float32")\nY = T.match_buffer(y, (n, m))\nfor i in range(n):\n    X[0, i] = Y[i, 0]',
         "x: T.handle, y: T.handle, n: T.int64",
     )
     x, y = func.buffers
@@ -256,7 +271,10 @@ def test_given_symbolic_sizes_then_variables_are_shared() -> None:
 
 
 def test_given_sizes_in_quotes_then_they_are_new_variables() -> None:
-    func = function("m = T.int64()\nfor i in range(m):\n    X[i, 0] = Y[0]", 'X: T.Buffer(("m", 4), "float32"), Y: T.Buffer(("m",), "float32")')
+    func = function(
+        "m = T.int64()\nfor i in range(m):\n    X[i, 0] = Y[0]",
+        'X: T.Buffer(("m", 4), "float32"), Y: T.Buffer(("m",), "float32")',
+    )
     loop = only(func, For)
     assert loop.extent is func.buffers[0].shape[0] is func.buffers[1].shape[0]
     assert loop.extent.dtype == "int64"
@@ -268,7 +286,9 @@ def test_given_positions_then_nodes_are_found_in_the_text() -> None:
     lines = text.splitlines()
     for realize in (s for s in walk_stmts(parsed.program) if isinstance(s, BlockRealize) and s.block.iter_vars):
         place = parsed.positions[realize.block][0]
-        assert lines[place.line - 1][place.column - 1 : place.end_column - 1] == f'with T.sblock("{realize.block.name}"):'
+        assert (
+            lines[place.line - 1][place.column - 1 : place.end_column - 1] == f'with T.sblock("{realize.block.name}"):'
+        )
         assert place.file == "m.py"
     for store in (s for s in walk_stmts(parsed.program) if isinstance(s, BufferStore)):
         place = parsed.positions[store][0]

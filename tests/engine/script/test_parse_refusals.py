@@ -63,7 +63,9 @@ def refused(text: str) -> ParseError:
         ("T.evaluate(lambda x: x)", "unsupported", 12, "lambda x: x"),
     ],
 )  # fmt: skip
-def test_given_what_is_not_in_the_subset_then_the_place_and_the_words(body: str, code: str, column: int, found: str | None) -> None:
+def test_given_what_is_not_in_the_subset_then_the_place_and_the_words(
+    body: str, code: str, column: int, found: str | None
+) -> None:
     lines = [f"    {line}" for line in body.splitlines()]
     error = refused(HEADER + "\n".join(lines) + "\n")
     place = error.refusal.place

@@ -49,7 +49,14 @@ def test_given_values_then_lists_stay_lists_and_tuples_tuples() -> None:
 
 @pytest.mark.parametrize(
     "separator",
-    ["AXIS_SEPARATOR", "tilewright.AXIS_SEPARATOR", "IndexMap.AXIS_SEPARATOR", "te.AXIS_SEPARATOR", "T.AXIS_SEPARATOR", "tvm.te.AXIS_SEPARATOR"],
+    [
+        "AXIS_SEPARATOR",
+        "tilewright.AXIS_SEPARATOR",
+        "IndexMap.AXIS_SEPARATOR",
+        "te.AXIS_SEPARATOR",
+        "T.AXIS_SEPARATOR",
+        "tvm.te.AXIS_SEPARATOR",
+    ],
 )
 def test_given_a_lambda_then_an_index_map(separator: str) -> None:
     step = one(f'sch.transform_layout(AL, ("write", 0), lambda m, k: [k // 64 % 2, {separator}, m, k // 128, k % 64])')
@@ -60,7 +67,15 @@ def test_given_a_lambda_then_an_index_map(separator: str) -> None:
     assert index_map.separators == (1,)
 
 
-@pytest.mark.parametrize("text", ["lambda i: i // 2", "lambda i: (i // 2, i % 2)", "lambda i, j: [j, i]", "lambda i: [T.floordiv(i, 2), T.min(i, 3)]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lambda i: i // 2",
+        "lambda i: (i // 2, i % 2)",
+        "lambda i, j: [j, i]",
+        "lambda i: [T.floordiv(i, 2), T.min(i, 3)]",
+    ],
+)
 def test_given_any_shape_of_lambda_then_an_index_map(text: str) -> None:
     assert isinstance(one(f"sch.transform_layout(b, ('write', 0), index_map={text})").kwargs["index_map"], IndexMap)
 
@@ -136,7 +151,9 @@ def test_given_what_is_not_in_the_subset_then_the_place(text: str, code: str, co
     assert place is not None and (place.file, place.line, place.column) == ("note.py", 7, column), str(caught.value)
 
 
-@pytest.mark.parametrize("path", sorted((Path(tilewright.static.__file__).parent / "examples").glob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((Path(tilewright.static.__file__).parent / "examples").glob("*.py")), ids=lambda p: p.stem
+)
 def test_given_an_example_notebook_then_its_schedule_is_read(path: Path) -> None:
     cells = path.read_text().split("# %% ")
     steps = [s for cell in cells if cell.startswith("schedule") for s in read_calls("#" + cell)]
