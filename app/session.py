@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..engine.execute import Verdict, verify
+from ..engine.hwsim import Machine
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
+from ..engine.schedule import Schedule
 from .actions import (
     Call,
     Dismiss,
@@ -93,7 +95,7 @@ class Session:
             self._do(message)
         except TilewrightError as error:
             self.dispatch(Say(error.refusal, "tree" if message["kind"] in ("move", "call", "reorder") else "page"))
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
 
     def _do(self, message: Message) -> None:
@@ -152,27 +154,37 @@ class Session:
         missing = [func for func in funcs if not self.store.has("report", (func, machine))]
         wants_verdict = self.store.verdict(schedule) is None
         if not missing and not wants_verdict:
-            self._found(turn, lambda: None)
+            self._found(turn)
             return
 
         def work() -> None:
             """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
             if wants_verdict:
-                func, original = schedule.func, schedule.original[schedule.func_name]
-                verdict = verdict_of(func, original)
-                self._clock.soon(lambda: self._found(turn, lambda: self.store.verified(func, verdict)))
+                self._keep_verdict(turn, schedule)
             for func in missing:
                 if turn != self._turn or self._closed:
                     return
-                report = report_of(func, machine)
-                self._clock.soon(lambda func=func, report=report: self.store.reported(func, machine, report))
-            self._clock.soon(lambda: self._found(turn, lambda: None))
+                self._keep_report(func, machine)
+            self._clock.soon(lambda: self._found(turn))
 
         threading.Thread(target=work, name="afterwards", daemon=True).start()
 
-    def _found(self, turn: int, keep: Callable[[], None]) -> None:
-        """Something is known now: keep it, and draw it where it is still about what is shown."""
-        keep()
+    def _keep_verdict(self, turn: int, schedule: Schedule) -> None:
+        func = schedule.func
+        verdict = verdict_of(func, schedule.original[schedule.func_name])
+
+        def keep() -> None:
+            self.store.verified(func, verdict)
+            self._found(turn)
+
+        self._clock.soon(keep)
+
+    def _keep_report(self, func: PrimFunc, machine: Machine | TilewrightError) -> None:
+        report = report_of(func, machine)
+        self._clock.soon(lambda: self.store.reported(func, machine, report))
+
+    def _found(self, turn: int) -> None:
+        """Something is known now: draw it where it is still about what is shown."""
         if turn == self._turn and not self._closed and self.screen is not None:
             self.screen.draw_later(self.state, self.store)
 

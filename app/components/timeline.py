@@ -149,7 +149,7 @@ class _Lanes:
             left="start", right="end", bottom="low", top="high", source=self.bars, fill_color="fill", fill_alpha="alpha",
             line_color="edge", line_width=1, hover_line_color="edge", hover_line_width=2,
         )  # fmt: skip
-        self.line = self.figure.multi_line("xs", "ys", source=self.steps, line_width=1.5)
+        self.line = self.figure.multi_line("xs", "ys", source=self.steps, line_width=1, line_alpha=0.75)
         self.limit = self.figure.segment("x0", "y", "x1", "y", source=self.limits, line_dash="dashed", line_width=1)
         self.limit_labels = LabelSet(
             x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=1, text_font=value(FONT)

@@ -1,0 +1,193 @@
+"""Messages to intents, and what is worked out after the paint; with a clock and a screen of paper."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.notebooks import MATMUL_NOTEBOOK
+
+from tilewright.app.actions import OpenText
+from tilewright.app.session import Session
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.gallery import Example, load_examples
+from tilewright.app.views.notebook import notebook_value, step_changes
+from tilewright.engine.hwsim import Report
+
+
+class PaperClock:
+    def __init__(self) -> None:
+        self.work: queue.Queue[Callable[[], None]] = queue.Queue()
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        self.work.put(work)
+
+    def soon(self, work: Callable[[], None]) -> None:
+        self.work.put(work)
+
+    def run_until(self, done: Callable[[], bool]) -> None:
+        give_up = time.monotonic() + 60
+        while not done():
+            assert time.monotonic() < give_up
+            self.work.get(timeout=60)()
+
+
+class PaperScreen:
+    def __init__(self) -> None:
+        self.drawn: list[State] = []
+        self.later: list[State] = []
+        self.files: dict[str, str] = {}
+
+    def draw(self, state: State, store: Store) -> None:
+        self.drawn.append(state)
+
+    def draw_later(self, state: State, store: Store) -> None:
+        self.later.append(state)
+
+    def download(self, name: str, text: str) -> None:
+        self.files[name] = text
+
+
+EXAMPLES: tuple[Example, ...] = load_examples()
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session(PaperClock(), EXAMPLES)
+    made.screen = PaperScreen()
+    return made
+
+
+def send(session: Session, kind: str, **fields: Any) -> State:
+    session.receive({"kind": kind, **fields})
+    return session.state
+
+
+def opened(session: Session) -> Session:
+    session.dispatch(OpenText(MATMUL_NOTEBOOK))
+    return session
+
+
+def schedule_text(session: Session) -> str:
+    assert session.state.notebook is not None
+    return "".join(cell.body for cell in session.state.notebook.document.of_kind("schedule"))
+
+
+def verdict_known(session: Session) -> bool:
+    return session.state.moment is not None and session.store.verdict(session.state.moment.schedule) is not None
+
+
+def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_after_the_paint(session: Session) -> None:
+    send(session, "open", name="vtcm_double_buffer")
+    assert isinstance(session.screen, PaperScreen) and isinstance(session._clock, PaperClock)
+    assert len(session.screen.drawn) == 1 and not session.screen.later
+    session._clock.run_until(lambda: len(session.screen.later) == 2)
+    moment = session.state.moment
+    assert moment is not None
+    verdict = session.store.verdict(moment.schedule)
+    assert verdict is not None and verdict.status == "tested"
+    machine = session.store.machine(session.state)
+    reports = [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
+    assert all(isinstance(report, Report) for report in reports)
+    changes = step_changes(session.state, session.store)
+    assert {change["trend"] for change in changes.values()} == {"better", "worse"}
+    cells = notebook_value(session.state, session.store, changes)["cells"]
+    assert any(step["change"] for cell in cells for step in cell.get("steps", ()))
+
+
+def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) -> None:
+    opened(session)
+    session.close()
+    assert isinstance(session._clock, PaperClock)
+    session._clock.work.get_nowait()()
+    assert session._clock.work.empty()
+    assert not session.screen.later
+
+
+def test_given_messages_of_the_tree_then_they_become_calls_on_its_rows(session: Session) -> None:
+    opened(session)
+    send(session, "call", method="parallel", target="i", arguments={})
+    send(session, "call", method="split", target="j", arguments={"factors": [None, 16], "names": ["jo", "ji"]})
+    send(session, "reorder", loops=["ji", "jo"])
+    assert session.state.notice is None
+    assert schedule_text(session).endswith(
+        'sch.parallel(i)\njo, ji = sch.split(j, factors=[None, 16], names=["jo", "ji"])\nsch.reorder(ji, jo)\n\n'
+    )
+
+
+def test_given_a_move_then_the_block_is_computed_there() -> None:
+    session = Session(PaperClock(), EXAMPLES)
+    send(session, "open", name="what_moves_what")
+    send(session, "remove", step=4)
+    send(session, "move", block="B", loop="ii", primitive="compute_at")
+    assert "sch.compute_at(B, ii)" in schedule_text(session)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"kind": "move", "block": "C", "loop": "i", "primitive": "undo"},
+        {"kind": "move", "block": "nobody", "loop": "i", "primitive": "compute_at"},
+        {"kind": "move", "block": "C"},
+        {"kind": "call", "method": "__init__", "target": "i", "arguments": {}},
+        {"kind": "call", "method": "split", "target": "i", "arguments": {"no_such": 3}},
+        {"kind": "call", "method": "split", "target": "i", "arguments": 3},
+        {"kind": "reorder", "loops": ["nobody"]},
+        {"kind": "open", "name": "../../etc/passwd"},
+        {"kind": "remove", "step": 999},
+        {"kind": "edit", "cell": 999, "body": ""},
+        {"kind": "view", "count": "x"},
+    ],
+)
+def test_given_a_message_that_cannot_be_done_then_there_is_a_notice_and_nothing_changed(
+    session: Session, message: dict[str, Any]
+) -> None:
+    before = opened(session).state
+    session.receive(message)
+    assert session.state.notebook is before.notebook
+    assert session.state.notice is not None and session.state.notice.message
+
+
+def test_given_nonsense_then_it_is_left_alone(session: Session) -> None:
+    before = opened(session).state
+    session.receive({"kind": "no-such-kind"})
+    assert session.state is before
+
+
+def test_given_export_then_the_file_has_the_calls(session: Session) -> None:
+    send(session, "open", name="vtcm_double_buffer")
+    send(session, "export")
+    assert isinstance(session.screen, PaperScreen)
+    assert "sch.compute_at(AL, ko)" in session.screen.files["schedule_tvm.py"]
+
+
+def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) -> None:
+    send(session, "open", name="vtcm_double_buffer")
+    entries = session.targets("A_local.vtcm")
+    assert any(entry["legal"] for entry in entries) and any(not entry["legal"] for entry in entries)
+    assert session.targets("nobody") == []
+
+
+def test_given_a_file_when_saved_then_it_has_the_notebooks_text(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MATMUL_NOTEBOOK)
+    session = Session(PaperClock(), (), savable=True)
+    session.screen = PaperScreen()
+    session.dispatch(OpenText(MATMUL_NOTEBOOK, path=str(path)))
+    send(session, "call", method="parallel", target="i", arguments={})
+    assert session.state.unsaved
+    send(session, "save")
+    assert path.read_text().count("sch.parallel(i)") == 1
+    assert not session.state.unsaved
+
+
+def test_given_no_file_when_saved_then_the_notebook_is_downloaded(session: Session) -> None:
+    opened(session)
+    send(session, "save")
+    assert isinstance(session.screen, PaperScreen)
+    assert session.screen.files["notebook.py"] == MATMUL_NOTEBOOK

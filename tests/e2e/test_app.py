@@ -1,0 +1,193 @@
+"""The page in a real browser: the first minute, and what must not happen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.sources import MATMUL
+
+from tilewright.app.shell import make_page
+
+Shoot = Callable[[Page, str], Path]
+
+
+@pytest.fixture
+def url(serve: Callable[..., str]) -> str:
+    return serve(make_page)
+
+
+@pytest.fixture
+def app(page: Page, url: str) -> Iterator[Page]:
+    page.goto(url)
+    page.locator(".card").first.wait_for()
+    yield page
+
+
+def open_example(page: Page, name: str) -> None:
+    page.locator(f'[data-example="{name}"]').click()
+    page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(f'[role="treeitem"][data-id="{name}"]')
+
+
+def drag(page: Page, block: str, loop: str) -> None:
+    """From the middle of a row to the middle of another, as a hand does."""
+    row(page, block).scroll_into_view_if_needed()
+    start, end = row(page, block).bounding_box(), row(page, loop).bounding_box()
+    assert start is not None and end is not None
+    page.mouse.move(start["x"] + 60, start["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 70, start["y"] + 20, steps=3)
+    page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=8)
+    page.wait_for_timeout(120)
+    page.mouse.up()
+
+
+def tree_text(page: Page) -> list[str]:
+    return [" ".join(text.split()) for text in page.get_by_role("tree").get_by_role("treeitem").all_inner_texts()]
+
+
+def figure(page: Page, label: str) -> str:
+    return page.locator(f'[data-figure="{label}"] b').inner_text()
+
+
+def code(page: Page, pane: str) -> str:
+    return "\n".join(page.locator(f"#pane-{pane} .code-line:not(.removed) code").all_inner_texts())
+
+
+def steps(page: Page) -> list[str]:
+    return page.locator(".step code").all_inner_texts()
+
+
+def test_given_the_gallery_then_every_example_has_a_card(app: Page, shoot: Shoot) -> None:
+    expect(app.locator(".card")).to_have_count(6)
+    assert app.title() == "Tilewright"
+    shoot(app, "gallery")
+
+
+def test_given_an_example_when_opened_then_tree_timeline_code_and_figures_are_there(app: Page, shoot: Shoot) -> None:
+    open_example(app, "vtcm_double_buffer")
+    expect(app.locator("[data-verdict]")).to_have_attribute("data-verdict", "tested", timeout=30_000)
+    assert int(re.sub(r"\D", "", figure(app, "Cycles"))) > 100_000
+    assert "T.sblock" in code(app, "script")
+    expect(app.locator("#area-timeline canvas").first).to_be_visible()
+    expect(app.locator(".step .change").last).to_contain_text("%", timeout=30_000)
+    shoot(app, "vtcm-double-buffer")
+
+
+def test_given_a_block_when_dragged_onto_a_loop_then_tree_code_figures_and_notebook_follow_and_undo_brings_it_back(
+    app: Page, shoot: Shoot
+) -> None:
+    open_example(app, "vtcm_double_buffer")
+    before, lines, cycles, script = tree_text(app), steps(app), figure(app, "Cycles"), code(app, "script")
+    drag(app, "A_local.vtcm", "mi")
+    expect(app.locator(".step code")).to_have_count(len(lines) + 1)
+    assert steps(app)[-1] == "sch.compute_at(AL, mi)"
+    expect(app.locator('[data-figure="Cycles"] b')).not_to_have_text(cycles)
+    assert tree_text(app) != before
+    assert code(app, "script") != script
+    expect(app.locator("#pane-script .code-line.added").first).to_be_visible()
+    shoot(app, "dragged")
+    app.get_by_label("Undo (Ctrl+Z)").click()
+    expect(app.locator(".step code")).to_have_count(len(lines))
+    assert (tree_text(app), figure(app, "Cycles"), code(app, "script")) == (before, cycles, script)
+    app.get_by_label("Redo (Ctrl+Shift+Z)").click()
+    expect(app.locator(".step code")).to_have_count(len(lines) + 1)
+
+
+def test_given_an_illegal_drop_then_the_reason_is_shown_and_nothing_changes(app: Page, shoot: Shoot) -> None:
+    open_example(app, "vtcm_double_buffer")
+    before, lines = tree_text(app), steps(app)
+    drag(app, "A_local.vtcm", "no")
+    expect(app.locator("#area-tree").get_by_role("alert")).to_be_visible()
+    assert len(app.locator("#area-tree").get_by_role("alert").inner_text()) > 30
+    shoot(app, "refused")
+    assert (tree_text(app), steps(app)) == (before, lines)
+
+
+def test_given_another_machine_when_picked_then_the_notebook_names_it_and_the_report_is_of_it(app: Page) -> None:
+    open_example(app, "what_moves_what")
+    cycles = figure(app, "Cycles")
+    app.get_by_label("Machine", exact=True).select_option("dual-bank-npu")
+    expect(app.locator(".cell.machine pre")).to_contain_text('tilewright.machine("dual-bank-npu")')
+    expect(app.locator('[data-figure="Cycles"] b')).not_to_have_text(cycles)
+
+
+def test_given_an_earlier_step_when_clicked_then_the_page_says_so_and_shows_the_program_there(app: Page) -> None:
+    open_example(app, "what_moves_what")
+    now = code(app, "script")
+    app.locator('[data-step="3"] .step-text').click()
+    expect(app.locator(".banner")).to_be_visible()
+    expect(app.locator("#pane-script")).not_to_contain_text("W_local")
+    app.get_by_text("Back to now").click()
+    expect(app.locator(".banner")).to_have_count(0)
+    expect(app.locator("#pane-script")).to_contain_text("W_local")
+    assert code(app, "script") == now
+
+
+def test_given_export_then_a_python_file_with_the_calls_is_downloaded(app: Page) -> None:
+    open_example(app, "vtcm_double_buffer")
+    with app.expect_download() as download:
+        app.get_by_role("button", name="Export").click()
+    text = Path(download.value.path()).read_text()
+    assert "sch.compute_at(AL, ko)" in text
+    assert download.value.suggested_filename == "schedule_tvm.py"
+    app.get_by_role("tab", name="Python").click()
+    expect(app.locator("#pane-python")).to_contain_text("sch.compute_at(AL, ko)")
+
+
+def test_given_a_cell_when_edited_into_nonsense_then_the_error_stands_there_and_the_picture_stays(
+    app: Page, shoot: Shoot
+) -> None:
+    open_example(app, "what_moves_what")
+    before = tree_text(app)
+    app.locator(".cell.workload").hover()
+    app.get_by_label("Edit the workload cell").click()
+    app.locator(".cell-editor").fill("def f(:\n")
+    app.get_by_role("button", name="Apply").click()
+    expect(app.locator(".cell.workload .cell-error")).to_contain_text("line")
+    assert tree_text(app) == before
+    shoot(app, "broken-workload")
+    app.get_by_label("Undo (Ctrl+Z)").click()
+    expect(app.locator(".cell-error")).to_have_count(0)
+
+
+def test_given_pasted_tvmscript_then_it_opens_and_nonsense_is_refused_with_a_reason(app: Page) -> None:
+    area = app.get_by_label("A TVMScript program or a notebook")
+    area.fill("def f(:\n")
+    app.get_by_role("button", name="Open").click()
+    expect(app.locator(".paste-problem")).to_contain_text("line 1")
+    area.fill(MATMUL)
+    app.get_by_role("button", name="Open").click()
+    app.get_by_role("treeitem").first.wait_for()
+    assert len(tree_text(app)) >= 4
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1920, 1080)])
+@pytest.mark.parametrize("dark", [False, True])
+def test_given_any_size_and_theme_then_nothing_is_cut_off_and_the_page_does_not_scroll(
+    open_page: Callable[..., Page], url: str, shoot: Shoot, width: int, height: int, dark: bool
+) -> None:
+    page = open_page(width=width, height=height)
+    page.goto(f"{url}?example=vtcm_double_buffer")
+    page.get_by_role("treeitem").first.wait_for()
+    if dark:
+        page.get_by_label("Dark theme").locator("visible=true").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "tested", timeout=30_000)
+    page.wait_for_timeout(400)
+    shoot(page, f"page-{width}-{'dark' if dark else 'light'}")
+    scrolls = (
+        "() => [document.documentElement.scrollWidth > innerWidth, document.documentElement.scrollHeight > innerHeight]"
+    )
+    assert page.evaluate(scrolls) == [False, False]
+    for selector in (".headline", ".figure", ".headline .title", ".timeline-head", ".code-bar .quiet"):
+        for part in page.locator(selector).locator("visible=true").all():
+            cut = part.evaluate("e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]")
+            assert cut[0] <= 1 and cut[1] <= 2, (selector, part.inner_text(), cut)
