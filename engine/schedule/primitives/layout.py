@@ -245,8 +245,8 @@ class _Relayout:
 
 
 def _simplified(index: Expr, ranges: Mapping[Var, Range]) -> Expr:
-    """The index as TVM leaves it: quotients and remainders by what is known of the iterators, clamps and plain iterators as they are."""
+    """The index as TVM leaves it: sums by what is known of the iterators, clamps and plain iterators as they are."""
     index = simplify(index)
-    if any(isinstance(node, Min | Max) for node in walk(index)):
+    if isinstance(index, Var) or any(isinstance(node, Min | Max) for node in walk(index)):
         return index
-    return simplify(index, {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)})
+    return simplify(index, ranges)
