@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -81,6 +82,7 @@ IMPORTS = [
 ]
 
 
+@cache
 def layers(area: str) -> dict[str, tuple[int, int]]:
     """Package -> (level, group) of the line `area: top > … > bottom` in ARCHITECTURE.md. `|` parts groups that never see each other."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -184,13 +186,16 @@ def test_no_module_imports_itself_through_others() -> None:
 
 def _type_checking_only(found: Import) -> bool:
     """Whether the import stands under `if TYPE_CHECKING:`: names for types may go round, layers may not."""
-    tree = ast.parse(MODULES[found.importer].read_text(encoding="utf-8"))
-    return any(
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Name)
-        and node.test.id == "TYPE_CHECKING"
-        and node.body[0].lineno <= found.line <= (node.body[-1].end_lineno or 0)
+    return any(first <= found.line <= last for first, last in _type_checking_lines(found.importer))
+
+
+@cache
+def _type_checking_lines(module: str) -> tuple[tuple[int, int], ...]:
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    return tuple(
+        (node.body[0].lineno, node.body[-1].end_lineno or 0)
         for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     )
 
 

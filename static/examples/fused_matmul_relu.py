@@ -75,9 +75,18 @@ sch.compute_at(w_local, i1_outer)
 sch.compute_at(bias_local, i1_outer)
 
 # %% [markdown]
+# ## The next tile is loaded while this one is computed
+# Two slots for each operand, so that the DMA need not wait until the matrix unit is done with the tile before.
+
+# %% schedule: two slots
+sch.double_buffer(x_local)
+sch.double_buffer(w_local)
+sch.double_buffer(bias_local)
+
+# %% [markdown]
 # ## What to look at
 # `mm` is not in the traffic table any more: no byte of it crosses to global memory. The vector unit starts on a tile as soon as the
-# matrix unit is done with it.
+# matrix unit is done with it, and the loads do not wait for either.
 
 # %% report
 report = tilewright.simulate(sch, machine)

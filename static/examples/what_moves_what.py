@@ -64,12 +64,21 @@ sch.set_scope(B, 0, "local")
 
 # %% [markdown]
 # ## cache_read adds a copy
-# W is the caller's, it has to stay in global memory. `cache_read` makes a second buffer on chip and a block that copies W into it; the block is
-# one like any other, so `compute_at` moves the copy to where 16 rows are needed.
+# A and W are the caller's, they have to stay in global memory. `cache_read` makes a second buffer on chip and a block that copies into it;
+# the block is one like any other, so `compute_at` moves the copy to where 16 rows are needed. `cache_write` is the same for a result.
 
 # %% schedule: cache_read
+AL = sch.cache_read(B, 0, "local")
 WL = sch.cache_read(C, 1, "local")
+CL = sch.cache_write(C, 0, "local")
+sch.compute_at(AL, io)
 sch.compute_at(WL, io)
+sch.reverse_compute_at(CL, io)
+
+# %% [markdown]
+# ## What to look at
+# Before the last cell the scalar engine does everything: the vector unit does not reach global memory, and a line of the report says so.
+# With the copies the vector unit works on 16 rows at a time, and neither A nor B nor W is on chip whole.
 
 # %% report
 report = tilewright.simulate(sch, machine)

@@ -1,0 +1,145 @@
+"""The examples show what their text says, and Python itself makes of them what the app does."""
+
+from __future__ import annotations
+
+import runpy
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tilewright
+import tilewright.static
+from tilewright.app.document import evaluate, load_document, read_document
+from tilewright.engine.ir import IntImm
+from tilewright.engine.lower import allocations
+
+FOLDER = Path(tilewright.static.__file__).parent / "examples"
+NAMES = sorted(file.stem for file in FOLDER.glob("*.py"))
+
+
+@cache
+def notebook(name: str) -> tilewright.Notebook:
+    found = evaluate(load_document(FOLDER / f"{name}.py"))
+    assert found.error is None, found.error
+    return found
+
+
+@cache
+def report(name: str) -> tilewright.Report:
+    return tilewright.simulate(notebook(name))
+
+
+def shapes(name: str) -> dict[str, tuple[list[int], list[int], int]]:
+    """Buffer -> (tile, lowered shape, slots)."""
+    schedule = notebook(name).schedule
+    assert schedule is not None
+    return {
+        a.buffer.name: (
+            list(a.tile),
+            [s.value for s in a.lowered.shape if isinstance(s, IntImm)],
+            a.slots,
+        )
+        for a in allocations(schedule.func)
+    }
+
+
+def crossings(name: str, buffer: str) -> int:
+    """Bytes of a buffer that are copied to or from global memory."""
+    return sum(t.bytes for t in report(name).traffic if t.buffer == buffer and "global" in (t.source, t.destination))
+
+
+def test_the_examples_of_the_discussions_are_there() -> None:
+    assert {"vtcm_double_buffer", "fused_matmul_relu_roundtrip", "fused_matmul_relu", "box_blur"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_computes_what_its_program_did(name: str) -> None:
+    assert tilewright.verify(notebook(name)).status == "tested"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_has_no_errors_among_its_findings(name: str) -> None:
+    assert not [f for f in report(name).findings if f.severity == "error"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_python_makes_of_an_example_what_the_app_makes_of_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    left = runpy.run_path(str(FOLDER / f"{name}.py"))
+    verdict = tilewright.verify(notebook(name))
+    assert capsys.readouterr().out == tilewright.report_text(report(name), verdict) + "\n"
+    assert left["sch"].mod is not None
+    assert tilewright.to_script(left["sch"]) == tilewright.to_script(notebook(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_starts_with_prose_that_has_a_title(name: str) -> None:
+    first = notebook(name).document.cells[0]
+    assert first.kind == "markdown" and first.prose.startswith("# ")
+
+
+def test_two_slots_lie_in_two_blocks() -> None:
+    """seeds/002: [2][4096], each load into one block while the matrix unit reads the other."""
+    name = "vtcm_double_buffer"
+    for buffer in ("A_local.vtcm", "B_local.vtcm"):
+        _, lowered, slots = shapes(name)[buffer]
+        assert (lowered, slots) == ([2, 4096], 2)
+    memory = report(name).memory
+    assert memory["local.vtcm[0]"].peak_bytes == memory["local.vtcm[1]"].peak_bytes == 2 * 64 * 64 * 4
+    assert report(name).overlap > 0.5
+    slots_used = {w for s in report(name).segments for w in s.writes}
+    assert {"A_local.vtcm#0", "A_local.vtcm#1"} <= slots_used
+    loads = [s for s in report(name).segments if s.writes == ("A_local.vtcm#1",)]
+    work = [s for s in report(name).segments if "A_local.vtcm#0" in s.reads]
+    assert any(a.start < b.end and b.start < a.end for a in loads for b in work)
+
+
+def test_without_double_buffer_every_load_waits() -> None:
+    text = (FOLDER / "vtcm_double_buffer.py").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("sch.double_buffer")]
+    plain = tilewright.simulate(evaluate(read_document("\n".join(lines))))
+    assert plain.cycles > 1.2 * report("vtcm_double_buffer").cycles
+    assert plain.overlap < 0.5 * report("vtcm_double_buffer").overlap
+
+
+def test_two_halves_lie_in_two_blocks() -> None:
+    tile, lowered, slots = shapes("vtcm_two_halves")["A_local.vtcm"]
+    assert (tile[0], lowered, slots) == (2, [2, 4096], 1)
+    memory = report("vtcm_two_halves").memory
+    assert memory["local.vtcm[0]"].peak_bytes == memory["local.vtcm[1]"].peak_bytes
+    assert 0 < report("vtcm_two_halves").overlap < report("vtcm_double_buffer").overlap
+
+
+def test_the_round_trip_is_there_and_then_gone() -> None:
+    """seeds/003: the intermediate goes out and back, until set_scope says where it lives."""
+    assert crossings("fused_matmul_relu_roundtrip", "mm") == 2 * 64 * 4
+    assert any("mm" in f.message for f in report("fused_matmul_relu_roundtrip").findings)
+    assert crossings("fused_matmul_relu", "mm") == 0
+    assert report("fused_matmul_relu").cycles < report("fused_matmul_relu_roundtrip").cycles
+    assert shapes("fused_matmul_relu")["mm"][0] == [1, 16]
+
+
+def test_the_blur_is_computed_in_one_order_and_stored_in_another() -> None:
+    """seeds/004: loops y, x, c; buffer [x][c][y]."""
+    schedule = notebook("box_blur").schedule
+    assert schedule is not None
+    block = schedule.index.block("x_blur")
+    assert [iv.var.name for iv in block.iter_vars] == ["vy", "vx", "vc"]
+    stored = [getattr(r.min, "name", "") for r in block.writes[0].region]
+    assert stored == ["vx", "vc", "vy"]
+    assert shapes("box_blur")["x_blur"][0] == [1, 3, 3]
+
+
+def test_the_blur_of_the_post_takes_35_times_as_long() -> None:
+    text = (FOLDER / "box_blur.py").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if "= sch.cache_" not in line]
+    post = tilewright.simulate(evaluate(read_document("\n".join(lines))))
+    assert round(post.cycles / report("box_blur").cycles) == 35
+
+
+def test_what_moves_what() -> None:
+    """seeds/000: compute_at shrinks the buffer, set_scope keeps its bytes on chip, cache_read copies what is the caller's."""
+    sizes = shapes("what_moves_what")
+    assert sizes["B"][0] == sizes["W_local"][0] == [16, 64]
+    assert crossings("what_moves_what", "B") == 0
+    assert crossings("what_moves_what", "W") == 64 * 64 * 4
