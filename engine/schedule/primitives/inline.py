@@ -63,7 +63,7 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result:
 
     axes, value = _value_by_axes(realize.block, store)
     scope = ctx.index.scope_of(realize)
-    body = _with_loads(moves.removed(ctx, realize, scope.body), store.buffer, axes, value)
+    body = _with_loads(moves.removed(ctx, realize, scope.body), store, axes, value)
     return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), store.buffer)}))
 
 
@@ -206,18 +206,31 @@ def _not_invertible(block: Block):
     )  # fmt: skip
 
 
-def _with_loads(body: Stmt, buffer: Buffer, axes: Sequence[Var], value: Expr) -> Stmt:
-    """`body` with each load of `buffer` replaced by the value at its indices, and the regions of those blocks found anew."""
+def _with_loads(body: Stmt, made: BufferStore, axes: Sequence[Var], value: Expr) -> Stmt:
+    """`body` with each load of the buffer that `made` stores to replaced by the value at its indices; regions are found anew."""
+    buffer, made_at = made.buffer, made.indices
 
     def leave(node: Node) -> Node:
         if isinstance(node, BufferLoad) and node.buffer is buffer:
-            return substitute(value, dict(zip(axes, node.indices, strict=True)))
+            inlined = substitute(value, dict(zip(axes, node.indices, strict=True)))
+            return inlined if all(isinstance(i, Var) for i in made_at) else _with_simple_indices(inlined)
         if isinstance(node, Block) and any(r.buffer is buffer for r in node.reads):
             reads, writes = accessed_regions(node)
             return replace_fields(node, reads=reads, writes=writes)
         return node
 
     return rewrite(body, leave)
+
+
+def _with_simple_indices(value: Expr) -> Expr:
+    """The value with its loads' indices simplified: what a map and its inverse leave, `i // 4 * 4 + i % 4`, is `i` again."""
+
+    def leave(node: Node) -> Node:
+        return (
+            replace_fields(node, indices=tuple(map(simplify, node.indices))) if isinstance(node, BufferLoad) else node
+        )
+
+    return rewrite(value, leave)
 
 
 def _without_buffer(scope: Block, buffer: Buffer) -> Block:

@@ -125,7 +125,9 @@ def test_given_a_reduction_of_an_intermediate_when_moved_to_its_producer_then_ea
     assert sch.verify().status == "tested"
 
 
-@pytest.mark.parametrize(("index", "order"), [(-1, ["A", "B", "C"]), (-2, ["B", "A", "C"]), (0, ["B", "A", "C"]), (1, ["A", "B", "C"])])
+@pytest.mark.parametrize(
+    ("index", "order"), [(-1, ["A", "B", "C"]), (-2, ["B", "A", "C"]), (0, ["B", "A", "C"]), (1, ["A", "B", "C"])]
+)
 def test_given_an_index_when_moved_then_it_stands_there(index: int, order: list[str]):
     sch = schedule(MATMUL)
     a, b = sch.cache_read("C", 0, "local"), sch.cache_read("C", 1, "local")
@@ -188,7 +190,10 @@ REFUSALS = {
     "decomposed": (
         MATMUL_RELU,
         "not-complete",
-        lambda s: (s.decompose_reduction("matmul", s.get_loops("matmul")[2]), s.compute_at("matmul", s.get_loops("relu")[0])),
+        lambda s: (
+            s.decompose_reduction("matmul", s.get_loops("matmul")[2]),
+            s.compute_at("matmul", s.get_loops("relu")[0]),
+        ),
     ),
     "bad index": (MATMUL_RELU, "bad-index", lambda s: s.compute_at("matmul", s.get_loops("relu")[0], index=1)),
     "no such loop": (MATMUL_RELU, "unknown-loop", lambda s: s.compute_at("matmul", "z")),
