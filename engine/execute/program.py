@@ -37,30 +37,40 @@ def run(func: PrimFunc, arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def execute(func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> dict[str, Outcome]:
-    """`run` that also tells which elements were written. Raises ExecuteError("too-costly") beyond `limit` element operations,
-    before the run where the loops' extents tell.
-    """
-    _require_known_names(func, arrays)
-    plain = Plain(_sizes(func, arrays))
-    memories = {buffer: _memory(buffer, plain.shape(buffer), arrays.get(buffer.name)) for buffer in func.buffers}
-    body = plain.stmt(func.body)
-    axes = Axes(plain.ranges)
-    axes.visit(body)
-    meter = Meter(limit)
-    with np.errstate(all="ignore"):
-        code = Statements(dict(memories), plain.shapes, plain.ranges, axes.kinds, meter).compile(body, Context())
-        meter.require_within(code.work)
+    """`run` that also tells which elements were written. Raises ExecuteError("too-costly") beyond `limit` element operations."""
+    return Executable(func, arrays, limit).run()
+
+
+class Executable:
+    """A function compiled for given arrays, to be run once. Raises ExecuteError for what is unknown, does not fit or costs too much."""
+
+    def __init__(self, func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> None:
+        _require_known_names(func, arrays)
+        self.arrays = arrays
+        self.plain = plain = Plain(_sizes(func, arrays))
+        self.memories = {b: _memory(b, plain.shape(b), arrays.get(b.name)) for b in func.buffers}
+        body = plain.stmt(func.body)
+        axes = Axes(plain.ranges)
+        axes.visit(body)
+        meter = Meter(limit)
+        statements = Statements(dict(self.memories), plain.shapes, plain.ranges, axes.kinds, meter)
+        self.code = statements.compile(body, Context())
+        meter.require_within(self.code.work)
+
+    def run(self) -> dict[str, Outcome]:
+        """Every parameter buffer after the run, by name."""
         try:
-            code.run(Frame({}, (), ()))
+            with np.errstate(all="ignore"):
+                self.code.run(Frame({}, (), ()))
         except ExecuteError as error:
-            nodes = tuple(plain.origins.get(node, node) for node in error.refusal.nodes)
+            nodes = tuple(self.plain.origins.get(node, node) for node in error.refusal.nodes)
             raise ExecuteError(replace(error.refusal, nodes=nodes)) from None
-    outcomes: dict[str, Outcome] = {}
-    for buffer, memory in memories.items():
-        given = arrays.get(buffer.name)
-        shape = memory.shape if given is None else np.shape(given)
-        outcomes[buffer.name] = Outcome(memory.flat.reshape(shape), memory.written.reshape(shape))
-    return outcomes
+        outcomes: dict[str, Outcome] = {}
+        for buffer, memory in self.memories.items():
+            given = self.arrays.get(buffer.name)
+            shape = memory.shape if given is None else given.shape
+            outcomes[buffer.name] = Outcome(memory.flat.reshape(shape), memory.written.reshape(shape))
+        return outcomes
 
 
 def _require_known_names(func: PrimFunc, arrays: Mapping[str, Array]) -> None:

@@ -262,9 +262,10 @@ def fold(op: type[Expr], dtype: str, flipped: bool, current: Value, values: Valu
             first = step(value, first) if flipped else step(first, value)
         return first
     ufunc = _EXACT_FOLDS[op]
-    rest = np.broadcast_to(values[1:], (len(values) - 1, *first.shape))
-    line = np.concatenate([first[None], rest]).reshape(len(values), -1)
+    # Steps in rows, whatever the layout of `values`: NumPy's reduce() adds along rows in order, but in pairs along contiguous elements.
+    rows = np.empty((len(values), *first.shape), first.dtype)
+    rows[0], rows[1:] = first, values[1:]
+    line = rows.reshape(len(values), -1)
     if line.shape[1] == 1:
-        # reduce() along contiguous elements adds in pairs; accumulate() keeps the order.
         return ufunc.accumulate(line[:, 0], dtype=line.dtype)[-1].reshape(first.shape)
     return ufunc.reduce(line, axis=0, dtype=line.dtype).reshape(first.shape)

@@ -1,0 +1,124 @@
+"""What `verify` answers: tested, failed with where and by how much, or unknown with why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import sources
+from support.sources import HEADER
+
+from tilewright.engine.execute import random_inputs, verify
+from tilewright.engine.ir import (
+    BufferLoad,
+    BufferStore,
+    Call,
+    FloatImm,
+    IntImm,
+    PrimFunc,
+    StringImm,
+    rewrite,
+    walk,
+)
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+
+def matmul(m: int = 16, n: int = 16, k: int = 16) -> PrimFunc:
+    return parse(sources.matmul(m, n, k)).program
+
+
+def copy(count: int, shift: int = 0, extent: int = 8) -> PrimFunc:
+    return parse(
+        HEADER + "@T.prim_func(s_tir=True)\n"
+        'def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):\n'
+        f"    for i in range({count}):\n"
+        '        with T.sblock("B"):\n'
+        f"            v = T.axis.spatial({extent}, i)\n"
+        f"            B[v] = A[v + {shift}]\n"
+    ).program
+
+
+def with_store_value(func: PrimFunc, change) -> PrimFunc:
+    """`func` with the last store's value changed."""
+    last = [node for node in walk(func) if isinstance(node, BufferStore)][-1]
+
+    def leave(node):
+        if isinstance(node, BufferStore) and node.buffer is last.buffer and not isinstance(node.value, FloatImm):
+            return BufferStore(node.buffer, change(node.value), node.indices)
+        return node
+
+    return rewrite(func, leave)
+
+
+def test_given_the_same_program_when_verified_then_it_is_tested_without_a_difference():
+    verdict = verify(matmul(), matmul())
+    assert (verdict.status, verdict.max_abs_error) == ("tested", 0.0)
+    assert "seed 0" in verdict.detail
+
+
+@pytest.mark.parametrize("name", sorted(sources.CURRENT))
+def test_given_a_sample_program_when_verified_against_itself_then_it_is_tested(name):
+    program = parse(sources.CURRENT[name]).program
+    func = program if isinstance(program, PrimFunc) else program.functions[0]
+    assert verify(func, func, seed=5).status == "tested"
+
+
+def test_given_a_sum_in_another_order_when_verified_then_it_is_tested():
+    sch = Schedule(matmul(8, 8, 64))
+    i, j, k = sch.get_loops("C")
+    outer, inner = sch.split(k, [8, 8])
+    sch.reorder(inner, outer, i, j)
+    assert verify(sch.func, matmul(8, 8, 64)).status == "tested"
+
+
+def test_given_another_value_when_verified_then_it_fails_with_the_element_and_the_size_of_the_error():
+    wrong = with_store_value(
+        matmul(), lambda value: type(value)(value.a, BufferLoad(value.b.a.buffer, value.b.a.indices))
+    )
+    verdict = verify(wrong, matmul())
+    assert verdict.status == "failed"
+    assert "C[0, 0] is" in verdict.detail and verdict.max_abs_error > 0
+
+
+def test_given_one_wrong_element_when_verified_then_it_fails():
+    verdict = verify(copy(8), with_store_value(copy(8), lambda value: BufferLoad(value.buffer, (IntImm(0),))))
+    assert verdict.status == "failed" and "B[" in verdict.detail
+
+
+def test_given_an_access_outside_when_verified_then_it_fails_with_the_place():
+    verdict = verify(copy(8, shift=1), copy(8))
+    assert verdict.status == "failed" and "A[8]" in verdict.detail and "'B'" in verdict.detail
+
+
+def test_given_an_output_partly_left_out_when_verified_then_it_fails():
+    verdict = verify(copy(7), copy(8))
+    assert verdict.status == "failed" and "B[7] is not written" in verdict.detail
+
+
+def test_given_an_original_that_cannot_run_when_verified_then_it_is_unknown():
+    verdict = verify(copy(8), copy(8, shift=1))
+    assert verdict.status == "unknown" and "original" in verdict.detail
+
+
+def test_given_a_call_outside_when_verified_then_it_is_unknown():
+    outside = with_store_value(copy(8), lambda value: Call("call_extern", (StringImm("f"), value), "int32"))
+    verdict = verify(outside, copy(8))
+    assert verdict.status == "unknown" and "call_extern" in verdict.detail
+
+
+def test_given_a_program_beyond_the_limit_when_verified_then_it_is_unknown_at_once():
+    huge = matmul(4096, 4096, 4096)
+    verdict = verify(huge, huge)
+    assert verdict.status == "unknown" and "element operations" in verdict.detail
+    assert verify(matmul(), matmul(), limit=1000).status == "unknown"
+
+
+def test_given_bfloat16_when_verified_then_it_is_unknown():
+    func = parse(sources.matmul(4, 4, 4, "bfloat16")).program
+    assert verify(func, func).status == "unknown"
+
+
+def test_given_sums_of_random_inputs_when_reordered_then_they_are_exact():
+    """What makes a difference in `verify` a fault: eighths have exact products and sums."""
+    inputs = random_inputs(matmul(16, 16, 2048))
+    assert np.array_equal(inputs["A"] @ inputs["B"], (inputs["A"].astype("float64") @ inputs["B"]).astype("float32"))
