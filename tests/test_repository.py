@@ -144,10 +144,16 @@ def test_the_public_names_exist_and_are_documented() -> None:
             assert value.__doc__, f"tilewright.{name} has no doc"
 
 
-def test_readme_names_every_example() -> None:
+def test_the_readmes_commands_exist() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    missing = [f.name for f in (ROOT / "static/examples").glob("*.py") if f.stem not in readme]
-    assert not missing, f"README.md does not mention {missing}"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make (\w+)", readme, re.MULTILINE):
+        assert f"\n{target}:" in makefile, f"README.md has `make {target}`"
+    for command in re.findall(r"^tilewright (\w+)", readme, re.MULTILINE):
+        done = subprocess.run([sys.executable, "-m", "tilewright", command, "--help"], capture_output=True, check=False)
+        assert done.returncode == 0, f"README.md has `tilewright {command}`"
+    for link in re.findall(r"\]\(([^)#:]+)\)", readme):
+        assert (ROOT / link).exists(), f"README.md links to {link}"
 
 
 def test_the_version_is_in_the_changelog() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from tilewright.app.document import evaluate, load_document, read_document
 from tilewright.engine.ir import IntImm
 from tilewright.engine.lower import allocations
 
+README = Path(__file__).parents[2] / "README.md"
 FOLDER = Path(tilewright.static.__file__).parent / "examples"
 NAMES = sorted(file.stem for file in FOLDER.glob("*.py"))
 
@@ -76,6 +78,12 @@ def test_python_makes_of_an_example_what_the_app_makes_of_it(name: str, capsys: 
 def test_an_example_starts_with_prose_that_has_a_title(name: str) -> None:
     first = notebook(name).document.cells[0]
     assert first.kind == "markdown" and first.prose.startswith("# ")
+
+
+def test_the_readme_has_the_figures_of_every_example() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\d,]+) \| (\d+) % \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    shown = {name: (int(cycles.replace(",", "")), int(percent)) for name, cycles, percent in rows}
+    assert shown == {name: (report(name).cycles, round(100 * report(name).overlap)) for name in NAMES}
 
 
 def test_two_slots_lie_in_two_blocks() -> None:
