@@ -139,7 +139,7 @@ def _touched(engine: Engine, measured: Measured, where: Domain) -> list[Touched]
     for access, written in sides:
         groups.setdefault((access.buffer, written), []).append(access)
     for (buffer, written), accesses in groups.items():
-        each = isinstance(engine, ScalarEngine | DmaEngine) and work.kind != "other"
+        each = isinstance(engine, ScalarEngine | DmaEngine) and not any(a.extents for a in accesses)
         elements = where.iterations * len(accesses) if each else box_elements(accesses, where)
         found.append(Touched(buffer, written, elements * dt.size_bytes(buffer.dtype)))
     return found

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from ..ir import PrimFunc
+from ..ir import BlockRealize, PrimFunc
 from ..lower import plan
 from .findings import find
 from .machine import KINDS, DmaEngine, Machine
@@ -34,8 +34,8 @@ def simulate(func: PrimFunc, machine: Machine) -> Report:
 
 
 def tasks_of(func: PrimFunc, machine: Machine) -> TaskProgram:
-    """The tasks that `simulate` replays."""
-    nest = read_nest(plan(func))
+    """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
+    nest = read_nest(plan(func) if isinstance(func.body, BlockRealize) else func)
     return make_tasks(nest, place(machine, nest))
 
 

@@ -27,6 +27,7 @@ from ..ir import dtype as dt
 from .nest import Piece
 
 Kind = Literal["copy", "mac", "reduce", "elementwise", "fill", "other"]
+"""Work whose indices are data (gather, scatter) is "other"."""
 
 OPAQUE_CALLS = ("call_extern", "call_packed", "call_intrin", "call_pure_extern", "tvm_call_packed")
 
@@ -64,14 +65,17 @@ def read_piece(piece: Piece, analyzer: Analyzer) -> Work:
     target = Access(store.buffer, _simplified(store.indices, analyzer))
     loads: list[Access] = []
     updates = False
-    for node in walk(value):
+    gathers = False
+    for node in [*walk(value), *(n for i in store.indices for n in walk(i))]:
         if isinstance(node, BufferLoad):
+            gathers = gathers or any(isinstance(n, BufferLoad) for i in node.indices for n in walk(i))
             access = Access(node.buffer, _simplified(node.indices, analyzer))
             if same_place(access, target, analyzer):
                 updates = True
             elif not any(same_place(access, a, analyzer) for a in loads):
                 loads.append(access)
-    kind = _kind(value, target, loads, updates, analyzer)
+    gathers = gathers or any(isinstance(n, BufferLoad) for i in store.indices for n in walk(i))
+    kind = "other" if gathers else _kind(value, target, loads, updates, analyzer)
     return Work(piece, kind, tuple(loads), (target,), updates, _operations(value))
 
 

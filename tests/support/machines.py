@@ -1,6 +1,8 @@
-"""A machine with figures that are easy to reckon with: 4 bytes per cycle from and to global memory, two blocks of scratchpad, no latency."""
+"""Machines with figures that are easy to reckon with."""
 
 from __future__ import annotations
+
+import msgspec
 
 from tilewright.engine.hwsim import Machine, read_machine
 
@@ -55,6 +57,19 @@ cycles_per_operation = 1
 """
 
 
+EVERY_SCOPE = ("local", "shared", "local.vtcm")
+
+
 def plain() -> Machine:
-    """The machine itself."""
+    """4 bytes a cycle from and to global memory, a scratchpad of two blocks, a matrix and a vector unit on it; no latency anywhere."""
     return read_machine(PLAIN, "plain.toml")
+
+
+def roomy() -> Machine:
+    """`plain` with a large scratchpad that answers to every scope the random schedules use."""
+    return plain().replace("pad.scopes", EVERY_SCOPE).replace("pad.capacity_bytes", 1 << 20)
+
+
+def only(machine: Machine, *engines: str) -> Machine:
+    """The machine with no other engines than these."""
+    return msgspec.structs.replace(machine, engines=tuple(e for e in machine.engines if e.name in engines))

@@ -115,13 +115,8 @@ def test_given_a_path_when_a_figure_is_replaced_then_only_it_changes(path: str, 
     assert changed != machine == plain()
     field = path.rpartition(".")[2]
     parts = (changed, *changed.memories, *changed.engines)
-    assert (
-        sum(
-            getattr(new, field, None) != getattr(old, field, None)
-            for new, old in zip(parts, (machine, *machine.memories, *machine.engines), strict=True)
-        )
-        == 1
-    )
+    before = (machine, *machine.memories, *machine.engines)
+    assert sum(getattr(a, field, None) != getattr(b, field, None) for a, b in zip(before, parts, strict=True)) == 1
     assert any(getattr(p, field, None) == value for p in parts)
 
 

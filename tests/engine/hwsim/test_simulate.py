@@ -201,7 +201,7 @@ def test_given_a_scope_without_memory_when_simulated_then_refused_with_the_scope
 
 def test_given_too_many_tasks_when_simulated_then_refused_before_the_work():
     sch = Schedule(parse(matmul(4096, 4096, 8)).program)
-    i, j, _ = sch.get_loops("C")
+    _, j, _ = sch.get_loops("C")
     a = sch.cache_read("C", 0, "local")
     sch.compute_at(a, j)
     with pytest.raises(MachineError) as caught:

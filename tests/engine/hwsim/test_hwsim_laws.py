@@ -1,0 +1,202 @@
+"""Laws of reports, on random programs under random schedules."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.calls import apply, calls
+from support.integers import value
+from support.loop_programs import loop_programs
+from support.machines import only, roomy
+from support.programs import programs
+from support.sources import matmul
+
+from tilewright.engine.hwsim import MachineError, Report, simulate
+from tilewright.engine.ir import (
+    Block,
+    BlockRealize,
+    BufferLoad,
+    BufferStore,
+    For,
+    IfThenElse,
+    LetStmt,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    build,
+    dtype,
+    walk,
+)
+from tilewright.engine.lower import LowerError
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse
+
+
+@st.composite
+def scheduled(draw: st.DrawFn, most: int = 6) -> PrimFunc:
+    """A random program after random calls."""
+    sch = Schedule(draw(programs()))
+    for _ in range(draw(st.integers(0, most))):
+        try:
+            apply(sch, draw(calls(sch)))
+        except ScheduleError:
+            continue
+    return sch.func
+
+
+def stores_run(func: PrimFunc) -> Counter[str]:
+    """How often each buffer is stored to, initialisations left out: by running every loop."""
+    found: Counter[str] = Counter()
+
+    def run(stmt: Stmt, env: dict) -> None:
+        match stmt:
+            case SeqStmt():
+                for s in stmt.seq:
+                    run(s, env)
+            case For():
+                low, count = value(stmt.min, env), value(stmt.extent, env)
+                for i in range(low, low + count):
+                    run(stmt.body, {**env, stmt.loop_var: i})
+            case BlockRealize():
+                if value(stmt.predicate, env):
+                    bound = {
+                        iv.var: value(v, env) for iv, v in zip(stmt.block.iter_vars, stmt.iter_values, strict=True)
+                    }
+                    run(stmt.block.body, {**env, **bound})
+            case IfThenElse():
+                if value(stmt.condition, env):
+                    run(stmt.then_case, env)
+                elif stmt.else_case is not None:
+                    run(stmt.else_case, env)
+            case LetStmt():
+                run(stmt.body, {**env, stmt.var: value(stmt.value, env)})
+            case BufferStore():
+                found[stmt.buffer.name] += 1
+            case _:
+                assert build.is_noop(stmt)
+
+    run(func.body, {})
+    return found
+
+
+def written_bytes(report: Report) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for access in report.accesses:
+        found[access.buffer] += access.written_bytes
+    return +found
+
+
+def sizes(func: PrimFunc) -> dict[str, int]:
+    buffers = [*func.buffers, *(b for n in walk(func.body) if isinstance(n, Block) for b in n.alloc_buffers)]
+    return {b.name: dtype.size_bytes(b.dtype) for b in buffers}
+
+
+@given(scheduled())
+def test_law_every_store_is_some_tasks_and_only_once(func: PrimFunc):
+    """On a machine with but a scalar engine, the bytes written are the stores that run; edges, predicates and layouts included."""
+    size = sizes(func)
+    wanted = Counter({name: count * size[name] for name, count in stores_run(func).items()})
+    assert written_bytes(simulate(func, only(roomy(), "scalar"))) == wanted
+
+
+@given(scheduled())
+def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
+    size = sizes(func)
+    report = simulate(func, only(roomy(), "dma", "scalar"))
+    assert sum(t.bytes for t in report.traffic) + sum(written_bytes(report).values()) == sum(
+        count * size[name] for name, count in stores_run(func).items()
+    )
+
+
+def assert_adds_up(report: Report) -> None:
+    assert report.cycles >= report.bound
+    assert 0 <= report.overlap_cycles <= report.dma_cycles <= report.cycles
+    for engine in report.engines.values():
+        assert engine.busy + sum(engine.stall.values()) == report.cycles
+        assert all(cycles >= 0 for cycles in engine.stall.values())
+        assert sum(w.cycles for w in engine.waits) == engine.stall["data"] + engine.stall["slot"]
+    assert sum(e.tasks for e in report.engines.values()) == len(report.segments)
+    assert max((s.ready for s in report.segments), default=0) == report.cycles
+
+
+@given(scheduled())
+def test_law_reports_add_up_and_are_the_same_each_time(func: PrimFunc):
+    report = simulate(func, roomy())
+    assert_adds_up(report)
+    assert simulate(func, roomy()).to_json() == report.to_json()
+
+
+@given(scheduled())
+def test_law_an_engine_does_one_task_at_a_time_in_program_order(func: PrimFunc):
+    free: dict[str, int] = {}
+    for s in simulate(func, roomy()).segments:
+        assert free.get(s.engine, 0) <= s.start < s.end <= s.ready
+        free[s.engine] = s.end
+
+
+@given(scheduled())
+def test_law_memory_holds_the_tiles_that_live_in_it(func: PrimFunc):
+    report = simulate(func, roomy())
+    lives = report.occupancy.tiles
+    for name, steps in report.occupancy.steps.items():
+        memory = report.memory[name]
+        assert steps.times == sorted(set(steps.times)) and steps.times[0] == 0
+        assert steps.allocated[-1] == steps.live[-1] == 0 or report.cycles == 0
+        assert memory.peak_live_bytes <= memory.peak_bytes == max(steps.allocated) <= memory.allocated_bytes
+        assert all(0 <= live <= allocated for live, allocated in zip(steps.live, steps.allocated, strict=True))
+        params = sum(_bytes_of(b) for b in func.buffers) if name == "global" else 0
+        for time, live in zip(steps.times[:-1], steps.live[:-1], strict=True):
+            held = sum(t.size_bytes for t in lives if t.row == name and t.start <= time < t.end)
+            assert live == held + params
+    for tile in lives:
+        assert tile.start <= tile.filled <= tile.end
+
+
+def _bytes_of(buffer) -> int:
+    size = dtype.size_bytes(buffer.dtype)
+    for extent in buffer.shape:
+        size *= extent.value
+    return size
+
+
+@given(scheduled(), st.sampled_from(["memories.ddr.read_bytes_per_cycle", "memories.ddr.write_bytes_per_cycle"]))
+def test_law_more_bandwidth_is_never_slower(func: PrimFunc, port: str):
+    """Because every engine keeps its order: start times are monotone in durations."""
+    slow = roomy().replace("engines.dma.bytes_per_cycle", 64)
+    assert simulate(func, slow.replace(port, 32)).cycles <= simulate(func, slow).cycles
+
+
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 40), st.integers(1, 16))
+def test_law_a_second_slot_is_never_slower_on_one_chain(steps: int, tiles: int, mac: int, bandwidth: int):
+    machine = roomy().replace("matrix.cycles_per_tile", mac).replace("ddr.read_bytes_per_cycle", bandwidth)
+
+    def cycles(double: bool) -> int:
+        sch = Schedule(parse(matmul(8 * tiles, 8, 8 * steps)).program)
+        i, j, k = sch.get_loops("C")
+        io, ii = sch.split(i, factors=[None, 8])
+        ko, ki = sch.split(k, factors=[None, 8])
+        sch.reorder(io, ko, ii, j, ki)
+        for n in (0, 1):
+            copy = sch.cache_read("C", n, "local")
+            sch.compute_at(copy, ko)
+            if double and steps * tiles > 1:
+                sch.double_buffer(copy)
+        sch.reverse_compute_at(sch.cache_write("C", 0, "local"), io)
+        return simulate(sch.func, machine).cycles
+
+    assert cycles(True) <= cycles(False)
+
+
+@given(loop_programs())
+def test_law_any_loop_program_has_a_report_or_a_reason(func: PrimFunc):
+    assume(
+        not any(isinstance(n, For) and any(isinstance(m, BufferLoad) for m in walk(n.extent)) for n in walk(func.body))
+    )
+    try:
+        report = simulate(func, roomy())
+    except (MachineError, LowerError) as refused:
+        assert refused.code and refused.refusal.message
+        return
+    assert_adds_up(report)
