@@ -6,17 +6,10 @@
 
 import { Popup, make, menuBody, pointRect } from "./popup.js";
 import { formBody } from "./forms.js";
-import { ancestors, chainOf, icon, indexRows, reordered, rowElement } from "./tree_rows.js";
-
-const DRAG_PIXELS = 4;
-const TIP_DELAY = 650;
-const EDGE = 30;
-
-const KEYS = [
-  ["↑ ↓", "previous, next row"], ["← →", "fold, unfold, go out, go in"], ["Enter", "grab, then drop"], ["⇧ ↑ ⇧ ↓", "grab, and go to the next legal loop"],
-  ["Esc", "cancel"], ["Space", "select"], [".", "actions of the row"], ["c / r", "compute_at, reverse_compute_at"],
-  ["Ctrl Z", "undo"], ["Ctrl ⇧ Z", "redo"], ["?", "these keys"],
-];
+import { ancestors, icon, indexRows, rowElement, rowOf } from "./tree_rows.js";
+import { MARKS, blockOffers, loopOffers, reasonBody } from "./tree_offers.js";
+import { Pointer } from "./tree_pointer.js";
+import { Keys, keysBody } from "./tree_keys.js";
 
 export function render({model}) {
   const tree = new Tree(model);
@@ -34,9 +27,10 @@ class Tree {
     this.answers = new Map();
     this.cursor = "";
     this.grab = null;
-    this.press = null;
     this.pending = new Set();
     this.build();
+    this.pointer = new Pointer(this);
+    this.keys = new Keys(this);
     this.listen();
     this.flush();
   }
@@ -57,35 +51,21 @@ class Tree {
     );
     this.tip = new Popup(this.element, "tip", {role: "tooltip"});
     this.sheet = new Popup(this.element, "sheet");
-    this.ghost = new Popup(this.element, "ghost", {"aria-hidden": "true"});
   }
 
   listen() {
-    const {model, list} = this;
     for (const name of ["packed_rows", "packed_menus", "packed_targets", "selected", "active", "busy"]) {
-      const changed = () => this.changed(name);
-      model.on(`change:${name}`, changed);
+      this.model.on(`change:${name}`, () => this.changed(name));
       this.pending.add(name);
     }
-    model.on("msg:custom", (event) => this.told(event?.data ?? event));
-    list.addEventListener("pointerdown", (e) => this.pointerDown(e));
-    list.addEventListener("pointerover", (e) => this.pointerOver(e));
-    list.addEventListener("pointerleave", () => this.pointerLeft());
-    list.addEventListener("contextmenu", (e) => this.contextMenu(e));
-    list.addEventListener("dblclick", (e) => this.doubleClick(e));
-    list.addEventListener("keydown", (e) => this.key(e));
-    list.addEventListener("focusin", (e) => this.focused(e));
-    list.addEventListener("scroll", () => this.hideTip(), {passive: true});
-    this.anywhere = {
-      pointermove: (e) => this.pointerMove(e), pointerup: (e) => this.pointerUp(e), pointercancel: () => this.cancel(),
-      pointerdown: (e) => this.pressedElsewhere(e), keydown: (e) => this.escape(e),
-    };
-    for (const [name, handler] of Object.entries(this.anywhere)) window.addEventListener(name, handler, true);
+    this.model.on("msg:custom", (event) => this.told(event?.data ?? event));
+    this.list.addEventListener("focusin", (event) => this.focused(event));
   }
 
   remove() {
-    for (const [name, handler] of Object.entries(this.anywhere)) window.removeEventListener(name, handler, true);
-    for (const popup of [this.tip, this.sheet, this.ghost]) popup.hide();
+    this.pointer.remove();
+    this.keys.remove();
+    for (const popup of [this.tip, this.sheet]) popup.hide();
   }
 
   send(message) {
@@ -256,7 +236,7 @@ class Tree {
   focused(event) {
     const id = rowOf(event.target);
     if (id) this.setCursor(id);
-    if (id && this.grab && this.grab.by === "keyboard") this.hover(id);
+    if (id && this.grab && this.grab.by !== "pointer") this.hover(id);
   }
 
   // ---- A grab.
@@ -267,7 +247,7 @@ class Tree {
     if (!row || row.kind === "allocation") return;
     this.cancel();
     this.closeSheet(false);
-    this.hideTip();
+    this.pointer.hideTip();
     this.hideNotice();
     this.grab = {row, by, only, offers: null, over: ""};
     this.element.classList.add("is-grabbing");
@@ -290,57 +270,25 @@ class Tree {
 
   offer() {
     const {row, only} = this.grab;
-    const offers = row.kind === "loop" ? this.loopOffers(row) : this.blockOffers(row, only);
+    const answers = this.targets.get(row.id) ?? this.answers.get(row.id) ?? [];
+    const offers = row.kind === "loop" ? loopOffers(this.byId, row) : blockOffers(this.byId, answers, only);
     this.grab.offers = offers;
     const count = {legal: 0, costly: 0, illegal: 0};
     for (const [id, offer] of offers) {
       count[offer.state]++;
       const element = this.elements.get(id);
       element.dataset.offer = offer.state;
-      element.querySelector(".mark").replaceChildren(icon({legal: "tick", costly: "costly", illegal: "cross"}[offer.state]));
+      element.querySelector(".mark").replaceChildren(icon(MARKS[offer.state]));
       element.querySelector(".offer").textContent = offer.label;
     }
-    const part = (name, mark, text) => make("span", {class: `legend legend-${name}`}, icon(mark), `${count[name]} ${text}`);
+    const part = (name, text) => make("span", {class: `legend legend-${name}`}, icon(MARKS[name]), `${count[name]} ${text}`);
     this.hint.replaceChildren(
-      make("b", {}, row.name), part("legal", "tick", "legal"), count.costly ? part("costly", "costly", "costly") : "", part("illegal", "cross", "not possible"),
+      make("b", {}, row.name), part("legal", "legal"), count.costly ? part("costly", "costly") : "", part("illegal", "not possible"),
       make("span", {class: "tw-kbd"}, "Esc"));
     const how = this.grab.by === "keyboard" ? "Arrows choose a loop, Enter drops, Escape cancels." : "";
     this.say(`${row.name} grabbed. ${count.legal} legal, ${count.costly} costly, ${count.illegal} not possible. ${how}`);
     if (this.grab.over) this.hover(this.grab.over);
-    else if (this.grab.by === "keyboard") this.hover(this.cursor);
-  }
-
-  blockOffers(row, only) {
-    const entries = (this.targets.get(row.id) ?? this.answers.get(row.id) ?? []).filter((e) => !only || e.primitive === only);
-    const offers = new Map();
-    for (const loop of this.byId.values()) {
-      if (loop.kind !== "loop") continue;
-      const here = entries.filter((entry) => entry.loop === loop.id);
-      const legal = here.filter((entry) => entry.legal);
-      const state = !legal.length ? "illegal" : legal.every((entry) => entry.costly) ? "costly" : "legal";
-      const reasons = (legal.length ? legal : here).map((entry) => ({head: entry.primitive, text: entry.reason, code: entry.code, fix: entry.fix ?? []}));
-      if (!here.length) reasons.push({head: "", text: "no move of this block ends here", code: "", fix: []});
-      offers.set(loop.id, {state, choices: legal, label: offerLabel(legal), reasons});
-    }
-    return offers;
-  }
-
-  loopOffers(row) {
-    const chain = chainOf(this.byId, row);
-    const inChain = new Set(chain.map((loop) => loop.id));
-    const offers = new Map();
-    for (const loop of this.byId.values()) {
-      if (loop.kind !== "loop" || loop.id === row.id) continue;
-      if (inChain.has(loop.id)) {
-        const order = reordered(chain, row.id, loop.id);
-        const text = `new order: ${order.map((id) => this.byId.get(id).name).join(", ")}`;
-        offers.set(loop.id, {state: "legal", order, label: "reorder", choices: [], reasons: [{head: "reorder", text, code: "", fix: []}]});
-      } else {
-        const text = `${loop.name} is not in one chain with ${row.name}: only loops that stand directly in one another can be reordered`;
-        offers.set(loop.id, {state: "illegal", choices: [], label: "", reasons: [{head: "reorder", text, code: "not-in-one-chain", fix: []}]});
-      }
-    }
-    return offers;
+    else if (this.grab.by !== "pointer") this.hover(this.cursor);
   }
 
   /** The pointer or cursor is over row `id`: say what a drop there would do. */
@@ -355,20 +303,10 @@ class Tree {
     }
     const element = this.elements.get(id);
     element.classList.add("is-over");
-    const lines = offer.reasons.map((reason) => this.reasonBody(reason, offer.state));
+    const lines = offer.reasons.map((reason) => reasonBody(reason, offer.state));
     this.tip.element.dataset.offer = offer.state;
     this.tip.show(element.getBoundingClientRect(), "beside", ...lines);
     if (grab.by === "keyboard") this.say(`${this.byId.get(id).name}: ${offer.state}. ${offer.reasons.map((r) => r.text).join(" ")}`);
-  }
-
-  reasonBody(reason, state) {
-    const mark = icon({legal: "tick", costly: "costly", illegal: "cross"}[state]);
-    return make(
-      "div", {class: `reason reason-${state}`},
-      make("div", {class: "reason-head"}, mark, make("code", {}, reason.head || "not here"), reason.code ? make("span", {class: "reason-code"}, reason.code) : null),
-      reason.text ? make("div", {class: "reason-text"}, reason.text) : null,
-      ...(reason.fix ?? []).map((call) => make("code", {class: "reason-fix"}, call)),
-    );
   }
 
   drop(id, point) {
@@ -409,7 +347,6 @@ class Tree {
     if (!this.grab) return;
     const {row} = this.grab;
     this.grab = null;
-    this.press = null;
     this.element.classList.remove("is-grabbing");
     this.elements.get(row.id)?.classList.remove("is-grabbed");
     for (const element of this.elements.values()) {
@@ -419,10 +356,8 @@ class Tree {
       element.querySelector(".mark").replaceChildren();
       element.querySelector(".offer").textContent = "";
     }
-    this.ghost.hide();
     this.tip.hide();
-    this.tint(null);
-    this.pointed = "";
+    this.pointer.rest();
     this.rest();
   }
 
@@ -433,70 +368,7 @@ class Tree {
 
   // ---- The pointer.
 
-  pointerDown(event) {
-    const id = rowOf(event.target);
-    if (!id || event.button !== 0) return;
-    const act = event.target.closest("[data-act]")?.dataset.act;
-    if (act === "menu") return this.toggleMenu(event, id);
-    if (act === "fold") return this.fold(id, !this.folded.has(id));
-    if (this.grab?.by === "click") return undefined;
-    if (event.pointerType !== "mouse" && act !== "grip") return undefined;
-    this.press = {id, act, x: event.clientX, y: event.clientY, pointer: event.pointerId};
-    return undefined;
-  }
-
-  toggleMenu(event, id) {
-    event.preventDefault();
-    event.stopPropagation();
-    const anchor = event.target.closest("[data-act]").getBoundingClientRect();
-    if (this.sheet.shown && this.sheetOf === id) this.closeSheet(true);
-    else this.rowMenu(id, anchor, "below");
-  }
-
-  pointerMove(event) {
-    if (this.press && !this.grab) {
-      const far = Math.hypot(event.clientX - this.press.x, event.clientY - this.press.y);
-      if (far < DRAG_PIXELS) return;
-      this.start(this.press.id, "pointer");
-      if (!this.grab) {
-        this.press = null;
-        return;
-      }
-    }
-    if (!this.grab || this.grab.by === "keyboard") return;
-    const point = {x: event.clientX, y: event.clientY};
-    if (this.grab.by === "pointer") {
-      event.preventDefault();
-      this.showGhost(point);
-      this.scrollAtEdge(point);
-    }
-    this.hover(this.rowAt(point));
-  }
-
-  pointerUp(event) {
-    const {press, grab} = this;
-    this.press = null;
-    const point = {x: event.clientX, y: event.clientY};
-    if (grab?.by === "pointer") {
-      this.drop(this.rowAt(point), point);
-      return;
-    }
-    if (grab?.by === "click") {
-      const id = this.rowAt(point);
-      if (id === grab.row.id && !grab.ready) grab.ready = true;
-      else if (id === grab.row.id || !id) this.cancel();
-      else this.drop(id, point);
-      return;
-    }
-    if (!press || this.rowAt(point) !== press.id) return;
-    this.choosen(press.id);
-    if (press.act === "grip") {
-      this.start(press.id, "click");
-      this.grab.ready = true;
-    }
-  }
-
-  choosen(id) {
+  pick(id) {
     this.focusRow(id);
     if (this.selected !== id) {
       this.select(id);
@@ -504,191 +376,7 @@ class Tree {
     }
   }
 
-  rowAt({x, y}) {
-    const root = this.list.getRootNode();
-    const hit = root.elementFromPoint?.(x, y);
-    return hit && this.list.contains(hit) ? rowOf(hit) : "";
-  }
-
-  showGhost(point) {
-    const {row} = this.grab;
-    const anchor = pointRect(point.x + 10, point.y + 6);
-    if (this.ghost.shown) {
-      this.ghost.element.style.left = `${anchor.left}px`;
-      this.ghost.element.style.top = `${anchor.top}px`;
-      return;
-    }
-    const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : "";
-    this.ghost.element.style.cssText = colour;
-    this.ghost.show(anchor, "below", make("i", {class: "tw-swatch"}), row.name);
-  }
-
-  scrollAtEdge({y}) {
-    const {top, bottom} = this.list.getBoundingClientRect();
-    const speed = y < top + EDGE ? y - top - EDGE : y > bottom - EDGE ? y - bottom + EDGE : 0;
-    this.speed = speed / 3;
-    if (!speed || this.scrolling) return;
-    const step = () => {
-      this.scrolling = Boolean(this.grab?.by === "pointer" && this.speed);
-      if (!this.scrolling) return;
-      this.list.scrollTop += this.speed;
-      requestAnimationFrame(step);
-    };
-    this.scrolling = true;
-    requestAnimationFrame(step);
-  }
-
-  pointerOver(event) {
-    const id = rowOf(event.target);
-    if (!id || this.grab || this.press || id === this.pointed) return;
-    this.pointed = id;
-    const row = this.byId.get(id);
-    this.tint(row);
-    if (row.kind === "block" && !this.knows(id)) this.askSoon(id);
-    clearTimeout(this.tipTimer);
-    this.tip.hide();
-    if (!row.tooltip) return;
-    this.tipTimer = setTimeout(() => {
-      if (this.grab || this.sheet.shown || this.pointed !== id) return;
-      delete this.tip.element.dataset.offer;
-      this.tip.show(this.elements.get(id).getBoundingClientRect(), "beside", make("div", {class: "tip-text"}, row.tooltip));
-    }, TIP_DELAY);
-  }
-
-  /** Ask ahead, so that the answer is here when the block is grabbed. */
-  askSoon(id) {
-    clearTimeout(this.askTimer);
-    this.askTimer = setTimeout(() => {
-      if (this.pointed === id && !this.knows(id)) this.ask(id);
-    }, 60);
-  }
-
-  pointerLeft() {
-    this.pointed = "";
-    this.tint(null);
-    if (!this.grab) this.hideTip();
-    else if (this.grab.by !== "keyboard") this.hover("");
-  }
-
-  hideTip() {
-    clearTimeout(this.tipTimer);
-    if (!this.grab) this.tip.hide();
-  }
-
-  /** Bring out the guide line of the loop that is pointed at. */
-  tint(row) {
-    for (const line of this.list.querySelectorAll(".guide.is-lit")) line.classList.remove("is-lit");
-    if (!row) return;
-    const id = row.kind === "loop" ? row.id : row.parent;
-    for (const line of this.list.querySelectorAll(`.guide[data-of="${CSS.escape(id)}"]`)) line.classList.add("is-lit");
-  }
-
-  doubleClick(event) {
-    const id = rowOf(event.target);
-    if (id && !event.target.closest("[data-act]")) this.fold(id, !this.folded.has(id));
-  }
-
-  pressedElsewhere(event) {
-    const path = event.composedPath();
-    if (this.sheet.shown && !path.includes(this.sheet.element) && !event.composedPath()[0]?.closest?.("[data-act=menu]")) this.closeSheet(false);
-    if (this.grab?.by === "click" && !path.includes(this.list)) this.cancel();
-    if (this.grab?.by === "keyboard") this.cancel();
-  }
-
-  escape(event) {
-    if (event.key !== "Escape" || !this.grab) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.cancel();
-    this.say("Cancelled.");
-  }
-
   // ---- The keyboard.
-
-  key(event) {
-    const id = rowOf(event.target);
-    if (!id) return;
-    if (this.command(event, id)) {
-      event.preventDefault();
-      event.stopPropagation();
-    }
-  }
-
-  command(event, id) {
-    const {key} = event;
-    if (event.ctrlKey || event.metaKey) return this.history(event);
-    if (event.altKey) return false;
-    if ((key === "ArrowDown" || key === "ArrowUp") && event.shiftKey) return this.nextLegal(id, key === "ArrowDown" ? 1 : -1);
-    if (key === "ArrowDown") return this.step(id, 1);
-    if (key === "ArrowUp") return this.step(id, -1);
-    if (key === "Home" || key === "End") return this.step(id, key === "Home" ? -Infinity : Infinity);
-    if (key === "Enter") return this.enter(id);
-    if (key === "?") return this.openKeys(this.elements.get(id));
-    if (this.grab) return key === "Tab" ? (this.cancel(), false) : false;
-    if (key === "ArrowLeft" || key === "ArrowRight") return this.sideways(id, key === "ArrowRight");
-    if (key === " ") return this.choosen(id), true;
-    if (key === "." || key === "ContextMenu" || (key === "F10" && event.shiftKey)) return this.rowMenu(id, this.elements.get(id).getBoundingClientRect(), "below"), true;
-    return key.length === 1 && this.letter(id, key);
-  }
-
-  history(event) {
-    if (event.key.toLowerCase() === "z") this.send({kind: event.shiftKey ? "redo" : "undo"});
-    else if (event.key.toLowerCase() === "y") this.send({kind: "redo"});
-    else return false;
-    return true;
-  }
-
-  step(id, by) {
-    const rows = this.visible().filter((row) => !this.grab || this.byId.get(row).kind === "loop" || row === id);
-    const at = rows.indexOf(id);
-    const to = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
-    if (to) this.focusRow(to);
-    return true;
-  }
-
-  nextLegal(id, by) {
-    if (!this.grab) this.start(id, "keyboard");
-    if (!this.grab?.offers) return true;
-    const rows = this.visible();
-    for (let at = rows.indexOf(id) + by; at >= 0 && at < rows.length; at += by) {
-      const state = this.grab.offers.get(rows[at])?.state;
-      if (state === "legal" || state === "costly") {
-        this.focusRow(rows[at]);
-        break;
-      }
-    }
-    return true;
-  }
-
-  sideways(id, into) {
-    const row = this.byId.get(id);
-    const closed = this.folded.has(id);
-    if (into && closed) this.fold(id, false);
-    else if (into && row.children.length) this.focusRow(row.children[0].id);
-    else if (!into && row.children.length && !closed) this.fold(id, true);
-    else if (!into && row.parent) this.focusRow(row.parent);
-    return true;
-  }
-
-  enter(id) {
-    if (!this.grab) this.start(id, "keyboard");
-    else if (id === this.grab.row.id) this.cancel();
-    else this.drop(id, null);
-    return true;
-  }
-
-  letter(id, key) {
-    const row = this.byId.get(id);
-    if (row.kind === "block" && (key === "c" || key === "r")) {
-      this.start(id, "keyboard", key === "c" ? "compute_at" : "reverse_compute_at");
-      return true;
-    }
-    const entry = this.entries(id).find((item) => item.key === key);
-    if (!entry) return false;
-    if (entry.disabled) this.showNotice({text: `${entry.method}: ${entry.disabled}`, reasons: []});
-    else this.run(id, entry, this.elements.get(id).getBoundingClientRect());
-    return true;
-  }
 
   // ---- Menus and forms.
 
@@ -696,15 +384,7 @@ class Tree {
     return (this.menus.rows[id] ?? []).map((n) => this.menus.entries[n]);
   }
 
-  contextMenu(event) {
-    const id = rowOf(event.target);
-    if (!id) return;
-    event.preventDefault();
-    this.press = null;
-    this.rowMenu(id, pointRect(event.clientX, event.clientY), "below");
-  }
-
-  rowMenu(id, anchor, side) {
+  rowMenu(id, anchor) {
     const row = this.byId.get(id);
     if (!row) return;
     this.cancel();
@@ -720,16 +400,16 @@ class Tree {
       {line: true},
       ...this.entries(id).map((entry) => ({...entry, run: () => this.run(id, entry, anchor)})),
     ];
-    this.openMenu(items, anchor, id, side);
+    this.openMenu(items, anchor, id);
   }
 
-  openMenu(items, anchor, id, side = "below") {
-    this.hideTip();
+  openMenu(items, anchor, id) {
+    this.pointer.hideTip();
     this.tip.hide();
     this.hideNotice();
     const body = menuBody(items, (back) => this.closeSheet(back));
     this.sheetOf = id;
-    this.sheet.show(anchor, side, body.element);
+    this.sheet.show(anchor, "below", body.element);
     this.elements.get(id)?.classList.add("is-open");
     body.focus();
   }
@@ -741,7 +421,7 @@ class Tree {
       send({});
       return;
     }
-    this.hideTip();
+    this.pointer.hideTip();
     this.tip.hide();
     this.hideNotice();
     const row = this.byId.get(id);
@@ -756,19 +436,7 @@ class Tree {
   }
 
   openKeys(from) {
-    const rows = KEYS.map(([keys, text]) => make("tr", {}, make("td", {}, ...keys.split(" ").map((k) => (k === "/" ? " " : make("span", {class: "tw-kbd"}, k)))), make("td", {}, text)));
-    const extra = this.entries(this.cursor).filter((e) => e.key && !e.disabled)
-      .map((e) => make("tr", {}, make("td", {}, make("span", {class: "tw-kbd"}, e.key)), make("td", {}, e.method)));
-    const head = make("div", {class: "menu-head"}, "Keys");
-    const mine = extra.length ? make("div", {class: "menu-head"}, `On ${this.byId.get(this.cursor)?.name ?? ""}`) : "";
-    const body = make("div", {class: "keys", tabindex: -1, role: "dialog", "aria-label": "Keys"}, head, make("table", {}, ...rows), mine, make("table", {}, ...extra));
-    body.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      if (["Escape", "?", "Enter"].includes(event.key)) {
-        event.preventDefault();
-        this.closeSheet(true);
-      }
-    });
+    const body = keysBody(this.entries(this.cursor), this.byId.get(this.cursor)?.name ?? "", () => this.closeSheet(true));
     this.sheetOf = this.cursor;
     this.sheet.show(from.getBoundingClientRect(), "below", body);
     body.focus();
@@ -788,7 +456,7 @@ class Tree {
     const close = make("button", {class: "tool", type: "button", "aria-label": "Dismiss", onclick: () => this.hideNotice()}, icon("close"));
     this.notice.dataset.tone = tone;
     this.notice.replaceChildren(
-      make("div", {class: "notice-head"}, make("span", {}, text), close), ...reasons.map((reason) => this.reasonBody(reason, "illegal")));
+      make("div", {class: "notice-head"}, make("span", {}, text), close), ...reasons.map((reason) => reasonBody(reason, "illegal")));
     this.notice.hidden = false;
   }
 
@@ -799,14 +467,4 @@ class Tree {
   say(text) {
     this.live.textContent = text;
   }
-}
-
-/** "compute_at ×4 4 KiB"; both primitives when both fit. */
-function offerLabel(legal) {
-  const [only, second] = legal;
-  return second || !only ? legal.map((entry) => entry.primitive).join(" / ") : [only.primitive, only.note].filter(Boolean).join("  ");
-}
-
-function rowOf(node) {
-  return node?.closest?.(".row")?.dataset.id ?? "";
 }

@@ -160,3 +160,8 @@ export function rowElement(byId, row) {
     make("button", {class: "kebab", type: "button", tabindex: -1, "data-act": "menu", "aria-label": `Actions of ${row.name}`}, icon("dots")),
   );
 }
+
+/** The id of the row that a node is in; "" for none. */
+export function rowOf(node) {
+  return node?.closest?.(".row")?.dataset.id ?? "";
+}

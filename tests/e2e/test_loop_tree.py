@@ -325,9 +325,30 @@ def test_given_a_grab_by_keyboard_when_escaped_then_nothing_happened(bench):
     row(page, COPY).focus()
     page.keyboard.press("c")
     page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Escape")
     expect(page.locator(".is-grabbing")).to_have_count(0)
+    expect(row(page, COPY)).to_be_focused()
     assert made.kinds() == []
+
+
+def test_given_a_grab_by_keyboard_when_a_loop_is_clicked_then_the_block_moves(bench):
+    made, page = bench()
+    row(page, COPY).focus()
+    page.keyboard.press("Enter")
+    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    row(page, "jo").click()
+    wait_for(lambda: made.kinds() == ["move"])
+    assert made.intents[-1]["loop"] == "jo"
+
+
+def test_given_a_wish_for_less_motion_when_rows_change_then_nothing_slides(bench):
+    made, page = bench(MATMUL, lambda _: None, reduced_motion="reduce")
+    page.evaluate("window.slid = 0; Element.prototype.animate = () => { window.slid += 1; }")
+    drag(page, "k", "i")
+    expect(page.locator(".row").first).to_have_attribute("data-id", "k")
+    assert made.kinds() == ["reorder"]
+    assert page.evaluate("window.slid") == 0
 
 
 def test_given_arrows_then_the_cursor_walks_and_folds(bench):

@@ -1,0 +1,209 @@
+// The pointer on the tree: press, drag, click-move-click, rest. What they mean is the tree's business.
+
+import { Popup, make, pointRect } from "./popup.js";
+import { rowOf } from "./tree_rows.js";
+
+const DRAG_PIXELS = 4;
+const TIP_DELAY = 650;
+const ASK_DELAY = 60;
+const EDGE = 30;
+
+export class Pointer {
+  constructor(tree) {
+    this.tree = tree;
+    this.press = null;
+    this.pointed = "";
+    this.ghost = new Popup(tree.element, "ghost", {"aria-hidden": "true"});
+    const {list} = tree;
+    list.addEventListener("pointerdown", (e) => this.down(e));
+    list.addEventListener("pointerover", (e) => this.over(e));
+    list.addEventListener("pointerleave", () => this.left());
+    list.addEventListener("contextmenu", (e) => this.contextMenu(e));
+    list.addEventListener("dblclick", (e) => this.doubleClick(e));
+    list.addEventListener("scroll", () => this.hideTip(), {passive: true});
+    this.anywhere = {
+      pointermove: (e) => this.move(e), pointerup: (e) => this.up(e), pointercancel: () => tree.cancel(), pointerdown: (e) => this.elsewhere(e),
+    };
+    for (const [name, handler] of Object.entries(this.anywhere)) window.addEventListener(name, handler, true);
+  }
+
+  remove() {
+    for (const [name, handler] of Object.entries(this.anywhere)) window.removeEventListener(name, handler, true);
+    clearTimeout(this.tipTimer);
+    clearTimeout(this.askTimer);
+    this.ghost.hide();
+  }
+
+  /** A grab has ended. */
+  rest() {
+    this.press = null;
+    this.pointed = "";
+    this.ghost.hide();
+    this.tint(null);
+  }
+
+  down(event) {
+    const id = rowOf(event.target);
+    if (!id || event.button !== 0) return undefined;
+    const act = event.target.closest("[data-act]")?.dataset.act;
+    if (act === "menu") return this.toggleMenu(event, id);
+    if (act === "fold") return this.tree.fold(id, !this.tree.folded.has(id));
+    if (this.tree.grab?.by === "click") return undefined;
+    if (event.pointerType !== "mouse" && act !== "grip") return undefined;
+    this.press = {id, act, x: event.clientX, y: event.clientY, pointer: event.pointerId};
+    return undefined;
+  }
+
+  toggleMenu(event, id) {
+    event.preventDefault();
+    event.stopPropagation();
+    const anchor = event.target.closest("[data-act]").getBoundingClientRect();
+    if (this.tree.sheet.shown && this.tree.sheetOf === id) this.tree.closeSheet(true);
+    else this.tree.rowMenu(id, anchor);
+  }
+
+  move(event) {
+    if (this.press && !this.tree.grab) {
+      const far = Math.hypot(event.clientX - this.press.x, event.clientY - this.press.y);
+      if (far < DRAG_PIXELS) return undefined;
+      this.tree.start(this.press.id, "pointer");
+      if (!this.tree.grab) this.press = null;
+    }
+    if (!this.tree.grab || this.tree.grab.by === "keyboard") return undefined;
+    const point = {x: event.clientX, y: event.clientY};
+    if (this.tree.grab.by === "pointer") {
+      if (event.buttons === 0) return this.tree.cancel(); // it was let go of outside of the window
+      event.preventDefault();
+      this.showGhost(point);
+      this.scrollAtEdge(point);
+    }
+    this.tree.hover(this.rowAt(point));
+    return undefined;
+  }
+
+  up(event) {
+    const {press, tree: {grab}} = this;
+    this.press = null;
+    const point = {x: event.clientX, y: event.clientY};
+    if (grab?.by === "pointer") {
+      this.tree.drop(this.rowAt(point), point);
+      return;
+    }
+    if (grab?.by === "click") {
+      const id = this.rowAt(point);
+      if (id === grab.row.id && !grab.ready) grab.ready = true;
+      else if (id === grab.row.id || !id) this.tree.cancel();
+      else this.tree.drop(id, point);
+      return;
+    }
+    if (!press || this.rowAt(point) !== press.id) return;
+    this.tree.pick(press.id);
+    if (press.act === "grip") {
+      this.tree.start(press.id, "click");
+      this.tree.grab.ready = true;
+    }
+  }
+
+  rowAt({x, y}) {
+    const root = this.tree.list.getRootNode();
+    const hit = root.elementFromPoint?.(x, y);
+    return hit && this.tree.list.contains(hit) ? rowOf(hit) : "";
+  }
+
+  showGhost(point) {
+    const {row} = this.tree.grab;
+    const anchor = pointRect(point.x + 10, point.y + 6);
+    if (this.ghost.shown) {
+      this.ghost.element.style.left = `${anchor.left}px`;
+      this.ghost.element.style.top = `${anchor.top}px`;
+      return;
+    }
+    const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : "";
+    this.ghost.element.style.cssText = colour;
+    this.ghost.show(anchor, "below", make("i", {class: "tw-swatch"}), row.name);
+  }
+
+  scrollAtEdge({y}) {
+    const {top, bottom} = this.tree.list.getBoundingClientRect();
+    const speed = y < top + EDGE ? y - top - EDGE : y > bottom - EDGE ? y - bottom + EDGE : 0;
+    this.speed = speed / 3;
+    if (!speed || this.scrolling) return;
+    const step = () => {
+      this.scrolling = Boolean(this.tree.grab?.by === "pointer" && this.speed);
+      if (!this.scrolling) return;
+      this.tree.list.scrollTop += this.speed;
+      requestAnimationFrame(step);
+    };
+    this.scrolling = true;
+    requestAnimationFrame(step);
+  }
+
+  over(event) {
+    const id = rowOf(event.target);
+    if (!id || this.tree.grab || this.press || id === this.pointed) return;
+    this.pointed = id;
+    const row = this.tree.byId.get(id);
+    this.tint(row);
+    if (row.kind === "block" && !this.tree.knows(id)) this.askSoon(id);
+    clearTimeout(this.tipTimer);
+    this.tree.tip.hide();
+    if (!row.tooltip) return;
+    this.tipTimer = setTimeout(() => {
+      if (this.tree.grab || this.tree.sheet.shown || this.pointed !== id) return;
+      delete this.tree.tip.element.dataset.offer;
+      this.tree.tip.show(this.tree.elements.get(id).getBoundingClientRect(), "beside", make("div", {class: "tip-text"}, row.tooltip));
+    }, TIP_DELAY);
+  }
+
+  /** Ask ahead, so that the answer is here when the block is grabbed. */
+  askSoon(id) {
+    clearTimeout(this.askTimer);
+    this.askTimer = setTimeout(() => {
+      if (this.pointed === id && !this.tree.knows(id)) this.tree.ask(id);
+    }, ASK_DELAY);
+  }
+
+  left() {
+    this.pointed = "";
+    this.tint(null);
+    if (!this.tree.grab) this.hideTip();
+    else if (this.tree.grab.by !== "keyboard") this.tree.hover("");
+  }
+
+  hideTip() {
+    clearTimeout(this.tipTimer);
+    if (!this.tree.grab) this.tree.tip.hide();
+  }
+
+  /** Bring out the guide line of the loop that is pointed at. */
+  tint(row) {
+    for (const line of this.tree.list.querySelectorAll(".guide.is-lit")) line.classList.remove("is-lit");
+    if (!row) return;
+    const id = row.kind === "loop" ? row.id : row.parent;
+    for (const line of this.tree.list.querySelectorAll(`.guide[data-of="${CSS.escape(id)}"]`)) line.classList.add("is-lit");
+  }
+
+  doubleClick(event) {
+    const id = rowOf(event.target);
+    if (id && !event.target.closest("[data-act]")) this.tree.fold(id, !this.tree.folded.has(id));
+  }
+
+  elsewhere(event) {
+    const path = event.composedPath();
+    const {tree} = this;
+    if (tree.sheet.shown && !path.includes(tree.sheet.element) && !path[0]?.closest?.("[data-act=menu]")) tree.closeSheet(false);
+    if (tree.grab?.by === "click" && !path.includes(tree.list)) tree.cancel();
+    if (this.tree.grab?.by !== "keyboard") return;
+    // A grab by keyboard may end with a click on a loop.
+    if (path.includes(this.tree.list)) Object.assign(this.tree.grab, {by: "click", ready: true});
+    else this.tree.cancel();
+  }
+
+  contextMenu(event) {
+    const id = rowOf(event.target);
+    if (!id) return;
+    event.preventDefault();
+    this.press = null;
+    this.tree.rowMenu(id, pointRect(event.clientX, event.clientY));
+  }
+}
