@@ -144,7 +144,8 @@ def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, R
     Only where the sum takes all values below its guard and stands in one iterator; the rest stays as it is.
     """
     loops = dict(loops)
-    values, kept = list(realize.iter_values), []
+    values = list(realize.iter_values)
+    kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):
         found = _split_sum(term, values, loops)
         if found is None:

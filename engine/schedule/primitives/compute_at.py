@@ -94,9 +94,11 @@ def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
     """The verdict on every loop of the function, in text order. Legal exactly when the call succeeds: the same code decides."""
     realize = ctx.realize(block)
     always = _refused(lambda: _require_movable(ctx, realize))
-    refused = {d: _refused(lambda d=d: _require_direction(ctx, realize, d)) or always for d in _DIRECTIONS}
+    refused: dict[Direction, ScheduleError | None] = {
+        d: _refused(lambda d=d: _require_direction(ctx, realize, d)) or always for d in _DIRECTIONS
+    }
     verdicts = [_target(ctx, realize, loop, refused) for loop in ctx.index.loops]
-    legal = {t.loop: t.primitive for t in verdicts if t.legal}
+    legal: dict[Var, Direction] = {t.loop: t.primitive for t in verdicts if t.legal}
     return tuple(t if t.legal else _with_fix(ctx, t, block, legal) for t in verdicts)
 
 
