@@ -344,7 +344,7 @@ def test_given_a_grab_by_keyboard_when_a_loop_is_clicked_then_the_block_moves(be
 
 def test_given_a_wish_for_less_motion_when_rows_change_then_nothing_slides(bench):
     made, page = bench(MATMUL, lambda _: None, reduced_motion="reduce")
-    page.evaluate("window.slid = 0; Element.prototype.animate = () => { window.slid += 1; }")
+    page.evaluate("() => { window.slid = 0; Element.prototype.animate = () => { window.slid += 1; }; }")
     drag(page, "k", "i")
     expect(page.locator(".row").first).to_have_attribute("data-id", "k")
     assert made.kinds() == ["reorder"]
