@@ -14,7 +14,7 @@ from .numbers import change_of, grouped, percent_text, size_text
 
 
 def headline_value(state: State, store: Store) -> dict[str, Any]:
-    """Title, machines, verdict, figures (label, value, change, trend, hint, level), what undo and redo can do."""
+    """Title, machines, verdict, figures (label, value, change, trend, hint, level), what undo, redo and save can do."""
     machine = store.machine(state)
     name = DEFAULT_MACHINE if isinstance(machine, TilewrightError) else machine.name
     presets = preset_names()
@@ -27,6 +27,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "can_undo": bool(state.past),
         "can_redo": bool(state.future),
         "theme": state.theme,
+        "unsaved": state.unsaved or (state.saved is None and bool(state.past)),
     }
 
 

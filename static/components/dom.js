@@ -22,6 +22,7 @@ const ICON_PATHS = {
   sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2m0 16v2M2 12h2m16 0h2M5 5l1.500 1.500m11 11L19 19M5 19l1.500-1.500m11-11L19 5",
   edit: "M4 20h4L19 9l-4-4L4 16z",
   remove: "M6 6l12 12M18 6 6 18",
+  save: "M5 4h11l3 3v13H5zM8 4v5h7V4M8 20v-6h8v6",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
 };
 

@@ -66,6 +66,7 @@ export function render({ model }) {
         { class: "tools" },
         button(model, "undo", "Undo (Ctrl+Z)", { kind: "undo" }, !data.can_undo),
         button(model, "redo", "Redo (Ctrl+Shift+Z)", { kind: "redo" }, !data.can_redo),
+        button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.unsaved),
         button(
           model,
           data.theme === "dark" ? "sun" : "moon",

@@ -65,9 +65,10 @@ export function render({ model }) {
   document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || TYPING.has(focused()?.tagName)) return;
     const key = event.key.toLowerCase();
-    if (key !== "z" && key !== "y") return;
+    const kind = { s: "save", y: "redo", z: event.shiftKey ? "redo" : "undo" }[key];
+    if (!kind || event.defaultPrevented) return;
     event.preventDefault();
-    model.send_msg({ kind: key === "y" || event.shiftKey ? "redo" : "undo" });
+    model.send_msg({ kind });
   });
   model.on("msg:custom", (message) => download(message.name ?? message.data.name, message.text ?? message.data.text));
   let screen = null;

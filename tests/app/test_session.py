@@ -123,9 +123,8 @@ def test_given_messages_of_the_tree_then_they_become_calls_on_its_rows(session: 
 def test_given_a_move_then_the_block_is_computed_there() -> None:
     session = Session(PaperClock(), EXAMPLES)
     send(session, "open", name="what_moves_what")
-    send(session, "remove", step=4)
-    send(session, "move", block="B", loop="ii", primitive="compute_at")
-    assert "sch.compute_at(B, ii)" in schedule_text(session)
+    send(session, "move", block="W_local", loop="ii", primitive="compute_at")
+    assert "sch.compute_at(WL, ii)" in schedule_text(session)
 
 
 @pytest.mark.parametrize(
