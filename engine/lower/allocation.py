@@ -31,6 +31,7 @@ from ..ir import (
     walk,
 )
 from .owning import owning_block
+from .scopes import is_global
 
 N = TypeVar("N", bound=Node)
 
@@ -42,8 +43,9 @@ Path = tuple[Site, ...]
 def plan_buffer_allocation(func: PrimFunc) -> PrimFunc:
     """Each buffer moved to the innermost loop or block around all its accesses; buffers that nobody touches go.
 
-    Under a loop the buffer is owned by an opaque block "" around the loop's body. A reduction's output stays outside of the loops
-    that it is reduced over, and a buffer whose values an iteration takes over from an earlier one stays where it was.
+    Under a loop the buffer is owned by an opaque block "" around the loop's body. A reduction's output stays outside of the loops that
+    it is reduced over, and a global buffer outside of what stands within a grid of threads. A buffer stays where it was when an
+    iteration takes over values from an earlier one.
     """
     func = unique_block_names(func)
     sites = find_sites(func)
@@ -66,6 +68,10 @@ def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
         if path is None:
             continue
         owner = accesses.owners[buffer]
+        if is_global(buffer.scope):
+            # Global memory is not made on the device: it lies outside of what any kernel's grid repeats.
+            for grid_loop in accesses.grid_loops:
+                path = _common(path, grid_loop)
         # An owner's buffer is a new one each time the owner runs: it never moves further out.
         site = path[-1] if len(path) > len(owner) else owner[-1]
         sites[buffer] = site if site is owner[-1] or _is_filled_anew(index, site, buffer) else owner[-1]
@@ -78,9 +84,9 @@ class _AccessPaths:
     def __init__(self) -> None:
         self.paths: dict[Buffer, Path] = {}
         self.owners: dict[Buffer, Path] = {}
-        self.depth: dict[
-            Var, int
-        ] = {}  # of a loop's or iterator's variable: how many sites stand around the loop it runs over
+        self.grid_loops: list[Path] = []
+        # How many sites stand around the outermost loop that a loop's or an iterator's variable runs with.
+        self.depth: dict[Var, int] = {}
 
     def visit(self, node: Node, path: Path) -> None:
         inner = path
@@ -88,6 +94,8 @@ class _AccessPaths:
             case For():
                 self.depth[node.loop_var] = len(path)
                 inner = (*path, node)
+                if node.thread_tag is not None and node.thread_tag.startswith("blockIdx"):
+                    self.grid_loops.append(inner)
             case BlockRealize():
                 self._enter(node, path)
             case Block():

@@ -33,6 +33,7 @@ from ..ir import (
     substitute,
     walk,
 )
+from .scopes import is_shared_over
 
 Box = tuple[Range, ...]
 
@@ -189,13 +190,3 @@ def _within(axis: Range, size: Expr, around: Mapping[Var, Range], inside: set[Va
         return whole
     start = axis.min if prove(build.le(0, axis.min), around) else build.maximum(axis.min, 0)
     return Range(simplify(start, around), extent)
-
-
-def is_shared_over(scope: str, loop: For) -> bool:
-    """Whether all threads of a thread loop see one buffer of this scope, as TVM ranks them: global over all, shared over threadIdx."""
-    if loop.thread_tag is None:
-        return False
-    kind = scope.partition(".")[0]
-    if kind == "warp":
-        return loop.thread_tag == "threadIdx.x"
-    return kind in ("", "global") or (kind == "shared" and not loop.thread_tag.startswith("blockIdx"))

@@ -1,0 +1,19 @@
+"""Which threads see a buffer of which storage scope, as TVM ranks scopes (src/runtime/thread_storage_scope.h)."""
+
+from __future__ import annotations
+
+from ..ir import For
+
+
+def is_global(scope: str) -> bool:
+    return scope.partition(".")[0] in ("", "global")
+
+
+def is_shared_over(scope: str, loop: For) -> bool:
+    """Whether all threads of a thread loop see one buffer of this scope, as TVM ranks them: global over all, shared over threadIdx."""
+    if loop.thread_tag is None:
+        return False
+    kind = scope.partition(".")[0]
+    if kind == "warp":
+        return loop.thread_tag == "threadIdx.x"
+    return is_global(scope) or (kind == "shared" and not loop.thread_tag.startswith("blockIdx"))
