@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 import msgspec
 
 from ...engine.analysis import ProgramIndex
-from ...engine.ir import For, build, dtype, uses_var
+from ...engine.ir import BlockRealize, For, build, dtype, uses_var
 from ...engine.schedule import Schedule, ScheduleError, Target
 from .row_ids import RowIds, row_ids
 from .sizes import buffer_bytes, grouped, size_text
@@ -76,11 +77,10 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
             notes.append(f"{TIMES}{_ratio(then, now)}")
         often = "as often as now" if then == now else f"{_ratio(then, now)}{TIMES} as often as now"
         lines.append(f"runs {often}: {grouped(then)} iterations")
-    if target.primitive == "compute_at":
-        held = _filled(trial.index, block, target)
-        if held:
-            notes.append(held[0])
-            lines.append(held[1])
+    held = _held(trial.index, block, target)
+    if held is not None:
+        notes.append(held[0])
+        lines.append(held[1])
     return Effect(costly, " ".join(notes), "\n".join(lines))
 
 
@@ -89,33 +89,40 @@ def _ratio(a: int, b: int) -> str:
     return grouped(round(a / b)) if a >= 100 * b else f"{a / b:.3g}"
 
 
-def _filled(index: ProgramIndex, block: str, target: Target) -> tuple[str, str] | None:
-    """(bytes, sentence) of what one turn of the loop writes, at most, of an intermediate buffer; None where that is not known."""
+def _held(index: ProgramIndex, block: str, target: Target) -> tuple[str, str] | None:
+    """(bytes, sentence) of the intermediate that need only be held for one turn of the loop; None where that is not known."""
     realize = index.realize(block)
-    (buffer, *others) = [w.buffer for w in realize.block.writes] or [None]
-    if buffer is None or others or index.is_param(buffer):
+    producing = target.primitive == "compute_at"
+    found = [r for r in (realize.block.writes if producing else realize.block.reads) if not index.is_param(r.buffer)]
+    shape = _turn(index, realize, target)
+    if len(found) != 1 or shape is None:
         return None
-    values = [
-        v for iv, v in zip(realize.block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "spatial"
-    ]
+    # What one turn reads is as many elements as it has iterations only where it reads them one by one.
+    if not producing and not all(build.is_const(axis.extent, 1) for axis in found[0].region):
+        return None
+    buffer = found[0].buffer
+    whole = buffer_bytes(buffer)
+    if whole is None:
+        return None
+    size = size_text(min(whole, dtype.size_bytes(buffer.dtype) * prod(shape)))
+    extents = f" {TIMES} ".join(map(str, shape)) or "1"
+    does = "fills" if producing else "takes"
+    return size, f"one turn of {target.loop.name} {does} {extents} of {buffer.name}: {size} of {size_text(whole)}"
+
+
+def _turn(index: ProgramIndex, realize: BlockRealize, target: Target) -> tuple[int, ...] | None:
+    """Extents of the loops below the target that drive the block's spatial iterators, outermost first; None when one is symbolic."""
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    values = [value for iter_var, value in pairs if iter_var.iter_type == "spatial"]
+    loops = index.loops_above(realize)
     shape: list[int] = []
-    for loop in reversed(index.loops_of(block)):
-        if loop.loop_var is target.loop:
-            break
+    for loop in loops[[f.loop_var for f in loops].index(target.loop) + 1 :]:
         extent = build.int_value(loop.extent)
         if extent is None:
             return None
-        if extent > 1 and any(uses_var(v, loop.loop_var) for v in values):
-            shape.insert(0, extent)
-    size = dtype.size_bytes(buffer.dtype)
-    for extent in shape:
-        size *= extent
-    whole = buffer_bytes(buffer)
-    size = size if whole is None else min(size, whole)
-    extents = f" {TIMES} ".join(map(str, shape)) or "1"
-    return size_text(
-        size
-    ), f"one turn of {target.loop.name} fills {extents} of {buffer.name}: {size_text(size)} of {size_text(whole)}"
+        if extent > 1 and any(uses_var(value, loop.loop_var) for value in values):
+            shape.append(extent)
+    return tuple(shape)
 
 
 def _iterations(index: ProgramIndex, block: str) -> int | None:

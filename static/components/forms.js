@@ -72,6 +72,7 @@ function preview(entry, target, values) {
     const value = values[f.name];
     if (f.name === "loops") return value.join(", ");
     if (f.name === "loop" || f.type === "index_map") return `${f.name}=${value}`;
+    if (f.name === "buffer" && Array.isArray(value)) return `${f.name}=(${value.map(shown).join(", ")})`;
     return `${f.name}=${shown(value)}`;
   });
   const first = entry.fields.some((f) => f.name === "loops") ? [] : [target];

@@ -54,7 +54,7 @@ def test_given_either_theme_then_text_can_be_read():
     }
     for theme in (0, 1):
         ground = tokens["surface"][theme]
-        for name in ("text", "muted", "accent", "good", "warn", "bad"):
+        for name in ("text", "muted", "faint", "accent", "good", "warn", "bad"):
             assert contrast(tokens[name][theme], ground) >= 4.5, name
         assert contrast(tokens["on-accent"][theme], tokens["accent"][theme]) >= 4.5
         for name in ("accent", "good", "warn", "bad"):

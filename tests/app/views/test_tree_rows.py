@@ -150,3 +150,27 @@ def test_given_sizes_then_they_read_in_binary_units():
         "16 KiB",
         "1.5 MiB",
     ]
+
+
+def test_given_a_consumer_when_dropped_at_its_producers_loop_then_what_one_turn_takes_is_told():
+    sch = schedule(MATMUL_RELU)
+    outer = row_ids(sch.func).of(sch.get_loops("matmul")[0])
+    (entry,) = [e for e in drop_targets(sch, ["relu"])["relu"] if e["loop"] == outer]
+    assert entry["legal"]
+    assert not entry["costly"]
+    assert entry["note"] == "384 B"
+    assert entry["reason"].splitlines() == [
+        "runs as often as now: 12 288 iterations",
+        "one turn of i takes 96 of C: 384 B of 48 KiB",
+    ]
+
+
+@given(programs())
+def test_given_any_program_then_asking_for_targets_is_safe_and_legal_ones_are_legal(func):
+    sch = Schedule(func)
+    ids = row_ids(func)
+    for block, entries in drop_targets(sch).items():
+        for entry in entries:
+            if entry["legal"]:
+                getattr(sch.copy(), entry["primitive"])(ids[block], ids[entry["loop"]])
+    assert sch.func is func or tree_rows(sch.func) == tree_rows(func)
