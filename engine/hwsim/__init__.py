@@ -3,7 +3,7 @@
 from .errors import MachineError
 from .machine import Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine
-from .occupancy import Occupancy, Steps, Tile
+from .occupancy import Occupancy, Steps, Tile, Tiles
 from .report import (
     EngineAccess,
     EngineReport,
@@ -34,6 +34,7 @@ __all__ = [
     "Steps",
     "TaskKind",
     "Tile",
+    "Tiles",
     "Traffic",
     "Wait",
     "load_machine",

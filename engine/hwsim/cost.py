@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
 from ..arith import Analyzer
 from ..ir import Buffer, Var
@@ -58,7 +59,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     if not live:
         return None
     work = sum(_work(engine, m, d, places) for m, d in live)
-    touched = tuple(t for m, d in live for t in _touched(engine, m, d))
+    touched = tuple(t for m, d in live for t in _touched(engine, m, d, places))
     duration = max(1, engine.setup_cycles + max(work, _port_cycles(touched, places)))
     operations = sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live)
     return Cost(duration, _latency(engine, live[0][0], places), operations, touched)
@@ -128,8 +129,11 @@ def _vectors(engine: VectorEngine, measured: Measured, where: Domain) -> int:
     return count * work.operations * engine.cycles_per_operation
 
 
-def _touched(engine: Engine, measured: Measured, where: Domain) -> list[Touched]:
-    """Bytes by buffer: each element once where an engine holds its operands, once an iteration on the scalar engine."""
+def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
+    """Bytes by buffer: each element once a task where an engine holds its operands, once an iteration on the scalar engine.
+
+    A buffer that is allocated inside of the task is another one each time.
+    """
     found: list[Touched] = []
     work = measured.work
     sides = [(a, False) for a in work.reads] + [(a, True) for a in work.writes]
@@ -140,7 +144,15 @@ def _touched(engine: Engine, measured: Measured, where: Domain) -> list[Touched]
         groups.setdefault((access.buffer, written), []).append(access)
     for (buffer, written), accesses in groups.items():
         each = isinstance(engine, ScalarEngine | DmaEngine) and not any(a.extents for a in accesses)
-        elements = where.iterations * len(accesses) if each else box_elements(accesses, where)
+        if each:
+            elements = where.iterations * len(accesses)
+        else:
+            renewed = {loop.var for loop in places.by_buffer[buffer].site.loops}
+            times = prod(n for v, n in where.active.items() if v in renewed)
+            once = {v: min(n, 1) if v in renewed else n for v, n in where.active.items()}
+            elements = times * box_elements(
+                accesses, replace_fields(where, active=once, iterations=prod(once.values()))
+            )
         found.append(Touched(buffer, written, elements * dt.size_bytes(buffer.dtype)))
     return found
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+
+import numpy as np
 
 from ..ir import Buffer
 from .machine import DmaEngine, ScalarEngine
-from .occupancy import Occupancy, Tile
-from .place import Placement
+from .occupancy import Column, Occupancy
+from .place import Placement, row_name
 from .report import Finding, MemoryReport
 from .tasks import TaskProgram, Template
 
@@ -21,7 +23,7 @@ def find(
 ) -> tuple[Finding, ...]:
     """All findings, the worst first."""
     found = [
-        *_overflows(memory, held),
+        *_overflows(program, memory, held),
         *_scalar_work(program, counts),
         *_round_trips(program, counts),
         *_idle_slots(program, held),
@@ -30,20 +32,22 @@ def find(
     return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
 
 
-def _overflows(memory: Mapping[str, MemoryReport], held: Occupancy) -> Iterator[Finding]:
+def _overflows(program: TaskProgram, memory: Mapping[str, MemoryReport], held: Occupancy) -> Iterator[Finding]:
+    starts, _, ends, cells = held.tiles.columns()
     for row, m in memory.items():
         if m.peak_bytes <= m.capacity_bytes:
             continue
-        tiles = [t for t in held.tiles if t.row == row and t.start <= m.peak_cycle]
-        sizes: dict[str, int] = {}
-        for tile in tiles:
-            sizes[tile.label] = tile.size_bytes
-        largest = sorted(sizes, key=lambda label: -sizes[label])[:3]
+        sizes: dict[str, tuple[int, str]] = {}
+        for cell in map(int, np.unique(cells[(starts <= m.peak_cycle) & (m.peak_cycle < ends)])):
+            placement = program.places.of_cell[cell]
+            if row_name(placement.memory, placement.bank_of(cell)) == row:
+                sizes[placement.label(cell)] = placement.part_bytes, placement.buffer.name
+        largest = sorted(sizes, key=lambda label: -sizes[label][0])[:3]
+        listed = ", ".join(f"{label} ({sizes[label][0]} bytes)" for label in largest) or "parameters"
         yield Finding(
             "capacity-overflow", "error",
-            f"{row} would have to hold {m.peak_bytes} bytes at cycle {m.peak_cycle}, and has {m.capacity_bytes}; "
-            f"the largest in it: {', '.join(f'{label} ({sizes[label]} bytes)' for label in largest) or 'parameters'}",
-            buffers=tuple(dict.fromkeys(t.buffer for t in tiles if t.label in largest)),
+            f"{row} would have to hold {m.peak_bytes} bytes at cycle {m.peak_cycle}, and has {m.capacity_bytes}; largest: {listed}",
+            buffers=tuple(dict.fromkeys(sizes[label][1] for label in largest)),
         )  # fmt: skip
 
 
@@ -117,8 +121,7 @@ def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
     """Double buffers of which never more than one slot is live: with one slot the program would take no longer."""
     for placement in program.places.placements:
         buffer = placement.buffer
-        tiles = [t for t in held.tiles if t.buffer == buffer.name]
-        if placement.slots == 1 or not tiles or _take_turns(tiles):
+        if placement.slots == 1 or _take_turns(held.tiles.of(placement)):
             continue
         writers = program.nest.index.writers(buffer)
         loop = placement.site.slot_loop
@@ -131,14 +134,15 @@ def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _take_turns(tiles: Sequence[Tile]) -> bool:
-    """Whether two slots are ever live at a time; tiles in the order of their starts."""
+def _take_turns(lives: Column) -> bool:
+    """Whether two slots are ever live at a time; rows (start, end, slot) in the order of their starts. True when there are none."""
     until: dict[int, int] = {}
-    for tile in tiles:
-        if any(end > tile.start for slot, end in until.items() if slot != tile.slot):
+    rows: list[list[int]] = lives.tolist()
+    for start, end, slot in rows:
+        if any(other > start for at, other in until.items() if at != slot):
             return True
-        until[tile.slot] = max(until.get(tile.slot, 0), tile.end)
-    return False
+        until[slot] = max(until.get(slot, 0), end)
+    return not until
 
 
 def _wrapped_parts(program: TaskProgram) -> Iterator[Finding]:

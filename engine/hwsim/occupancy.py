@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import overload
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from .nest import Site
-from .place import row_name
+from .place import Placement, Places, row_name
 from .replay import Timeline
 from .tasks import TaskProgram
 
@@ -56,46 +57,88 @@ class Steps(msgspec.Struct, frozen=True, eq=False):
         return self.times[self.allocated.index(self.peak_allocated)] if self.times else 0
 
 
+class Tiles(Sequence[Tile]):
+    """Every life of every tile in the order of the starts, made when looked at. `columns` gives the bare numbers for drawing many."""
+
+    def __init__(self, places: Places, lives: Column) -> None:
+        self._places = places
+        self._lives = lives[np.lexsort((lives[:, 3], lives[:, 0]))]
+
+    def __len__(self) -> int:
+        return len(self._lives)
+
+    @overload
+    def __getitem__(self, index: int) -> Tile: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Tile]: ...
+    def __getitem__(self, index: int | slice) -> Tile | list[Tile]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        start, filled, end, cell = map(int, self._lives[index])
+        placement = self._places.of_cell[cell]
+        return Tile(
+            start,
+            filled,
+            end,
+            placement.buffer.name,
+            placement.slot_of(cell),
+            row_name(placement.memory, placement.bank_of(cell)),
+            placement.part_bytes,
+            placement.label(cell),
+        )
+
+    def columns(self) -> tuple[Column, Column, Column, Column]:
+        """(start, filled, end, cell) of every life."""
+        return self._lives[:, 0], self._lives[:, 1], self._lives[:, 2], self._lives[:, 3]
+
+    def of(self, placement: Placement) -> Column:
+        """(start, end, slot) of every life of one buffer, a row each, in the order of the starts."""
+        first, cell = placement.first_cell, self._lives[:, 3]
+        mine = self._lives[(cell >= first) & (cell < first + len(placement.banks))]
+        return np.stack([mine[:, 0], mine[:, 2], (mine[:, 3] - first) // placement.parts], axis=1)
+
+
 class Occupancy(msgspec.Struct, frozen=True, eq=False):
-    """`steps` by row, and every life of every tile in the order of the starts (parameters live all the time and are not among them)."""
+    """`steps` by row, and the lives of all `tiles` (parameters live all the time and are not among them)."""
 
     steps: dict[str, Steps]
-    tiles: tuple[Tile, ...]
+    tiles: Tiles
 
 
 def occupancy(program: TaskProgram, timeline: Timeline) -> Occupancy:
     """Follows every task of a replayed program through the cells it touches."""
     places = program.places
-    lives, reserved = _lives(program, timeline)
-    rows: dict[str, tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]] = {}
+    lives, holds = _lives(program, timeline)
+    rows: dict[str, tuple[list[Column], list[Column]]] = {}
     for memory in places.machine.memories:
         for bank in range(memory.blocks):
             rows[row_name(memory, bank)] = ([], [])
-    tiles: list[Tile] = []
+    tables: list[Column] = [np.zeros((0, 4), np.int64)]
     for cell, placement in enumerate(places.of_cell):
-        row = row_name(placement.memory, placement.bank_of(cell))
+        allocated, live = rows[row_name(placement.memory, placement.bank_of(cell))]
         size = placement.part_bytes
         if placement.is_param:
-            rows[row][0].append((0, timeline.cycles, size))
-            rows[row][1].append((0, timeline.cycles, size))
+            always = np.array([[0, timeline.cycles, size]], np.int64)
+            allocated.append(always)
+            live.append(always)
             continue
-        rows[row][0].extend((start, end, size) for start, end in reserved[cell])
-        rows[row][1].extend((start, end, size) for start, _, end in lives[cell])
-        slot, label = placement.slot_of(cell), placement.label(cell)
-        tiles.extend(Tile(a, f, e, placement.buffer.name, slot, row, size, label) for a, f, e in lives[cell])
-    tiles.sort(key=lambda t: (t.start, t.row, t.buffer, t.slot))
-    return Occupancy({row: _steps(allocated, live) for row, (allocated, live) in rows.items()}, tuple(tiles))
+        table = np.array(lives[cell], np.int64).reshape(-1, 3)
+        allocated.append(_with(np.array(holds[cell], np.int64).reshape(-1, 2), size))
+        live.append(_with(table[:, [0, 2]], size))
+        tables.append(_with(table, cell))
+    return Occupancy({row: _steps(*sides) for row, sides in rows.items()}, Tiles(places, np.concatenate(tables)))
 
 
-Life = tuple[int, int, int]
-Hold = tuple[int, int]
+def _with(table: Column, value: int) -> Column:
+    """The table with one more column."""
+    return np.concatenate([table, np.full((len(table), 1), value, np.int64)], axis=1)
 
 
-def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[list[Life]], list[list[Hold]]]:
-    """For each cell its lives (start, filled, end), and when memory is reserved for it."""
+def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[list[int]], list[list[int]]]:
+    """For each cell its lives (start, filled, end), one after the other, and when memory is reserved for it (start, end)."""
     cells = len(program.places.of_cell)
-    lives: list[list[Life]] = [[] for _ in range(cells)]
-    holds: list[list[Hold]] = [[] for _ in range(cells)]
+    lives: list[list[int]] = [[] for _ in range(cells)]
+    holds: list[list[int]] = [[] for _ in range(cells)]
     life_of, hold_of = [-1] * cells, [-1] * cells
     since, filled, until, held = [0] * cells, [0] * cells, [0] * cells, [0] * cells
     touches = _touches(program)
@@ -103,18 +146,20 @@ def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[list[Life]], 
     for number, instance, start in zip(program.sequence, program.instances, timeline.starts, strict=True):
         duration, latency = lengths[number]
         for cell, written, first, per_life, per_hold in touches[number]:
-            life, hold = (instance - first) // per_life, (instance - first) // per_hold
+            life = (instance - first) // per_life
             if life != life_of[cell]:
                 if life_of[cell] >= 0:
                     # What is overwritten while it is still on its way is dead by then.
                     end = min(until[cell], start)
-                    lives[cell].append((since[cell], min(filled[cell], end), end))
+                    lives[cell] += (since[cell], min(filled[cell], end), end)
+                    until[cell] = end
                 life_of[cell] = life
+                hold = (instance - first) // per_hold
+                if hold != hold_of[cell]:
+                    if hold_of[cell] >= 0:
+                        holds[cell] += (held[cell], until[cell])
+                    hold_of[cell], held[cell] = hold, start
                 since[cell] = filled[cell] = until[cell] = start
-            if hold != hold_of[cell]:
-                if hold_of[cell] >= 0:
-                    holds[cell].append((held[cell], lives[cell][-1][2]))
-                hold_of[cell], held[cell] = hold, start
             end = start + duration
             if written:
                 end += latency
@@ -123,8 +168,8 @@ def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[list[Life]], 
                 until[cell] = end
     for cell in range(cells):
         if life_of[cell] >= 0:
-            lives[cell].append((since[cell], filled[cell], until[cell]))
-            holds[cell].append((held[cell], until[cell]))
+            lives[cell] += (since[cell], filled[cell], until[cell])
+            holds[cell] += (held[cell], until[cell])
     return lives, holds
 
 
@@ -158,14 +203,12 @@ def _slot_depth(site: Site) -> int:
     return next(n for n, loop in enumerate(site.loops) if loop.var is site.slot_loop.var)
 
 
-def _steps(allocated: Sequence[tuple[int, int, int]], live: Sequence[tuple[int, int, int]]) -> Steps:
+def _steps(allocated: Sequence[Column], live: Sequence[Column]) -> Steps:
     """The sums of intervals (start, end, bytes) as step functions on common times."""
-    if not allocated and not live:
-        return Steps([0], [0], [0])
-    table = [np.array(x, np.int64).reshape(-1, 3) for x in (allocated, live)]
-    times = np.unique(np.concatenate([np.zeros(1, np.int64), *(t[:, :2].reshape(-1) for t in table)]))
+    tables = [np.concatenate([np.zeros((0, 3), np.int64), *side]) for side in (allocated, live)]
+    times = np.unique(np.concatenate([np.zeros(1, np.int64), *(t[:, :2].reshape(-1) for t in tables)]))
     sums: list[Column] = []
-    for rows in table:
+    for rows in tables:
         delta = np.zeros(len(times), np.int64)
         np.add.at(delta, np.searchsorted(times, rows[:, 0]), rows[:, 2])
         np.add.at(delta, np.searchsorted(times, rows[:, 1]), -rows[:, 2])
