@@ -218,7 +218,9 @@ class ExprPrinter:
     def _function(self, expr: Expr, need: int) -> None:
         assert isinstance(expr, BinaryOp)
         function, make = _FUNCTIONS[type(expr)]
-        plain = _is_kept(expr, make) and (dt.is_int(expr.dtype) or not isinstance(expr, Mod))
+        # A shared operand is read as two, and only a variable is found to be the same again.
+        shared = expr.a is expr.b and not isinstance(expr.a, Var | IntImm | FloatImm)
+        plain = (shared or _is_kept(expr, make)) and (dt.is_int(expr.dtype) or not isinstance(expr, Mod))
         self.call(function if plain else f"T.{type(expr).__name__}", expr.a, expr.b)
 
     def _comparison(self, expr: Expr, need: int) -> None:

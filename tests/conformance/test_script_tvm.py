@@ -1,5 +1,7 @@
 """Text in and out, with real TVM as the judge: what we print it reads as the same program, and what it prints we read as the same."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import pytest
@@ -9,6 +11,7 @@ from support.sources import CLASSIC, CURRENT
 from support.tvm_text import tvm_read
 
 from tilewright.engine.ir import IRModule, PrimFunc, first_difference
+from tilewright.engine.lower import lower, plan
 from tilewright.engine.script import parse, to_script
 
 tvm = pytest.importorskip("tvm")
@@ -47,3 +50,183 @@ def test_given_a_classic_sample_then_tvm_reads_its_current_print(name: str) -> N
 @settings(max_examples=25)
 def test_law_a_printed_program_means_the_same_to_tvm(program: PrimFunc) -> None:
     assert_tvm_reads_it_the_same(to_script(program))
+
+
+EVERYTHING = """
+@T.prim_func(s_tir=True)
+def everything(A: T.Buffer((128, 64), "float16", strides=(64, 1), scope="shared"), n: T.int32, h: T.handle, p: T.int64):
+    m = T.int32()
+    B = T.match_buffer(h, (m, n), "int32", offset_factor=4, align=16, elem_offset=n)
+    T.func_attr({"a": 1, "b": "x", "c": [1, 2], "d": True, "tirx.noalias": True, "e": 1.5})
+    for i in T.thread_binding(4, thread="blockIdx.x", annotations={"k": 1, "l": [1, "x"]}):
+        for j in T.serial(2, 10, annotations={"z": T.float32(1.0)}):
+            for k in T.parallel(1, 6):
+                for l in T.vectorized(8):
+                    for q in T.unroll(3, 9):
+                        with T.sblock("blk"):
+                            T.where(i * 4 + j < 7 and k != 3)
+                            v = T.axis.spatial(128, i * 2 + j)
+                            w = T.axis.spatial((2, 66), l)
+                            r = T.axis.reduce(3, q)
+                            o = T.axis.opaque(4, k)
+                            T.reads(A[v, 0:64], B[0, w])
+                            T.writes(B[v : v + 2, w])
+                            T.sblock_attr({"pragma": 1, "double_buffer_scope": 0})
+                            C = T.sblock_alloc_buffer((4, 4), "int8", scope="local")
+                            D = T.match_buffer(A[v, 0:16], (16,), "float16", strides=(1,), offset_factor=1, scope="shared")
+                            with T.init():
+                                B[v, w] = 0
+                            if v < 3:
+                                B[v, w] = T.max(B[v, w], T.Cast("int32", D[w % 16])) + T.Select(v == 2, 1, w // 2)
+                            else:
+                                B[v, w] = T.truncdiv(w, 3) - T.truncmod(v, 2) + T.if_then_else(v < 3 or w > 2, w & 3, w << 1)
+                            T.call_extern("int32", "foo", w, T.float32(3))
+                            z: T.let[T.int32] = w + 1
+                            B[0, z] = z
+"""
+
+EXPRESSIONS = """
+@T.prim_func(s_tir=True)
+def expressions(A: T.Buffer((128, 64), "float32"), B: T.Buffer((128, 64), "int64"), C: T.Buffer((128, 64), "bool"), D: T.Buffer((128, 64), "float16"), E: T.Buffer((T.int64(128), 64), "uint8")):
+    for i, j in T.grid(128, 64):
+        with T.sblock("blk"):
+            v, w = T.axis.remap("SS", [i, j])
+            A[v, w] = A[v, w] / 3
+            A[v, w] = T.float32("inf")
+            A[v, w] = -A[v, w]
+            A[v, w] = -v
+            A[v, w] = T.min_value("float32")
+            B[v, w] = B[v, w] + 5 - T.int64(-3) + v
+            B[v, w] = B[v, w] & 3 | (1 << B[v, w]) ^ v
+            C[v, w] = v < 3 and (w < 2 and v > 1)
+            C[v, w] = (v < 3 or w < 2) and not v > 1
+            C[v, w] = True
+            C[v, w] = T.And(C[v, w], T.bool(False))
+            D[v, w] = D[v, w] + T.float32(1)
+            D[v, w] = T.exp(D[v, w]) + T.pow(D[v, w], 2.0) + T.tanh(D[v, w]) + T.sigmoid(D[v, w]) + T.abs(D[v, w])
+            E[v, w] = E[v, w] & 3 | E[v, w] ^ T.uint8(2)
+            E[v, w] = ~E[v, w] << 2 >> E[v, w]
+            E[v, w] = E[v, w] + E[v, w] * 2
+            E[v, w] = (E[v, w] - (E[v, w] - E[v, w])) * (E[v, w] * E[v, w]) + (E[v, w] + E[v, w])
+            E[v, w] = E[v, w] // T.uint8(3) + T.ceildiv(E[v, w], 2)
+            E[v, w] = T.Add(1, 2) + 3 * v
+            E[v, w] = T.Add(v, 0) + T.FloorDiv(v, 1)
+            A[v, w] = T.if_then_else(v != 2, A[v, w], 0.0) + T.Select(T.LT(1, 2), A[v, w], T.Cast("float32", T.float32(2)))
+            A[v, w] = T.isnan(A[v, w])
+            A[v, w] = T.call_extern("float32", "foo", A[v, w]) + T.call_pure_extern("float32", "foo", A[v, w])
+            A[v, w] = T.reinterpret("float32", v) + T.floor(A[v, w]) + T.round(A[v, w]) + T.truncdiv(v, 3) + T.likely(v < 3)
+            A[v, w] = T.popcount(v) + T.clz(v) + T.nearbyint(A[v, w]) + T.fma(A[v, w], A[v, w], A[v, w]) + T.atan2(A[v, w], A[v, w])
+            A[v, w] = T.Cast("float16", A[v, w]) + T.Cast("float16", v) + v
+"""
+
+SHAPES = """
+@T.prim_func(s_tir=True, private=True)
+def shapes(a: T.handle, b: T.handle, n: T.int64, c: T.handle):
+    T.func_attr({"tirx.noalias": True})
+    m = T.int64()
+    A = T.match_buffer(a, (m, n), "float32")
+    B = T.match_buffer(b, (n, m), "float32", offset_factor=1)
+    for i in range(2, 10):
+        for j in range(T.int64(1), T.int64(4)):
+            for l, k in T.grid(n, m):
+                with T.sblock("blk"):
+                    vl, vk = T.axis.remap("SR", [l, k])
+                    vj = T.axis.spatial(T.int64(64), j + i)
+                    A[vk, vl] = B[vl, vk] + A[vk - 1, vl]
+"""
+
+OPAQUE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def flat(A: T.Buffer((8, 128), "float32"), C: T.Buffer((8, 128), "float32")):
+        for i in range(8):
+            B = T.alloc_buffer((1, 128), scope="shared", annotations={"note": 1})
+            for j in range(128):
+                B[i - i, j] = A[i, j] + T.float32(1)
+            x: T.let[T.int32] = i + 1
+            T.tvm_storage_sync("shared", T.bool(False), -1)
+            for j in range(128):
+                if j < x:
+                    C[i, j] = B[i - i, j] + T.float32(1)
+
+    @T.prim_func(s_tir=True)
+    def named_root(A: T.Buffer((128, 64), "float32")):
+        with T.sblock("root"):
+            T.reads(A[0:128, 0:64])
+            T.writes()
+            T.sblock_attr({"x": 1})
+            for i, j in T.grid(128, 64):
+                with T.sblock(""):
+                    T.reads()
+                    T.writes(A[i, j])
+                    A[i, j] = T.float32(0)
+
+    @T.prim_func(s_tir=True)
+    def one_block(A: T.Buffer((), "float32"), B: T.Buffer((1,), "float32")):
+        with T.sblock("foo"):
+            T.reads(B[0])
+            T.writes(A[()])
+            A[()] = B[0]
+"""
+
+CONSTRUCTS = {"everything": EVERYTHING, "expressions": EXPRESSIONS, "shapes": SHAPES, "opaque": OPAQUE}
+
+
+@pytest.mark.parametrize("name", CONSTRUCTS)
+def test_given_every_construct_then_both_read_each_others_print_as_the_same_program(name: str) -> None:
+    assert_tvm_reads_it_the_same(CONSTRUCTS[name])
+
+
+def without_regions(text: str) -> str:
+    """The text with T.reads and T.writes left out, to be found by the reader."""
+    return "\n".join(line for line in text.splitlines() if not line.strip().startswith(("T.reads(", "T.writes(")))
+
+
+@given(program=programs())
+@settings(max_examples=40)
+def test_law_regions_left_out_are_found_as_tvm_finds_them(program: PrimFunc) -> None:
+    text = without_regions(to_script(program))
+    simplify = tvm.tirx.transform.StmtSimplify()
+    found, theirs = (tvm.ir.IRModule({"main": tvm_read(t)}) for t in (to_script(ours(text)), text))
+    tvm.ir.assert_structural_equal(simplify(found), simplify(theirs))
+
+
+LOOPS_IN_BLOCKS = """
+@T.prim_func(s_tir=True)
+def loops(A: T.Buffer((128, 64), "float32"), B: T.Buffer((128, 64), "float32"), S: T.Buffer((128,), "float32")):
+    for i in range(32):
+        with T.sblock("outer"):
+            vi = T.axis.spatial(32, i)
+            L = T.sblock_alloc_buffer((4, 64))
+            M = T.match_buffer(A[vi * 4 : vi * 4 + 4, 0:64], (4, 64), strides=(64, 1), offset_factor=1)
+            with T.init():
+                for x in range(4):
+                    S[vi * 4 + x] = 0.0
+            for x, y in T.grid(4, 64):
+                with T.sblock("inner"):
+                    vx, vy = T.axis.remap("SS", [x, y])
+                    L[vx, vy] = M[vx, vy] + A[vi * 4 + vx, 63 - vy]
+            for x, y in T.grid(4, 16):
+                S[vi * 4 + x] = S[vi * 4 + x] + L[x, y * 2] * B[vi * 4 + x, y * 3 + 1]
+            for y in range(2, 7):
+                k: T.let[T.int32] = y * 2 + vi
+                B[k, y % 3] = B[k // 2, T.max(y, 4)] + T.if_then_else(vi > 0, A[vi - 1, 0], T.float32(0))
+"""
+
+
+def test_given_loops_inside_of_blocks_then_regions_as_tvm_finds_them() -> None:
+    simplify = tvm.tirx.transform.StmtSimplify()
+    found, theirs = (
+        tvm.ir.IRModule({"main": tvm_read(t)}) for t in (to_script(ours(LOOPS_IN_BLOCKS)), LOOPS_IN_BLOCKS)
+    )
+    tvm.ir.assert_structural_equal(simplify(found), simplify(theirs))
+
+
+@pytest.mark.parametrize("name", CURRENT)
+def test_given_a_lowered_program_then_tvm_reads_its_print(name: str) -> None:
+    found = ours(CURRENT[name])
+    func = found.functions[0] if isinstance(found, IRModule) else found
+    for lowered in plan(func), lower(func):
+        again = first_difference(ours(tvm.script.from_source(to_script(lowered)).script()), lowered)
+        assert again is None, f"{again}\n{to_script(lowered)}"

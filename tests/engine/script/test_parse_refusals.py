@@ -11,7 +11,8 @@ from support.sources import CURRENT
 
 from tilewright.engine.script import ParseError, parse, read_calls
 
-HEADER = 'from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((16, 8), "float32"), B: T.Buffer((16, 8), "int32")):\n'
+HEADER = "from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\n"
+HEADER += 'def f(A: T.Buffer((16, 8), "float32"), B: T.Buffer((16, 8), "int32")):\n'
 FIRST = HEADER.count("\n") + 1
 
 
@@ -158,10 +159,14 @@ def test_given_hostile_text_then_a_parse_error_soon(text: str, codes: set[str]) 
     assert time.perf_counter() - start < 20
 
 
-PIECES = st.sampled_from(
-    ["@T.prim_func\n", "def f(A: T.Buffer((4,))):\n", "    ", "for i in ", "range(4)", ":\n", "A[i]", " = ", "T.exp(", ")", "[", "]", "T.axis.remap(\"S\", [i])",
-     'with T.sblock("x")', "T.init()", "vi", ",", "0", "1.5", "-", "lambda x: ", "T.grid(4, 4)", "T.match_buffer(A, (4,))", "**", "*", "if ", "else:\n", "@I.ir_module\nclass M:\n", "\n"]
-)  # fmt: skip
+# fmt: off
+WORDS = (
+    "@T.prim_func\n", "def f(A: T.Buffer((4,))):\n", "    ", "for i in ", "range(4)", ":\n", "A[i]", " = ", "T.exp(", ")", "[", "]", "vi",
+    ",", "0", 'T.axis.remap("S", [i])', 'with T.sblock("x")', "T.init()", "1.5", "-", "lambda x: ", "T.grid(4, 4)", "**", "*", "if ",
+    "T.match_buffer(A, (4,))", "else:\n", "@I.ir_module\nclass M:\n", "\n", "\n    ", "\n        ",
+)
+# fmt: on
+PIECES = st.sampled_from(WORDS)
 
 
 @given(text=st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=60))
