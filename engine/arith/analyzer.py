@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from ..ir import (
     Add,
     And,
+    BinaryOp,
     Call,
     Cast,
     Div,
@@ -69,6 +70,8 @@ class Analyzer:
                 return Sum((), expr.value)
             case Var():
                 return self._variable(expr)
+            case BinaryOp() if not dt.is_index(expr.dtype):
+                return Sum.of_atom(map_children(expr, self._simplify_node))  # wraps: no algebra
             case Add():
                 return self.form(expr.a).plus(self.form(expr.b))
             case Sub():
@@ -174,7 +177,7 @@ class Analyzer:
         """An equal expression, simpler where known how; the same object when nothing changes."""
         if expr.dtype == "bool":
             result = self._condition(expr)
-        elif dt.is_int(expr.dtype):
+        elif dt.is_index(expr.dtype):
             if isinstance(expr, IntImm | Var) and expr not in self.ranges:
                 return expr
             result = self._chosen(expr) if isinstance(expr, Select | Call | Cast) else self._integer(expr)

@@ -7,6 +7,7 @@ from typing import cast
 
 from ..ir import (
     Add,
+    BinaryOp,
     Call,
     Cast,
     Expr,
@@ -115,6 +116,8 @@ class Bounder:
 
     def _source_bounds(self, source: Expr) -> Bounds:
         match source:
+            case BinaryOp() | Cast() if not dt.is_index(source.dtype):
+                return _dtype_bounds(source.dtype)
             case Var():
                 return self._variable_bounds(source)
             case Add() | Sub():
@@ -194,6 +197,14 @@ def _same_limit(first: Expr, second: Expr) -> tuple[Expr, Expr, Expr] | None:
             if structural_equal(c, other):
                 return c, x, y
     return None
+
+
+def _dtype_bounds(dtype: str) -> Bounds:
+    """What a value of narrow or unsigned arithmetic, which wraps, can be at all."""
+    if not dt.is_int(dtype):
+        return UNKNOWN
+    width = dt.bits(dtype)
+    return Bounds(0, 2**width - 1) if dtype.startswith("uint") else Bounds(-(2 ** (width - 1)), 2 ** (width - 1) - 1)
 
 
 def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:

@@ -16,6 +16,11 @@ def is_int(dtype: str) -> bool:
     return dtype.startswith(("int", "uint"))
 
 
+def is_index(dtype: str) -> bool:
+    """Signed integers as wide as indices are: their arithmetic is taken never to overflow, as TVM takes it. The others wrap."""
+    return dtype in ("int32", "int64")
+
+
 def is_float(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
 

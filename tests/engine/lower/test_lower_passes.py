@@ -169,3 +169,17 @@ def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
     assert build.int_value(allocate.buffer.shape[0]) == 640
     assert allocations(func)[0].tile == (16, 32)
     assert_same_results(func)
+
+
+def test_given_narrow_arithmetic_that_wraps_when_lowered_then_it_still_wraps():
+    func = program("""(A: T.Buffer((256,), "uint8"), C: T.Buffer((256,), "bool")):
+    for i in range(256):
+        with T.sblock("C"):
+            vi = T.axis.spatial(256, i)
+            T.reads(A[vi])
+            T.writes(C[vi])
+            C[vi] = T.uint8(1) - A[vi] < T.uint8(1)
+""")
+    assert "C[i] = T.uint8(1) - A[i] < T.uint8(1)" in lines(func)
+    inputs = {"A": np.arange(256, dtype=np.uint8)}
+    np.testing.assert_array_equal(run(lower(func), inputs)["C"], run(func, inputs)["C"])

@@ -70,7 +70,7 @@ def test_given_a_reduction_read_after_its_loops_when_planned_then_its_buffer_is_
     sch = schedule(MATMUL_RELU)
     assert tiles(sch.func) == {"C": ((128, 96), None)}
     matmul, relu = sch.get_block("matmul"), sch.get_block("relu")
-    i, j, k = sch.get_loops(matmul)
+    i, _j, _k = sch.get_loops(matmul)
     sch.reverse_compute_at(relu, i)
     assert tiles(sch.func) == {"C": ((1, 96), i.name)}
 
@@ -113,7 +113,7 @@ def test_given_a_stencil_computed_at_the_pixel_when_compacted_then_three_rows_of
     sch = schedule(box_blur())
     for block in ("padded", "y_blur"):
         sch.compute_inline(sch.get_block(block))
-    y, x, _ = sch.get_loops(sch.get_block("box_blur"))
+    _y, x, _ = sch.get_loops(sch.get_block("box_blur"))
     x_blur = sch.get_block("x_blur")
     sch.compute_at(x_blur, x)
     assert tiles(sch.func) == {"x_blur": ((3, 1, 3), x.name)}
