@@ -313,13 +313,10 @@ class Tree {
     const {row, offers, by} = this.grab;
     const offer = offers?.get(id);
     this.cancel();
-    this.after = {id: row.id, focus: by === "keyboard"};
     if (!offer) return;
+    this.after = {id: row.id, focus: by === "keyboard"};
     if (offer.state === "illegal") {
-      const [reason, ...more] = offer.reasons;
-      this.showNotice({
-        text: `${row.name} cannot go to ${this.byId.get(id).name}`, reasons: [reason, ...more],
-      });
+      this.showNotice({text: `${row.name} cannot go to ${this.byId.get(id).name}`, reasons: offer.reasons});
       return;
     }
     if (offer.order) {
@@ -366,8 +363,7 @@ class Tree {
     this.hint.replaceChildren(blocks ? "Drag a block onto a loop" : "No blocks");
   }
 
-  // ---- The pointer.
-
+  /** Select row `id`. */
   pick(id) {
     this.focusRow(id);
     if (this.selected !== id) {
@@ -375,8 +371,6 @@ class Tree {
       this.send({kind: "select", id});
     }
   }
-
-  // ---- The keyboard.
 
   // ---- Menus and forms.
 
@@ -393,9 +387,7 @@ class Tree {
       {head: row.kind === "loop" ? `${row.name} · ${row.extent}` : row.name},
       {label: move, key: "Enter", help: "then arrows and Enter, or click a loop", run: () => {
         this.focusRow(id);
-        this.start(id, "keyboard");
-        if (this.grab) this.grab.by = "click";
-        if (this.grab) this.grab.ready = true;
+        this.start(id, "click");
       }},
       {line: true},
       ...this.entries(id).map((entry) => ({...entry, run: () => this.run(id, entry, anchor)})),

@@ -91,17 +91,13 @@ export class Pointer {
     }
     if (grab?.by === "click") {
       const id = this.rowAt(point);
-      if (id === grab.row.id && !grab.ready) grab.ready = true;
-      else if (id === grab.row.id || !id) this.tree.cancel();
+      if (id === grab.row.id || !id) this.tree.cancel();
       else this.tree.drop(id, point);
       return;
     }
     if (!press || this.rowAt(point) !== press.id) return;
     this.tree.pick(press.id);
-    if (press.act === "grip") {
-      this.tree.start(press.id, "click");
-      this.tree.grab.ready = true;
-    }
+    if (press.act === "grip") this.tree.start(press.id, "click");
   }
 
   rowAt({x, y}) {
@@ -195,7 +191,7 @@ export class Pointer {
     if (tree.grab?.by === "click" && !path.includes(tree.list)) tree.cancel();
     if (this.tree.grab?.by !== "keyboard") return;
     // A grab by keyboard may end with a click on a loop.
-    if (path.includes(this.tree.list)) Object.assign(this.tree.grab, {by: "click", ready: true});
+    if (path.includes(this.tree.list)) this.tree.grab.by = "click";
     else this.tree.cancel();
   }
 

@@ -297,6 +297,16 @@ def test_given_the_grip_when_clicked_and_then_a_loop_then_the_block_moves(bench)
     assert made.intents[-1]["loop"] == "ko"
 
 
+def test_given_the_menus_move_when_a_loop_is_clicked_then_the_block_moves(bench):
+    made, page = bench()
+    row(page, COPY).click(button="right")
+    page.get_by_role("menuitem", name="Move to a loop").click()
+    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    row(page, "ko").click()
+    wait_for(lambda: made.kinds() == ["move"])
+    assert made.intents[-1]["loop"] == "ko"
+
+
 def test_given_only_a_keyboard_then_a_block_can_be_moved_and_taken_back(bench, shoot):
     made, page = bench()
     row(page, COPY).focus()
