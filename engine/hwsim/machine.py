@@ -163,7 +163,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 N = TypeVar("N", Memory, Engine)
-S = TypeVar("S", bound=msgspec.Struct)
+S = TypeVar("S", bound=Machine | Memory | Engine)
 
 
 def _named(parts: tuple[N, ...], name: str) -> N:
@@ -171,6 +171,10 @@ def _named(parts: tuple[N, ...], name: str) -> N:
         if part.name == name:
             return part
     raise KeyError(name)
+
+
+CHANGED = "changed by Machine.replace"
+"""The source of a figure that no file gave."""
 
 
 def _with_field(part: S, field: str, value: object, path: str) -> S:
@@ -182,6 +186,7 @@ def _with_field(part: S, field: str, value: object, path: str) -> S:
             "unknown-figure", f"there is no figure {field!r} to change", found=path, expected=", ".join(figures)
         )
     table[field] = value
+    table["source"] = [(key, text) for key, text in part.source if key != field] + [(field, CHANGED)]
     try:
         return msgspec.convert(table, type(part))
     except msgspec.ValidationError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from support.programs import programs
 from support.sources import matmul
 
 from tilewright.engine.hwsim import MachineError, Report, simulate
+from tilewright.engine.hwsim.simulate import tasks_of
+from tilewright.engine.hwsim.tasks import TaskLoop
 from tilewright.engine.ir import (
     Block,
     BlockRealize,
@@ -108,6 +111,24 @@ def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
     assert sum(t.bytes for t in report.traffic) + sum(written_bytes(report).values()) == sum(
         count * size[name] for name, count in stores_run(func).items()
     )
+
+
+@given(scheduled())
+def test_law_tasks_stand_in_program_order(func: PrimFunc):
+    program = tasks_of(func, roomy())
+
+    def walked(nodes, number: int) -> Iterator[int]:
+        for node in nodes:
+            if isinstance(node, TaskLoop):
+                for i in range(node.loop.extent):
+                    yield from walked(node.children, number * node.loop.extent + i)
+            elif node.variant_of[number] >= 0:
+                yield node.first_instance + number
+
+    assert program.instances == list(walked(program.tree, 0))
+    for number, instance in zip(program.sequence, program.instances, strict=True):
+        template = program.templates[program.variants[number].template]
+        assert 0 <= instance - template.first_instance < template.count
 
 
 def assert_adds_up(report: Report) -> None:

@@ -118,6 +118,7 @@ def test_given_a_path_when_a_figure_is_replaced_then_only_it_changes(path: str, 
     before = (machine, *machine.memories, *machine.engines)
     assert sum(getattr(a, field, None) != getattr(b, field, None) for a, b in zip(before, parts, strict=True)) == 1
     assert any(getattr(p, field, None) == value for p in parts)
+    assert [dict(p.source) for p in parts if p.source] == [{field: "changed by Machine.replace"}]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.machines import plain
+from support.machines import only, plain
 from support.sources import matmul
 
 from tilewright.engine.hwsim import MachineError, Report, simulate
@@ -178,6 +178,24 @@ def test_given_an_engine_out_of_reach_when_annotated_then_refused_with_the_missi
     assert caught.value.refusal.fix[0] == "sch.cache_read('C', 0, 'local')"
     assert "A in global" in caught.value.refusal.found
     assert caught.value.refusal.nodes[0] is sch.get("C") or caught.value.refusal.nodes
+
+
+def test_given_a_machine_without_a_scalar_engine_when_nothing_is_staged_then_refused_with_the_missing_calls():
+    with pytest.raises(MachineError) as caught:
+        simulate(parse(matmul(8, 8, 8)).program, only(plain(), "dma", "matrix"))
+    assert caught.value.code == "out-of-reach"
+    assert len(caught.value.refusal.fix) == 3
+    with pytest.raises(MachineError) as caught:
+        simulate(parse(matmul(8, 8, 8)).program, only(plain(), "dma"))
+    assert caught.value.code == "no-engine"
+
+
+def test_given_an_annotated_loop_when_simulated_then_all_under_it_goes_to_that_engine():
+    sch = staged_matmul()
+    sch.annotate(sch.get_loops("C")[0], "engine", "scalar")
+    report = simulate(sch.func, plain())
+    # One engine runs all of the loop now, so it is one task.
+    assert {t.block: t.engine for t in report.tasks} == {"A_local + B_local + C": "scalar", "C_local": "dma"}
 
 
 @pytest.mark.parametrize(("engine", "code"), [("tensor", "unknown-engine"), ("dma", "wrong-engine")])
