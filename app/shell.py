@@ -131,14 +131,20 @@ def _known_changes(state: State, store: Store) -> dict[int, dict[str, str]]:
 
 
 class ServerClock:
-    """The loop of the document that a page belongs to."""
+    """The loop of the document that a page belongs to. What is put off waits for the browser: changes to a page that is on its way to it
+    would be lost."""
 
     def __init__(self, document: BokehDocument | None) -> None:
         self._document = document
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        if self._document is not None:
-            self._document.add_timeout_callback(work, delay_ms)
+        document = self._document
+        if document is None:
+            return
+        if pn.state.loaded:
+            document.add_timeout_callback(work, delay_ms)
+        else:
+            pn.state.onload(lambda: document.add_timeout_callback(work, delay_ms))
 
     def soon(self, work: Callable[[], None]) -> None:
         if self._document is not None:
@@ -178,9 +184,7 @@ def _open_first(session: Session, path: str | Path | None) -> None:
         session.receive({"kind": "open", "name": wanted[0]})
 
 
-def serve(
-    path: str | Path | None = None, port: int = 5006, address: str = "127.0.0.1", *, show: bool = False
-) -> None:
+def serve(path: str | Path | None = None, port: int = 5006, address: str = "127.0.0.1", *, show: bool = False) -> None:
     """Serve the page until interrupted, and print its address. Port 0 takes a free one. `path` as in `make_page`.
 
     Raises TilewrightError where `path` cannot be read.
@@ -194,9 +198,7 @@ async def _serve(path: str | Path | None, port: int, address: str, show: bool) -
     def page() -> pn.Template:
         return make_page(path)
 
-    server = pn.serve(
-        page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False
-    )
+    server = pn.serve(page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False)
     server.start()
     print(f"Tilewright is at http://{address}:{server.port}/", flush=True)
     await asyncio.Event().wait()

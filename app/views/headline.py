@@ -55,7 +55,9 @@ def figures(state: State, store: Store) -> list[dict[str, str]]:
         times = f"{report.cycles / bound:.2f} × the bound: no engine or memory port could be done sooner"
         found.append(_figure("Bound", grouped(bound), hint=times))
     found.append(
-        _figure("Overlap", percent_text(data["overlap"]), hint="Part of the DMA's busy cycles with a compute engine busy")
+        _figure(
+            "Overlap", percent_text(data["overlap"]), hint="Part of the DMA's busy cycles with a compute engine busy"
+        )
     )
     return found + peak_figures(data["memory"])
 
@@ -80,7 +82,9 @@ def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]
         if name == "global" or not capacity:
             continue
         bank = re.fullmatch(r"(.+)\[(\d+)\]", name)
-        groups.setdefault(bank[1] if bank else name, []).append((bank[2] if bank else "", entry["peak_bytes"], capacity))
+        groups.setdefault(bank[1] if bank else name, []).append(
+            (bank[2] if bank else "", entry["peak_bytes"], capacity)
+        )
     return [_peak(scope, banks) for scope, banks in groups.items() if any(peak for _, peak, _ in banks)]
 
 

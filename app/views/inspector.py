@@ -86,12 +86,13 @@ def _times(index: ProgramIndex, node: For | BlockRealize) -> str:
 
 
 def _annotations(node: For | Block) -> list[tuple[str, str]]:
-    return [(key, ", ".join(map(expr_text, value)) if isinstance(value, tuple) else expr_text(value)) for key, value in node.annotations]
+    return [
+        (key, ", ".join(map(expr_text, value)) if isinstance(value, tuple) else expr_text(value))
+        for key, value in node.annotations
+    ]
 
 
-def _block_sections(
-    index: ProgramIndex, name: str, held: dict[Buffer, Allocation], func: PrimFunc
-) -> list[Section]:
+def _block_sections(index: ProgramIndex, name: str, held: dict[Buffer, Allocation], func: PrimFunc) -> list[Section]:
     realize = index.realize(name)
     block = realize.block
     section = _section(name, "block")

@@ -9,7 +9,11 @@ from ..state import State
 
 def page_value(state: State, problem_count: int) -> dict[str, Any]:
     """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there)."""
-    notice = state.notice if state.notebook is not None and state.notice is not None and state.notice.where == "page" else None
+    notice = (
+        state.notice
+        if state.notebook is not None and state.notice is not None and state.notice.where == "page"
+        else None
+    )
     mark = "• " if state.unsaved else ""
     return {
         "screen": "gallery" if state.notebook is None else "notebook",
