@@ -32,7 +32,7 @@ from tilewright.engine.ir import (
     dtype,
     walk,
 )
-from tilewright.engine.lower import LowerError
+from tilewright.engine.lower import LowerError, allocations
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
@@ -111,6 +111,17 @@ def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
     assert sum(t.bytes for t in report.traffic) + sum(written_bytes(report).values()) == sum(
         count * size[name] for name, count in stores_run(func).items()
     )
+
+
+@given(scheduled())
+def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(func: PrimFunc):
+    placed = {p.buffer.name: p for p in tasks_of(func, roomy()).places.placements if not p.is_param}
+    for allocation in allocations(func):
+        placement, lowered = placed[allocation.buffer.name], allocation.lowered
+        assert placement.slots == allocation.slots
+        assert placement.total_bytes == _bytes_of(lowered)
+        if lowered.axis_separators:
+            assert placement.slots * placement.parts == lowered.shape[0].value
 
 
 @given(scheduled())
