@@ -103,6 +103,27 @@ def test_given_a_float_sum_when_run_then_it_is_added_in_the_order_of_the_program
     assert np.array_equal(run(func, {"A": a})["B"], expected)
 
 
+def test_given_a_reset_after_an_update_when_run_then_it_happens_at_its_iteration():
+    func = program(
+        "A: (8,) int32; B: (1,) int32",
+        "    for k in range(8):\n        B[0] = B[0] + A[k]\n        if k == 0:\n            B[0] = 100\n",
+    )
+    a = numbers(8, dtype="int32")
+    assert run(func, {"A": a, "B": np.zeros(1, "int32")})["B"][0] == 100 + a[1:].sum()
+
+
+def test_given_a_sum_below_a_loop_in_order_when_run_then_it_is_added_in_the_order_of_the_program():
+    func = program(
+        "A: (6, 50) float32; B: (1,) float32; S: (51,) float32",
+        "    for k in range(6):\n        for i in range(50):\n"
+        "            S[i + 1] = S[i] + T.float32(1)\n            B[0] = B[0] + A[k, i]\n",
+    )
+    a = np.random.default_rng(0).standard_normal((6, 50)).astype("float32")
+    expected = np.add.accumulate(a.reshape(-1))[-1]
+    given = {"A": a, "B": np.zeros(1, "float32"), "S": np.zeros(51, "float32")}
+    assert run(func, given)["B"][0] == expected
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
 def test_given_integers_when_they_overflow_then_they_wrap(dtype):
     func = program(
