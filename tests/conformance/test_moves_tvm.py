@@ -19,6 +19,7 @@ from support.programs import (
 from support.sources import BOX_BLUR, CONV2D, ELEMENTWISE_CHAIN, FUSED_MATMUL_ADD_RELU, MATMUL, MATMUL_RELU, matmul
 from support.tvm_oracle import Calls, assert_agrees, assert_same_program, tvm, tvm_schedule
 
+from tilewright.engine.ir import build
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
@@ -232,9 +233,9 @@ WE_REFUSE = {
     "transform_layout": {"parameter-buffer"},
 }
 WE_ACCEPT = {
-    "reverse_compute_at": "pattern match failed",
-    "compute_at": "pattern match failed",
-    "transform_layout": "introduce padding",
+    "reverse_compute_at": ("pattern match failed",),
+    "compute_at": ("pattern match failed",),
+    "transform_layout": ("introduce padding", "source->scale"),
 }
 
 
@@ -257,6 +258,11 @@ def random_calls(draw: st.DrawFn, sch: Schedule) -> tuple[str, Calls]:
     kind = draw(st.sampled_from([*kinds, "compute_inline", "reverse_compute_inline", "transform_layout", "set_scope"]))
     match kind:
         case "split":
+            # Splits of loops shorter than a factor leave unit loops, which TVM simplifies only sometimes: test_loops_tvm has them.
+            depths = [n for n, f in enumerate(sch.index.loops_of(other)) if (build.int_value(f.extent) or 0) >= 4]
+            if not depths:
+                return kind, lambda s: None
+            depth = draw(st.sampled_from(depths))
             factors = draw(st.sampled_from([[None, 2], [None, 3], [2, None], [None, 4]]))
             return kind, lambda s: s.split(loops(s, other)[depth], factors)
         case "reorder":
@@ -302,7 +308,7 @@ def test_given_random_calls_when_made_then_as_tvm_but_for_the_listed_differences
             theirs = trial
             assert_same(to_script(ours.mod), theirs.mod)
         elif mine is None:
-            assert "blocks with the name" in str(other) or (kind in WE_ACCEPT and WE_ACCEPT[kind] in str(other)), other
+            assert any(m in str(other) for m in ("blocks with the name", *WE_ACCEPT.get(kind, ()))), other
             return
         elif other is None:
             assert mine in WE_REFUSE.get(kind, ()), f"{kind}: only Tilewright refuses: {mine}"
@@ -312,7 +318,7 @@ def assert_same(ours: str, theirs: Any) -> None:
     """Equal programs; of accesses that are clamped, TVM's regions are long chains of min and max, so both are found anew."""
     try:
         assert_same_program(ours, theirs)
-    except ValueError as error:
+    except (ValueError, AssertionError) as error:
         if not re.search(r"\.(reads|writes)\[", str(error).splitlines()[0]):
             raise
         assert_same_program(without_regions(ours), tvm.script.from_source(without_regions(theirs.script())))
