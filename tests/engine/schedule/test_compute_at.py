@@ -143,7 +143,7 @@ def test_given_threads_that_share_a_tile_when_staged_then_they_fill_all_of_it():
     i, j, k = sch.get_loops("C")
     copy = sch.cache_read("C", 0, "shared")
     sch.reorder(i, j, k)
-    i0, i1 = sch.split(i, [None, 32])
+    _, i1 = sch.split(i, [None, 32])
     sch.bind(i1, "threadIdx.x")
     sch.compute_at(copy, j)
     assert extents(sch, copy) == [4, 32, 128, 32, 128]
