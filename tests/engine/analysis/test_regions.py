@@ -1,0 +1,63 @@
+"""What a block touches, for T.reads and T.writes that were left out. `tests/conformance/test_script_tvm.py` compares with TVM."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.analysis import accessed_regions
+from tilewright.engine.ir import Block, BlockRealize, walk_stmts
+from tilewright.engine.script import expr_text, parse
+
+
+def found(body: str) -> tuple[list[str], list[str]]:
+    """The regions of the first block, which has the iterators vi (16) and vj (8)."""
+    inner = "\n".join(f"            {line}" for line in body.strip().splitlines())
+    text = f"""@T.prim_func(s_tir=True)
+def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64)), S: T.Buffer((16,), "int32")):
+    for i, j in T.grid(16, 8):
+        with T.sblock("b"):
+            vi, vj = T.axis.remap("SS", [i, j])
+{inner}
+"""
+    realize = next(s for s in walk_stmts(parse(text).program) if isinstance(s, BlockRealize) and s.block.iter_vars)
+    reads, writes = accessed_regions(realize.block)
+    return [expr_text(r) for r in reads], [expr_text(w) for w in writes]
+
+
+@pytest.mark.parametrize(
+    ("body", "reads", "writes"),
+    [
+        ("A[vi, vj] = B[vj, vi]", ["B[vj, vi]"], ["A[vi, vj]"]),
+        ("A[vi, vj] = B[vi, vj] + B[vi, vj]", ["B[vi, vj]"], ["A[vi, vj]"]),
+        ("A[vi, vj] = B[vi, vj] + B[vi, vj + 1] + B[vi, vj + 2]", ["B[vi, vj:vj + 3]"], ["A[vi, vj]"]),
+        ("for k in range(4):\n    A[vi, vj * 4 + k] = B[k, 7 - k]", ["B[0:4, 4:8]"], ["A[vi, vj * 4:vj * 4 + 4]"]),
+        ("for k in range(4):\n    A[vi, k * 3 % 7] = B[vi * k, k // 2]", ["B[0:64, 0:2]"], ["A[vi, 0:7]"]),
+        ("A[vi, S[vi]] = B[S[vi + 1], 0]", ["B[S[vi + 1], 0]", "S[vi:vi + 2]"], ["A[vi, S[vi]]"]),
+        ("for k in range(4):\n    A[vi, S[k]] = 1.0", ["S[0:4]"], ["A[vi, 0:64]"]),
+        ("with T.init():\n    A[vi, vj] = 0.0\nA[vi, vj] = A[vi, vj] + B[vi, vj]", ["B[vi, vj]"], ["A[vi, vj]"]),
+        ("A[vi, vj] = A[vi, vj] + B[vi, vj]", ["A[vi, vj]", "B[vi, vj]"], ["A[vi, vj]"]),
+        ("L = T.sblock_alloc_buffer((4,))\nL[0] = B[vi, vj]\nA[vi, vj] = L[0]", ["B[vi, vj]"], ["A[vi, vj]"]),
+        ("M = T.match_buffer(A[vi * 2:vi * 2 + 2, 8:16], (2, 8), offset_factor=1)\nM[1, vj] = 1.0", [], ["A[vi * 2 + 1, 8 + vj]"]),
+        ("x: T.let[T.int32] = vi * 2\nA[x, vj] = B[x + 1, vj]", ["B[vi * 2 + 1, vj]"], ["A[vi * 2, vj]"]),
+    ],
+)  # fmt: skip
+def test_given_a_block_then_its_regions(body: str, reads: list[str], writes: list[str]) -> None:
+    assert found(body) == (reads, writes)
+
+
+def test_given_a_block_inside_then_its_own_regions_count() -> None:
+    text = """@T.prim_func(s_tir=True)
+def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64))):
+    for i in range(16):
+        with T.sblock("outer"):
+            vi = T.axis.spatial(16, i)
+            for j in range(8):
+                with T.sblock("inner"):
+                    vj = T.axis.spatial(8, j)
+                    T.reads(B[vi, 0:vj + 1])
+                    T.writes(A[vi, vj * 2])
+                    A[vi, vj * 2] = B[vi, 0]
+"""
+    outer = next(s for s in walk_stmts(parse(text).program) if isinstance(s, Block) and s.name == "outer")
+    reads, writes = accessed_regions(outer)
+    assert [expr_text(r) for r in (*reads, *writes)] == ["B[vi, 0:8]", "A[vi, 0:15]"]
