@@ -129,7 +129,10 @@ class Runs(msgspec.Struct, frozen=True):
 
 
 def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
-    """The contiguous runs in which all layouts advance together, over the iterations of a domain."""
+    """The contiguous runs in which all layouts advance together, over the iterations of a domain.
+
+    An affine pattern has runs of one length, as a descriptor has; elements that are neighbours only at a corner of it are not joined.
+    """
     if where.iterations == 0:
         return ()
     strides = [x.strides for x in layouts]

@@ -30,16 +30,17 @@ def row_major(sizes, order) -> dict[int, int]:
     return strides
 
 
-def counted(points: list[tuple[int, int]]) -> dict[int, int]:
-    """Runs in which source and target advance by one together, in the order of the targets: length -> how many."""
+def regular_run(points: list[tuple[int, int]]) -> int:
+    """The longest length of which all points are runs, in the order of the targets, source and target advancing by one together."""
     points = sorted(points, key=lambda p: p[1])
-    lengths: list[int] = []
-    for n, (source, target) in enumerate(points):
-        if n and points[n - 1] == (source - 1, target - 1):
-            lengths[-1] += 1
-        else:
-            lengths.append(1)
-    return {length: lengths.count(length) for length in set(lengths)}
+
+    def fits(length: int) -> bool:
+        if len(points) % length:
+            return False
+        starts = range(0, len(points), length)
+        return all(points[s + n] == (points[s][0] + n, points[s][1] + n) for s in starts for n in range(length))
+
+    return max(n for n in range(1, len(points) + 1) if fits(n))
 
 
 @given(extents, st.data())
@@ -63,7 +64,8 @@ def test_law_runs_of_a_transposed_copy_are_those_that_are_there(sizes: list[int]
         for p in product(*map(range, sizes))
         if p[0] < cut
     ]
-    assert {r.elements: r.count for r in found} == counted(points)
+    length = regular_run(points)
+    assert found == (Runs(length, len(points) // length),)
     assert sum(r.elements * r.count for r in found) == where.iterations == cut * prod(sizes[1:])
 
 
