@@ -113,15 +113,15 @@ def test_given_a_reset_after_an_update_when_run_then_it_happens_at_its_iteration
 
 
 def test_given_a_sum_below_a_loop_in_order_when_run_then_it_is_added_in_the_order_of_the_program():
-    func = program(
-        "A: (6, 50) float32; B: (1,) float32; S: (51,) float32",
-        "    for k in range(6):\n        for i in range(50):\n"
-        "            S[i + 1] = S[i] + T.float32(1)\n            B[0] = B[0] + A[k, i]\n",
-    )
-    a = np.random.default_rng(0).standard_normal((6, 50)).astype("float32")
-    expected = np.add.accumulate(a.reshape(-1))[-1]
-    given = {"A": a, "B": np.zeros(1, "float32"), "S": np.zeros(51, "float32")}
-    assert run(func, given)["B"][0] == expected
+    a, b, s = shaped("A", 6, 50, dtype="float32"), shaped("B", 1, dtype="float32"), shaped("S", 51, dtype="float32")
+    k, i = Var("k"), Var("i")
+    zero, one = c(0), build.const(1, "float32")
+    scan = BufferStore(s, build.add(BufferLoad(s, (i,)), one), (build.add(i, 1),))
+    total = BufferStore(b, build.add(BufferLoad(b, (zero,)), BufferLoad(a, (k, i))), (zero,))
+    inner = build.seq([BufferStore(s, one, (zero,)), loops(i, 50, build.seq([scan, total]))])
+    values = np.random.default_rng(0).standard_normal((6, 50)).astype("float32")
+    result = run(func_of(loops(k, 6, Allocate(s, inner)), a, b), {"A": values, "B": np.zeros(1, "float32")})
+    assert result["B"][0] == np.add.accumulate(values.reshape(-1))[-1]
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
