@@ -286,7 +286,9 @@ class _Parens:
 
 
 def _is_kept(expr: BinaryOp, make: Callable[[Expr, Expr], Expr]) -> bool:
-    """Whether reading `a op b` gives the node back."""
+    """Whether reading `a op b` gives the node back. Two constants are folded by some reader, or refused: TVM's of 0 - 1 without sign."""
+    if isinstance(expr.a, IntImm) and isinstance(expr.b, IntImm):
+        return False
     try:
         made = make(expr.a, expr.b)
     except (TypeError, ZeroDivisionError):

@@ -10,7 +10,7 @@ from support.programs import programs
 from support.sources import CLASSIC, CURRENT
 from support.tvm_text import tvm_read
 
-from tilewright.engine.ir import IRModule, PrimFunc, first_difference
+from tilewright.engine.ir import Buffer, BufferStore, IntImm, IRModule, PrimFunc, Sub, Var, first_difference
 from tilewright.engine.lower import lower, plan
 from tilewright.engine.script import parse, to_script
 
@@ -190,6 +190,13 @@ def test_law_regions_left_out_are_found_as_tvm_finds_them(program: PrimFunc) -> 
     simplify = tvm.tirx.transform.StmtSimplify()
     found, theirs = (tvm.ir.IRModule({"main": tvm_read(t)}) for t in (to_script(ours(text)), text))
     tvm.ir.assert_structural_equal(simplify(found), simplify(theirs))
+
+
+def test_given_constants_that_tvm_would_refuse_to_fold_then_it_reads_them() -> None:
+    value = Sub(IntImm(0, "uint8"), IntImm(5, "uint8"))
+    out, handle = Buffer("A", (IntImm(1),), "uint8"), Var("a", "handle")
+    text = to_script(PrimFunc("f", (handle,), ((handle, out),), BufferStore(out, value, (IntImm(0),))))
+    assert isinstance(tvm.script.from_source(text).body.value, tvm.tirx.Sub), "read; TVM's own printer fails on it"
 
 
 LOOPS_IN_BLOCKS = """
