@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from ..engine.ir import Refusal, TilewrightError
+from ..engine.ir import PrimFunc, Refusal, TilewrightError
 from ..engine.script import parse
 from .document import (
     Document,
@@ -169,7 +169,7 @@ def _open(state: State, intent: OpenText) -> State:
 def _as_notebook(text: str) -> str:
     """Cells around a plain TVMScript program. Raises ParseError with the program's own lines."""
     program = parse(text).program
-    name = program.name if hasattr(program, "name") else _module_name(text)
+    name = program.name if isinstance(program, PrimFunc) else _module_name(text)
     return (
         f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{DEFAULT_MACHINE}")\n\n'
         f"# %% workload\n{text.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import panel as pn
 from bokeh.document import Document as BokehDocument
+from panel.io.server import get_server
 
 from ..engine.ir import TilewrightError
 from .actions import OpenText, Say
@@ -64,17 +66,17 @@ class Page:
         """Show `state`. Each component compares with what it shows already, so only differences travel; they travel together."""
         with pn.io.hold():
             problems = problems_value(state, store)
-            self.page.show(page_value(state, _count(problems)))
-            self.gallery.show(gallery_value(state, self._examples))
+            self.page.draw(page_value(state, _count(problems)))
+            self.gallery.draw(gallery_value(state, self._examples))
             if state.notebook is None:
                 return
             self._draw_tree(state, store)
             self.timeline.show(timeline_chart(state, store), dark=state.theme == "dark")
-            self.timeline.legend.show(legend_value(state, store))
-            self.headline.show(headline_value(state, store))
-            self.notebook.show(notebook_value(state, store, _known_changes(state, store)))
-            self.inspector.show(inspector_value(state, store))
-            self.problems.show(problems)
+            self.timeline.legend.draw(legend_value(state, store))
+            self.headline.draw(headline_value(state, store))
+            self.notebook.draw(notebook_value(state, store, _known_changes(state, store)))
+            self.inspector.draw(inspector_value(state, store))
+            self.problems.draw(problems)
             self._draw_code(state, store)
 
     def _draw_tree(self, state: State, store: Store) -> None:
@@ -97,9 +99,9 @@ class Page:
     def _draw_code(self, state: State, store: Store) -> None:
         """Only the pane that is in sight: the others are drawn when they are chosen."""
         if state.pane == "script":
-            self.script.show(script_value(state, store))
+            self.script.draw(script_value(state, store))
         elif state.pane == "python":
-            self.python.show(python_value(state, store))
+            self.python.draw(python_value(state, store))
 
     def draw_later(self, state: State, store: Store) -> None:
         """What was found out after the paint."""
@@ -107,10 +109,10 @@ class Page:
             return
         with pn.io.hold():
             problems = problems_value(state, store)
-            self.page.show(page_value(state, _count(problems)))
-            self.problems.show(problems)
-            self.headline.show(headline_value(state, store))
-            self.notebook.show(notebook_value(state, store, step_changes(state, store)))
+            self.page.draw(page_value(state, _count(problems)))
+            self.problems.draw(problems)
+            self.headline.draw(headline_value(state, store))
+            self.notebook.draw(notebook_value(state, store, step_changes(state, store)))
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)
@@ -144,7 +146,11 @@ class ServerClock:
         if pn.state.loaded:
             document.add_timeout_callback(work, delay_ms)
         else:
-            pn.state.onload(lambda: document.add_timeout_callback(work, delay_ms))
+
+            def start() -> None:
+                document.add_timeout_callback(work, delay_ms)
+
+            pn.state.onload(start)
 
     def soon(self, work: Callable[[], None]) -> None:
         if self._document is not None:
@@ -191,14 +197,15 @@ def serve(path: str | Path | None = None, port: int = 5006, address: str = "127.
     """
     if path is not None and not Path(path).is_dir():
         load_document(path)
-    asyncio.run(_serve(path, port, address, show))
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(path, port, address, show))
 
 
 async def _serve(path: str | Path | None, port: int, address: str, show: bool) -> None:
     def page() -> pn.Template:
         return make_page(path)
 
-    server = pn.serve(page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False)
+    server = get_server(page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False)
     server.start()
     print(f"Tilewright is at http://{address}:{server.port}/", flush=True)
     await asyncio.Event().wait()

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from .document import Notebook
-from .document.evaluate import State as Moment
+from .document import State as Moment
 
 Theme = Literal["light", "dark"]
 Pane = Literal["script", "python", "problems"]

@@ -59,7 +59,7 @@ class Store:
             machine = state.shown.machine
         else:
             loaded = self.remember(
-                "default-machine", (), lambda: _attempt("machine", lambda: load_machine(DEFAULT_MACHINE))
+                "default-machine", (), lambda: attempt("machine", lambda: load_machine(DEFAULT_MACHINE))
             )
             if isinstance(loaded, TilewrightError):
                 return loaded
@@ -102,7 +102,7 @@ class Store:
         return self.remember(
             "python",
             (schedule.trace, moment.names),
-            lambda: _attempt("export", lambda: to_tvm_python(schedule, moment.names)),
+            lambda: attempt("export", lambda: to_tvm_python(schedule, moment.names)),
         )
 
 
@@ -110,10 +110,10 @@ def report_of(func: PrimFunc, machine: Machine | TilewrightError) -> Report | Ti
     """The report, or why there is none, as a value."""
     if isinstance(machine, TilewrightError):
         return machine
-    return _attempt("simulate", lambda: simulate(func, machine))
+    return attempt("simulate", lambda: simulate(func, machine))
 
 
-def _attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:
+def attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:
     """`work()` or its error as a value. A fault of ours is shown as one too: the page stays up."""
     try:
         return work()

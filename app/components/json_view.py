@@ -30,9 +30,9 @@ class JsonView(JSComponent):
         super().__init__(**params)
         self._intent_callbacks: list[Intents] = []
         if data is not None:
-            self.show(data)
+            self.draw(data)
 
-    def show(self, data: Any) -> None:
+    def draw(self, data: Any) -> None:
         """Draw `data` (anything msgspec encodes) unless it is drawn already."""
         text = msgspec.json.encode(data).decode()
         if text != self.payload:

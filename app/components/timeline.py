@@ -27,6 +27,8 @@ from .json_view import JsonView
 MAX_BARS = 1_500
 """More rectangles than this cost a visible pause on a canvas; they are drawn joined until one zooms in."""
 
+FEW_BARS = 300
+
 MAX_CORNERS = 1_500
 
 GAP = 0.2
@@ -63,7 +65,7 @@ class Timeline:
     def __init__(self) -> None:
         self._chart = Chart()
         self._dark = False
-        self.range = Range1d(0, 1, bounds=(0, 1))
+        self.range = Range1d(start=0, end=1, bounds=(0, 1))
         self._engines = _Lanes(self.range, axis=False)
         self._memories = _Lanes(self.range, axis=True)
         self.legend = LegendView(data={"figures": [], "buffers": []}, sizing_mode="stretch_width", height=26)
@@ -105,8 +107,14 @@ class Timeline:
         if max(len(chart.engine_bars), len(chart.memory_bars)) > MAX_BARS:
             self._draw()
 
+    def _bounds(self) -> tuple[float, float]:
+        """The cycles in sight."""
+        start, end = self.range.start, self.range.end
+        assert isinstance(start, int | float) and isinstance(end, int | float)
+        return float(start), float(end)
+
     def _draw(self) -> None:
-        start, end = float(self.range.start), float(self.range.end)
+        start, end = self._bounds()
         chart = self._chart
         self._engines.show_bars(chart.engine_bars.in_sight(start, end, MAX_BARS), self._dark)
         self._memories.show_bars(chart.memory_bars.in_sight(start, end, MAX_BARS), self._dark)
@@ -128,7 +136,7 @@ class _Lanes:
         zoom, pan = WheelZoomTool(dimensions="width"), PanTool(dimensions="width")
         self.figure = figure(
             x_range=x_range,
-            y_range=Range1d(0, 1),
+            y_range=Range1d(start=0, end=1),
             tools=[zoom, pan],
             active_scroll=zoom,
             active_drag=pan,
@@ -147,7 +155,7 @@ class _Lanes:
     def _glyphs(self) -> None:
         quads = self.figure.quad(
             left="start", right="end", bottom="low", top="high", source=self.bars, fill_color="fill", fill_alpha="alpha",
-            line_color="edge", line_width=1, hover_line_color="edge", hover_line_width=2,
+            line_color="edge", line_width=1,
         )  # fmt: skip
         self.line = self.figure.multi_line("xs", "ys", source=self.steps, line_width=1, line_alpha=0.75)
         self.limit = self.figure.segment("x0", "y", "x1", "y", source=self.limits, line_dash="dashed", line_width=1)
@@ -164,6 +172,7 @@ class _Lanes:
         plot.ygrid.visible = False
         plot.xgrid.visible = True
         plot.outline_line_color = None
+        plot.border_line_color = None
         plot.yaxis.ticker = FixedTicker(ticks=[])
         plot.yaxis.axis_line_color = None
         plot.yaxis.major_tick_line_color = None
@@ -215,8 +224,9 @@ class _Lanes:
         self._drawn, self._drawn_dark = bars, dark
         self.bars.data = self._columns(bars, dark)
 
-    def _columns(self, bars: list[Bar], dark: bool) -> dict[str, list[Any]]:
-        surface = INK["surface"][dark]
+    def _columns(self, bars: list[Bar], dark: bool) -> dict[str, Any]:
+        # An edge sets neighbours apart; where bars are a pixel or two wide it would be all there is to see.
+        surface = INK["surface"][dark] if len(bars) <= FEW_BARS else None
         fills = [colour(bar.colour, dark=dark) for bar in bars]
         return {
             "start": [bar.start for bar in bars],
@@ -225,7 +235,7 @@ class _Lanes:
             "high": [self.bottoms[bar.lane] + bar.high * self.heights[bar.lane] for bar in bars],
             "fill": fills,
             "alpha": [0.28 if bar.soft else 0.9 for bar in bars],
-            "edge": [fill if bar.soft else surface for bar, fill in zip(bars, fills, strict=True)],
+            "edge": [fill if bar.soft or surface is None else surface for bar, fill in zip(bars, fills, strict=True)],
             "tip": [bar.tip for bar in bars],
         }
 

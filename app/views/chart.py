@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Column = npt.NDArray[np.int64]
+Numbers = Sequence[int] | Column
 
 
 class Bar(msgspec.Struct, frozen=True):
@@ -33,9 +34,7 @@ class Bars:
     `band` numbers what may be drawn as one where there is no room: lane, height and paleness together. `make` gives bar `n`.
     """
 
-    def __init__(
-        self, start: Sequence[int], end: Sequence[int], band: Sequence[int], make: Callable[[int], Bar]
-    ) -> None:
+    def __init__(self, start: Numbers, end: Numbers, band: Numbers, make: Callable[[int], Bar]) -> None:
         self.start = np.asarray(start, np.int64)
         self.end = np.asarray(end, np.int64)
         self.band = np.asarray(band, np.int64)

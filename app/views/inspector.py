@@ -10,7 +10,7 @@ from ...engine.ir import Block, BlockRealize, Buffer, For, PrimFunc, TilewrightE
 from ...engine.lower import Allocation, allocations
 from ...engine.script import expr_text
 from ..state import State
-from ..store import Store
+from ..store import Store, attempt
 from .numbers import grouped, percent_text
 from .palette import buffer_colours
 from .row_ids import row_ids
@@ -47,10 +47,8 @@ def held_buffers(func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
     """What is really allocated for each intermediate buffer, after compaction; empty where that cannot be told."""
 
     def compute() -> dict[Buffer, Allocation]:
-        try:
-            return {allocation.buffer: allocation for allocation in allocations(func)}
-        except TilewrightError:
-            return {}
+        found = attempt("lower", lambda: allocations(func))
+        return {} if isinstance(found, TilewrightError) else {allocation.buffer: allocation for allocation in found}
 
     return store.remember("allocations", (func,), compute)
 

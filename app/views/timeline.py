@@ -36,15 +36,23 @@ def chart_of(report: Report, colours: Mapping[str, int]) -> Chart:
     """Engines that have tasks, and memories (or their physical blocks) that something is allocated in; global memory is left out."""
     engines = [name for name, engine in report.engines.items() if engine.tasks]
     rows = {name: memory for name, memory in report.memory.items() if memory.peak_bytes and memory.scope != "global"}
-    scales = {name: _scale(name, memory, report) for name, memory in rows.items()}
+    cells = _cells(report)
+    scales = {name: _scale(memory, [t for t in cells.values() if t.row == name]) for name, memory in rows.items()}
     return Chart(
         cycles=report.cycles,
-        engines=tuple(map(Lane, engines)),
+        engines=tuple(Lane(name) for name in engines),
         engine_bars=_engine_bars(report, engines, colours),
         memories=tuple(_memory_lane(name, memory, scales[name]) for name, memory in rows.items()),
-        memory_bars=_tile_bars(report, scales, colours),
+        memory_bars=_tile_bars(report, cells, scales, colours),
         memory_steps=tuple(_steps(report, name, lane, scales[name]) for lane, name in enumerate(rows)),
     )
+
+
+def _cells(report: Report) -> dict[int, Tile]:
+    """The first tile of each cell: what they all have in common (row, label, size) is a cell's."""
+    cell = report.occupancy.tiles.columns()[3]
+    numbers, first = np.unique(cell, return_index=True)
+    return {n: report.occupancy.tiles[at] for n, at in zip(numbers.tolist(), first.tolist(), strict=True)}
 
 
 def _engine_bars(report: Report, engines: list[str], colours: Mapping[str, int]) -> Bars:
@@ -70,17 +78,12 @@ def _buffer(label: str) -> str:
     return label.partition("#")[0]
 
 
-def _scale(row: str, memory: MemoryReport, report: Report) -> int:
+def _scale(memory: MemoryReport, tiles: list[Tile]) -> int:
     """Bytes that the height of the row stands for: the capacity; less where that would leave nothing to see, more where it is exceeded."""
-    needed = max(memory.peak_bytes, sum(_bands(row, report).values()))
+    needed = max(memory.peak_bytes, sum(tile.size_bytes for tile in tiles))
     if needed * NEARLY_EMPTY < memory.capacity_bytes:
         return max(1, round(needed * HEADROOM))
     return max(memory.capacity_bytes, needed)
-
-
-def _bands(row: str, report: Report) -> dict[str, int]:
-    """The bytes of each tile that ever lies in the row, by label, lowest first."""
-    return {tile.label: tile.size_bytes for tile in report.occupancy.tiles if tile.row == row}
 
 
 def _memory_lane(name: str, memory: MemoryReport, scale: int) -> Lane:
@@ -90,29 +93,36 @@ def _memory_lane(name: str, memory: MemoryReport, scale: int) -> Lane:
     return Lane(shown, memory.capacity_bytes / scale, size_text(memory.capacity_bytes))
 
 
-def _tile_bars(report: Report, scales: Mapping[str, int], colours: Mapping[str, int]) -> Bars:
-    """Two bars a tile: while it is filled, and while it is live."""
+def _tile_bars(
+    report: Report, cells: Mapping[int, Tile], scales: Mapping[str, int], colours: Mapping[str, int]
+) -> Bars:
+    """Two bars a tile: while it is filled, and while it is live. The cells of a row stand on one another."""
     lanes = {name: lane for lane, name in enumerate(scales)}
-    tiles = [tile for tile in report.occupancy.tiles if tile.row in lanes]
-    band_of: dict[tuple[str, str], tuple[int, float, float]] = {}
-    for name, scale in scales.items():
-        low = 0
-        for label, size in _bands(name, report).items():
-            band_of[name, label] = (len(band_of), low / scale, (low + size) / scale)
-            low += size
-    live = [2 * band_of[tile.row, tile.label][0] for tile in tiles]
-    bands = np.concatenate([np.asarray(live, np.int64) + 1, np.asarray(live, np.int64)]).tolist()
+    heights: dict[int, tuple[float, float]] = {}
+    filled_up = dict.fromkeys(scales, 0)
+    for cell, tile in cells.items():
+        if tile.row in scales:
+            low = filled_up[tile.row]
+            filled_up[tile.row] = low + tile.size_bytes
+            heights[cell] = (low / scales[tile.row], (low + tile.size_bytes) / scales[tile.row])
+    start, filled, end, cell = report.occupancy.tiles.columns()
+    shown = np.nonzero(np.isin(cell, list(heights)))[0]
+    numbers, band = shown.tolist(), 2 * cell[shown]
 
     def make(n: int) -> Bar:
-        filling = n < len(tiles)
-        tile = tiles[n] if filling else tiles[n - len(tiles)]
-        _, low, high = band_of[tile.row, tile.label]
-        start, end = (tile.start, tile.filled) if filling else (tile.filled, tile.end)
-        return Bar(lanes[tile.row], start, end, _tile_tip(tile), colours.get(tile.buffer, 9), low, high, soft=filling)
+        filling = n < len(numbers)
+        number = numbers[n % len(numbers)]
+        tile = report.occupancy.tiles[number]
+        low, high = heights[int(cell[number])]
+        from_, until = (tile.start, tile.filled) if filling else (tile.filled, tile.end)
+        return Bar(lanes[tile.row], from_, until, _tile_tip(tile), colours.get(tile.buffer, 9), low, high, soft=filling)
 
-    starts = [tile.start for tile in tiles] + [tile.filled for tile in tiles]
-    ends = [tile.filled for tile in tiles] + [tile.end for tile in tiles]
-    return Bars(starts, ends, bands, make)
+    return Bars(
+        np.concatenate([start[shown], filled[shown]]),
+        np.concatenate([filled[shown], end[shown]]),
+        np.concatenate([band + 1, band]),
+        make,
+    )
 
 
 def _tile_tip(tile: Tile) -> str:
@@ -137,7 +147,7 @@ def legend_value(state: State, store: Store) -> dict[str, Any]:
     if state.moment is None or not isinstance(report, Report):
         return {"figures": [], "buffers": []}
     colours = {buffer.name: index for buffer, index in buffer_colours(state.moment.schedule.func).items()}
-    names = dict.fromkeys(tile.buffer for tile in report.occupancy.tiles)
+    names = {tile.buffer for tile in store.remember("cells", (report,), lambda: _cells(report)).values()}
     buffers = [{"name": name, "colour": index} for name, index in colours.items() if name in names]
     figures = [("Overlap", percent_text(report.overlap)), ("Tasks", grouped(len(report.segments)))]
     return {"figures": figures, "buffers": buffers}

@@ -199,8 +199,8 @@ export function render({ model }) {
     if (opened) list.scrollTop = 0;
     else if (chosen !== data.chosen) {
       const row = list.querySelector(".step.chosen");
-      const outside = row && (row.offsetTop < list.scrollTop || row.offsetTop + row.offsetHeight > list.scrollTop + list.clientHeight);
-      if (outside) list.scrollTop = row.offsetTop - list.clientHeight / 2;
+      const [frame, box] = [list.getBoundingClientRect(), row?.getBoundingClientRect()];
+      if (box && (box.top < frame.top || box.bottom > frame.bottom)) list.scrollTop += box.top - frame.top - frame.height / 2;
     }
     chosen = data.chosen;
   });
