@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ..arith import bounds, interval, simplify
+from ..arith import Analyzer, Relaxer
 from ..ir import (
     EQ,
     GE,
@@ -66,13 +66,13 @@ def hull(
     Only iterations in which the `conditions` hold count. An axis that cannot be bounded is whole.
     """
     buffer = regions[0].buffer
-    axes: list[Range] = []
+    known = Relaxer(relaxed, Analyzer(ranges))
     limits = [limit for c in conditions for limit in _at_most_zero(c)]
+    axes: list[Range] = []
     for axis, extent in enumerate(buffer.shape):
-        parts = [_relax(r.region[axis], relaxed, ranges, limits) for r in regions]
-        axes.append(
-            _union([p for p in parts if p is not None], ranges) if None not in parts else build.make_range(0, extent)
-        )
+        parts = [_relax(r.region[axis], known, limits) for r in regions]
+        spans = [p for p in parts if p is not None]
+        axes.append(_union(spans, known.stay) if len(spans) == len(parts) else build.make_range(0, extent))
     return BufferRegion(buffer, tuple(axes))
 
 
@@ -82,37 +82,35 @@ def realized(region: BufferRegion, realize: BlockRealize) -> BufferRegion:
     return BufferRegion(region.buffer, tuple(substitute(r, values) for r in region.region))
 
 
-def _relax(
-    axis: Range, relaxed: Mapping[Var, Range], ranges: Mapping[Var, Range], limits: Sequence[Expr]
-) -> Range | None:
+def _relax(axis: Range, known: Relaxer, limits: Sequence[Expr]) -> Range | None:
     last = axis.min if build.is_const(axis.extent, 1) else build.sub(build.add(axis.min, axis.extent), 1)
-    low = interval(axis.min, relaxed, ranges)
-    high = low if last is axis.min else interval(last, relaxed, ranges)
+    low = known.interval(axis.min)
+    high = low if last is axis.min else known.interval(last)
     start, end = (None if low is None else low.min), (None if high is None else high.max)
     for limit in limits:
         # Where `limit` is at most 0, `last` is at most `last - limit`, and `axis.min` at least `axis.min + limit`.
-        end = _tighter(start, end, _without(build.sub(last, limit), relaxed, ranges), ranges)
-        start = _tighter(start, end, _without(build.add(axis.min, limit), relaxed, ranges), ranges, lower=True)
+        end = _tighter(start, end, _without(build.sub(last, limit), known), known)
+        start = _tighter(start, end, _without(build.add(axis.min, limit), known), known, lower=True)
     if start is None or end is None:
         return None
-    return Range(start, simplify(build.add(build.sub(end, start), 1), ranges))
+    return Range(start, known.stay.simplify(build.add(build.sub(end, start), 1)))
 
 
-def _without(expr: Expr, relaxed: Mapping[Var, Range], ranges: Mapping[Var, Range]) -> Expr | None:
+def _without(expr: Expr, known: Relaxer) -> Expr | None:
     """`expr` simplified, when the relaxed variables cancel out."""
-    expr = simplify(expr, {**ranges, **relaxed})
-    return None if any(node in relaxed for node in walk(expr)) else expr
+    expr = known.all.simplify(expr)
+    return None if any(node in known.relaxed for node in walk(expr)) else expr
 
 
 def _tighter(
-    start: Expr | None, end: Expr | None, other: Expr | None, ranges: Mapping[Var, Range], *, lower: bool = False
+    start: Expr | None, end: Expr | None, other: Expr | None, known: Relaxer, *, lower: bool = False
 ) -> Expr | None:
     """`other` for `end` (or `start`, when `lower`) where the distance is then surely smaller; else the old one."""
     old = start if lower else end
     if other is None or start is None or end is None:
         return other if old is None else old
-    width = bounds(build.sub(end, start), ranges).high
-    new = bounds(build.sub(end, other) if lower else build.sub(other, start), ranges).high
+    width = known.stay.bounds(build.sub(end, start)).high
+    new = known.stay.bounds(build.sub(end, other) if lower else build.sub(other, start)).high
     return other if new is not None and (width is None or new < width) else old
 
 
@@ -138,7 +136,7 @@ def _at_most_zero(condition: Expr) -> list[Expr]:
             return []
 
 
-def _union(parts: Iterable[Range], ranges: Mapping[Var, Range]) -> Range:
+def _union(parts: Iterable[Range], known: Analyzer) -> Range:
     low: Expr | None = None
     high: Expr | None = None
     for part in parts:
@@ -146,8 +144,8 @@ def _union(parts: Iterable[Range], ranges: Mapping[Var, Range]) -> Range:
         low = part.min if low is None else build.minimum(low, part.min)
         high = end if high is None else build.maximum(high, end)
     assert low is not None and high is not None
-    low = simplify(low, ranges)
-    return Range(low, simplify(build.sub(high, low), ranges))
+    low = known.simplify(low)
+    return Range(low, known.simplify(build.sub(high, low)))
 
 
 class _Context(msgspec.Struct, frozen=True):
@@ -233,12 +231,13 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
 
 def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
     """The region as the loops of `context` run; axes that do not depend on them stay as they are written."""
+    known = Relaxer(context.loops, Analyzer())
     axes: list[Range] = []
     for axis, size in zip(map(context.bound, region.region), region.buffer.shape, strict=True):
         if any(
             node in context.loops for part in (axis.min, axis.extent) for node in walk(part) if isinstance(node, Var)
         ):
-            axis = _relax(axis, context.loops, {}, ()) or build.make_range(0, size)
+            axis = _relax(axis, known, ()) or build.make_range(0, size)
         axes.append(axis)
     return BufferRegion(region.buffer, tuple(axes))
 
@@ -251,7 +250,7 @@ def _joined(regions: Sequence[BufferRegion]) -> BufferRegion:
         for region in regions:
             if not any(structural_equal(region.region[axis], known) for known in parts):
                 parts.append(region.region[axis])
-        axes.append(parts[0] if len(parts) == 1 else _union(parts, {}))
+        axes.append(parts[0] if len(parts) == 1 else _union(parts, Analyzer()))
     return BufferRegion(regions[0].buffer, tuple(axes))
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "IterMap",
     "Linear",
     "Ranges",
+    "Relaxer",
     "bounds",
     "detect_iter_map",
     "interval",
