@@ -44,8 +44,9 @@ def drag(page: Page, block: str, loop: str) -> None:
     page.mouse.move(start["x"] + 60, start["y"] + 10)
     page.mouse.down()
     page.mouse.move(start["x"] + 70, start["y"] + 20, steps=3)
+    # Where it may go is asked of the server as it is grabbed.
+    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
     page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=8)
-    page.wait_for_timeout(120)
     page.mouse.up()
 
 
