@@ -29,6 +29,7 @@ from .division import Bounds
 from .forms import Digit, Sum
 
 UNKNOWN = Bounds()
+_MOST_EXTREMES = 4
 
 
 class Bounder:
@@ -46,12 +47,31 @@ class Bounder:
     def of_sum(self, form: Sum) -> Bounds:
         """Inclusive constant bounds; where a range is symbolic, its ends stand for the variable so that sizes can cancel."""
         found = self._term_bounds(form)
-        if found.low is not None and found.high is not None:
+        if found.low is None or found.high is None:
+            found = Bounds(
+                self._end(form, lowest=True) if found.low is None else found.low,
+                self._end(form, lowest=False) if found.high is None else found.high,
+            )
+        extremes = sum(isinstance(d.source, Min | Max) for d in form.digits)
+        if not extremes or len(form.digits) == 1 or extremes > _MOST_EXTREMES:
             return found
         return Bounds(
-            self._end(form, lowest=True) if found.low is None else found.low,
-            self._end(form, lowest=False) if found.high is None else found.high,
+            _any(max, found.low, self._by_operands(form, lowest=True)),
+            _any(min, found.high, self._by_operands(form, lowest=False)),
         )
+
+    def _by_operands(self, form: Sum, *, lowest: bool) -> int | None:
+        """A bound with an operand for a min or max that it can only make looser: what else is there may cancel with it."""
+        for digit in form.digits:
+            source = digit.source
+            if not digit.is_whole or not isinstance(source, Min | Max):
+                continue
+            if (isinstance(source, Min) == (digit.scale > 0)) == lowest:
+                continue
+            rest = Sum(tuple(d for d in form.digits if d is not digit), form.constant)
+            known = [self.of_sum(rest.plus(self._form(x), digit.scale)) for x in (source.a, source.b)]
+            return _any(max, known[0].low, known[1].low) if lowest else _any(min, known[0].high, known[1].high)
+        return None
 
     def _end(self, form: Sum, *, lowest: bool) -> int | None:
         moved = self._at_end(form, lowest=lowest)

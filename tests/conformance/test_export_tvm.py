@@ -14,7 +14,7 @@ from support.calls import apply, calls
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.programs import programs
 from support.sources import MATMUL, MATMUL_RELU
-from support.tvm_oracle import assert_same_program, tvm
+from support.tvm_oracle import REFUSALS, assert_same_program, tvm
 
 import tilewright
 import tilewright.static
@@ -105,6 +105,7 @@ def test_the_default_function_and_modules_of_several(tmp_path: Path) -> None:
 def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Whatever we accept and TVM accepts too is the same program after the export."""
     sch = Schedule(data.draw(programs()))
+    assume(all(not b.dtype.startswith("uint") for b in sch.func.buffers))  # TVM's simplifier fails on x - x of those
     for _ in range(data.draw(st.integers(1, 5))):
         try:
             apply(sch, data.draw(calls(sch)))
@@ -114,7 +115,7 @@ def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data:
     text = to_tvm_python(sch)
     try:
         theirs = run(text, tmp_path_factory.mktemp("export"))
-    except (tvm.s_tir.schedule.ScheduleError, tvm.TVMError, ValueError):
+    except REFUSALS:
         assume(False)
         raise
     assert_same_program(to_script(without_separators(sch.mod)), theirs.mod)

@@ -15,17 +15,27 @@ from support.tvm_calls import ask_both, comparable
 from tilewright.engine.schedule import Schedule, describe
 from tilewright.engine.script import to_script
 
-# Each entry is a row of docs/differences.md.
-ONLY_TVM_ACCEPTS = {
-    ("annotate", "annotation-exists"),
-    ("reverse_compute_at", "partial-sum"),
-    ("transform_layout", "parameter-buffer"),
+# docs/differences.md says why; ours by code, TVM's by words of its message.
+WE_REFUSE = {
+    "annotate": {"annotation-exists"},
+    "compute_at": {"region-not-covered", "no-consumer", "order-dependent"},
+    "reverse_compute_at": {
+        "consumer-before", "partial-sum", "region-not-covered", "region-not-solvable", "not-ready", "reduction-repeated"
+    },
+    "transform_layout": {"parameter-buffer"},
+}  # fmt: skip
+WE_ACCEPT = {
+    "compute_at": ("pattern match failed",),
+    "reverse_compute_at": ("pattern match failed",),
+    "transform_layout": ("introduce padding", "source->scale"),
+    "bind": ("",),
+    "parallel": ("",),
+    "vectorize": ("",),
 }
-ONLY_TILEWRIGHT_ACCEPTS = {"bind", "parallel", "vectorize"}
 
 
 @pytest.mark.tvm
-@settings(max_examples=max(10, settings().max_examples // 3))
+@settings(max_examples=max(20, settings().max_examples // 2))
 @given(programs(), st.data())
 def test_given_random_calls_when_asked_then_both_make_the_same_of_them(program, data):
     sch = Schedule(program)
@@ -42,6 +52,7 @@ def test_given_random_calls_when_asked_then_both_make_the_same_of_them(program, 
         elif outcome.ours and outcome.theirs:
             event("both refuse")
         elif outcome.ours:
-            assert (call[0], outcome.ours) in ONLY_TVM_ACCEPTS, f"TVM accepts {call}"
+            assert outcome.ours in WE_REFUSE.get(call[0], ()), f"only Tilewright refuses {call}: {outcome.ours}"
         else:
-            assert call[0] in ONLY_TILEWRIGHT_ACCEPTS, f"TVM refuses {call}: {outcome.theirs}"
+            known = any(words in outcome.theirs for words in WE_ACCEPT.get(call[0], ()))
+            assert known, f"only TVM refuses {call}: {outcome.theirs}"

@@ -55,10 +55,10 @@ def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, st
             f"{storage_scope!r} is no name of a memory",
             expected='"global", "shared", "local", "local.vtcm", …',
         )
-    require_not_parameter(ctx, old, f'sch.cache_write({block!r}, {old.name!r}, "{storage_scope}")')
-    require_no_view_of_other(ctx, old)
     if old.scope == storage_scope:
         return Result(ctx.func)
+    require_not_parameter(ctx, old, f'sch.cache_write({block!r}, {old.name!r}, "{storage_scope}")')
+    require_no_view_of_other(ctx, old)
     new = {old: replace_fields(old, scope=storage_scope)}
     views = [m for name in ctx.index.block_names for m in ctx.index.block(name).match_buffers if m.source.buffer is old]
     new |= {m.buffer: replace_fields(m.buffer, scope=storage_scope) for m in views}

@@ -57,6 +57,11 @@ def test_clamps_of_a_window_stay_close():
     assert bounds(build.sub(top, bottom)).high == 2
 
 
+def test_the_rows_of_a_clamped_window():
+    rows = build.sub(build.minimum(build.add(X, 1), 63), build.maximum(build.sub(X, 1), 0))
+    assert bounds(rows, {X: upto(64)}).high == 2
+
+
 def test_the_hull_of_a_tile():
     index = build.add(build.mul(X, 64), Y)
     found = interval(index, {Y: upto(64)}, {X: upto(4)})
