@@ -115,6 +115,13 @@ def test_given_a_let_that_reads_memory_when_the_loop_writes_it_then_each_iterati
     assert all(ours[name].tolist() == theirs[name].tolist() for name in theirs)
 
 
+def test_given_a_let_that_reads_memory_when_only_some_iterations_go_on_then_each_has_its_value():
+    i, x = Var("i"), Var("x")
+    store = IfThenElse(build.ge(i, 3), BufferStore(B, build.add(x, i), (i,)))
+    func = func_of(build.serial(i, 8, LetStmt(x, BufferLoad(A, (i,)), store)))
+    assert run(func, arrays())["B"].tolist() == run_naive(func, arrays())["B"].tolist()
+
+
 @pytest.mark.parametrize("op", ["max", "min"])
 @pytest.mark.parametrize("count", [5, 700])
 def test_given_nan_and_signed_zeros_when_the_largest_is_sought_then_each_comparison_counts(op: str, count: int):
