@@ -190,13 +190,14 @@ class _Lanes:
         """The colours that do not belong to bars."""
         ink = {name: pair[dark] for name, pair in INK.items()}
         plot = self.figure
-        plot.background_fill_color = plot.border_fill_color = ink["surface"]
+        plot.background_fill_color = plot.border_fill_color = None
+        plot.styles = {"background-color": ink["surface"]}
         plot.xgrid.grid_line_color = ink["line"]
         plot.yaxis.major_label_text_color = ink["text"]
         plot.xaxis.major_label_text_color = ink["muted"]
         self.line.glyph.line_color = ink["text"]
         self.limit.glyph.line_color = ink["limit"]
-        self.limit_labels.text_color = ink["limit"]
+        self.limit_labels.text_color = ink["muted"]
 
     def show_lanes(self, lanes: tuple[Lane, ...]) -> None:
         """Names and heights; the first lane is the topmost."""
