@@ -14,7 +14,7 @@ from support.calls import apply, calls
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.programs import programs
 from support.sources import MATMUL, MATMUL_RELU
-from support.tvm_oracle import REFUSALS, assert_same_program, tvm
+from support.tvm_oracle import REFUSALS, assert_same_program
 
 import tilewright
 import tilewright.static

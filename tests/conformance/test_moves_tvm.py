@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
-from hypothesis import strategies as st
-from support.programs import (
-    convolution_programs,
-    elementwise_programs,
-    matmul_programs,
-    reduction_programs,
-    stencil_programs,
-    transpose_programs,
-)
 from support.sources import BOX_BLUR, CONV2D, ELEMENTWISE_CHAIN, FUSED_MATMUL_ADD_RELU, MATMUL, MATMUL_RELU, matmul
-from support.tvm_oracle import Calls, assert_agrees, assert_same_program, tvm, tvm_schedule
+from support.tvm_oracle import Calls, assert_agrees, tvm_schedule
 
-from tilewright.engine.ir import build
 from tilewright.engine.schedule import Schedule, ScheduleError
-from tilewright.engine.script import parse, to_script
+from tilewright.engine.script import parse
 
 pytestmark = pytest.mark.tvm
 

@@ -63,7 +63,7 @@ def schedule(text: str = MATMUL) -> Schedule:
 def test_given_a_loop_when_split_with_names_then_handles_and_text_carry_them():
     sch = schedule()
     i, _, _ = sch.get_loops("C")
-    io, ii = sch.split(i, factors=[None, 16], names=["io", "ii"])
+    io, _ = sch.split(i, factors=[None, 16], names=["io", "ii"])
     assert [v.name for v in sch.get_loops("C")] == ["io", "ii", "j", "k"]
     assert build.int_value(sch.get(io).extent) == 8
     assert "io * 16 + ii" in to_script(sch.mod)
