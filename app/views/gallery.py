@@ -13,7 +13,14 @@ from ..state import State
 
 FOLDER = Path(__file__).resolve().parents[2] / "static" / "examples"
 
-ORDER = ("vtcm_double_buffer", "vtcm_two_halves", "fused_matmul_relu_roundtrip", "fused_matmul_relu", "box_blur")
+ORDER = (
+    "place_the_copies",
+    "vtcm_double_buffer",
+    "vtcm_two_halves",
+    "fused_matmul_relu_roundtrip",
+    "fused_matmul_relu",
+    "box_blur",
+)
 """The order of the cards; examples that are not named follow by name."""
 
 LONGEST_TEXT = 230
