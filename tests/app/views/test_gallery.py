@@ -10,7 +10,7 @@ from tilewright.app.views.gallery import example_of, gallery_value, load_example
 
 def test_given_the_examples_then_each_has_a_title_a_sentence_and_facts() -> None:
     examples = load_examples()
-    assert [e.name for e in examples][:2] == ["vtcm_double_buffer", "vtcm_two_halves"]
+    assert [e.name for e in examples][:2] == ["place_the_copies", "vtcm_double_buffer"]
     for example in examples:
         assert example.title and "`" not in example.title and "*" not in example.title
         assert len(example.sentence) > 30, example.sentence
