@@ -5,7 +5,7 @@ from .errors import ScheduleError
 from .primitives import PRIMITIVES, Primitive
 from .primitives.compute_at import Target
 from .schedule import Schedule, State
-from .trace import Step, Trace, describe
+from .trace import Step, Trace
 
 __all__ = [
     "PRIMITIVES",
@@ -18,5 +18,4 @@ __all__ = [
     "Step",
     "Target",
     "Trace",
-    "describe",
 ]

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..ir import AXIS_SEPARATOR, IndexMap, Var
-from ..script import expr_text
+from ..ir import Var
 
 Value = Any
 """A traced argument: a Var (loop), str, number, bool, None, IndexMap, Expr, or a tuple of these."""
@@ -36,28 +35,6 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
 
     def __len__(self) -> int:
         return len(self.steps)
-
-
-def describe(step: Step) -> str:
-    """A step as a short call for people: `split(i, factors=(None, 16))`, loops by name."""
-    shown = [f"{_text(v)}" if n in _POSITIONAL else f"{n}={_text(v)}" for n, v in step.arguments if v is not None]
-    return f"{step.method}({', '.join(shown)})"
-
-
-_POSITIONAL = frozenset({"loop", "block", "name", "block_or_loop"})
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, Var):
-        return value.name
-    if isinstance(value, tuple):
-        return "(" + ", ".join(map(_text, cast("tuple[Value, ...]", value))) + ")"
-    if isinstance(value, IndexMap):
-        items = [expr_text(index) for index in value.indices]
-        for at in reversed(value.separators):
-            items.insert(at, repr(AXIS_SEPARATOR))
-        return f"lambda {', '.join(p.name for p in value.params)}: [{', '.join(items)}]"
-    return repr(value)
 
 
 def renamed(arguments: Mapping[str, Value], new: Mapping[Var | str, Var | str]) -> dict[str, Value]:

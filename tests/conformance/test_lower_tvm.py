@@ -7,14 +7,14 @@ import re
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
-from support.calls import apply, calls
+from support.calls import apply, calls, describe
 from support.programs import programs
 from support.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU, box_blur
 from support.tvm_oracle import assert_same_program, tvm, tvm_parse
 
 from tilewright.engine.ir import For, PrimFunc, allocated_buffers, walk_stmts
 from tilewright.engine.lower import PASSES, lower
-from tilewright.engine.schedule import Schedule, ScheduleError, describe
+from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
 pytestmark = pytest.mark.tvm

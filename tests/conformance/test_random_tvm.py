@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
-from support.calls import calls
+from support.calls import calls, describe
 from support.programs import programs
 
 pytest.importorskip("tvm")
 
 from support.tvm_calls import ask_both, comparable
 
-from tilewright.engine.schedule import Schedule, describe
+from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import to_script
 
 # docs/differences.md says why; ours by code, TVM's by words of its message.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, note
 from hypothesis import strategies as st
-from support.calls import apply, calls
+from support.calls import apply, calls, describe
 from support.programs import programs
 
 from tilewright.engine.ir import first_difference
-from tilewright.engine.schedule import Schedule, ScheduleError, describe
+from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tilewright.engine.ir import AXIS_SEPARATOR
-from tilewright.engine.schedule import PRIMITIVES, Schedule
+from tilewright.engine.ir import AXIS_SEPARATOR, Var
+from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
 
 Call = tuple[str, dict[str, Any]]
 SCOPES = ("local", "shared", "global", "local.vtcm")
@@ -59,6 +59,12 @@ def apply(sch: Schedule, call: Call) -> object:
     arguments = dict(arguments)
     positional = arguments.pop("loops", None) or arguments.pop("ordered_loops", None) or ()
     return method(*positional, **arguments)
+
+
+def describe(step: Step) -> str:
+    """A traced step in a line, for the notes of a failing test."""
+    shown = (f"{name}={value.name if isinstance(value, Var) else value!r}" for name, value in step.arguments)
+    return f"{step.method}({', '.join(shown)})"
 
 
 def _factors() -> st.SearchStrategy[list[int | None]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given, note
 from hypothesis import strategies as st
-from support.calls import apply, calls
+from support.calls import apply, calls, describe
 from support.naive import equal_arrays, run_naive
 from support.programs import programs
 
 from tilewright.engine.execute import random_inputs, run, verify
-from tilewright.engine.schedule import Schedule, ScheduleError, describe
+from tilewright.engine.schedule import Schedule, ScheduleError
 
 
 def assert_same_as_naive(func, seed=0):

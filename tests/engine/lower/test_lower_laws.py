@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
-from support.calls import apply, calls
+from support.calls import apply, calls, describe
 from support.programs import matmul_programs, programs
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import AXIS_SEPARATOR, Block, BlockRealize, PrimFunc, walk_stmts
 from tilewright.engine.lower import PASSES, allocations, lower, plan
-from tilewright.engine.schedule import Schedule, ScheduleError, describe
+from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import to_script
 
 

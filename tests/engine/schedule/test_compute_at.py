@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from support.calls import apply, calls
+from support.calls import apply, calls, describe
 from support.programs import programs
 from support.sources import BOX_BLUR, CONV2D, ELEMENTWISE_CHAIN, FUSED_MATMUL_ADD_RELU, MATMUL, MATMUL_RELU
 
 from tilewright.engine.ir import BlockRealize, For, SeqStmt, build
-from tilewright.engine.schedule import Schedule, ScheduleError, describe
+from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import expr_text, parse, to_script
 
 
