@@ -18,6 +18,9 @@ from .state import DEFAULT_MACHINE, State
 
 Result = TypeVar("Result")
 
+MAX_TASKS = 300_000
+"""About a second of simulating, while which the server answers nobody. The command line goes further."""
+
 
 class Store:
     """Derived data of one session, memoised on the identity of what it is derived from.
@@ -110,7 +113,7 @@ def report_of(func: PrimFunc, machine: Machine | TilewrightError) -> Report | Ti
     """The report, or why there is none, as a value."""
     if isinstance(machine, TilewrightError):
         return machine
-    return attempt("simulate", lambda: simulate(func, machine))
+    return attempt("simulate", lambda: simulate(func, machine, MAX_TASKS))
 
 
 def attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:

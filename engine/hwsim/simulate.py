@@ -15,28 +15,28 @@ from .occupancy import Occupancy, occupancy
 from .place import place, row_name
 from .replay import CAUSES, Timeline, replay
 from .report import EngineAccess, EngineReport, MemoryReport, Report, Segments, TaskKind, Traffic, Wait
-from .tasks import TaskProgram, make_tasks
+from .tasks import MAX_TASKS, TaskProgram, make_tasks
 
 IDLE = "idle"
 
 
-def simulate(func: PrimFunc, machine: Machine) -> Report:
+def simulate(func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS) -> Report:
     """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
 
     Raises MachineError when the machine cannot run it: an operand that no engine reaches, a scope without memory, sizes that are not
-    known, too many tasks. More bytes than a memory holds are a finding, not an error.
+    known, more than `max_tasks` tasks. More bytes than a memory holds are a finding, not an error.
     """
-    program = tasks_of(func, machine)
+    program = tasks_of(func, machine, max_tasks)
     timeline = replay(
         [v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell)
     )
     return _report(program, timeline, occupancy(program, timeline))
 
 
-def tasks_of(func: PrimFunc, machine: Machine) -> TaskProgram:
+def tasks_of(func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS) -> TaskProgram:
     """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
     nest = read_nest(plan(func) if isinstance(func.body, BlockRealize) else func)
-    return make_tasks(nest, place(machine, nest))
+    return make_tasks(nest, place(machine, nest), max_tasks)
 
 
 def _report(program: TaskProgram, timeline: Timeline, held: Occupancy) -> Report:

@@ -106,9 +106,9 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
         return self.places.machine
 
 
-def make_tasks(nest: Nest, places: Places) -> TaskProgram:
-    """The tasks of a program. Raises MachineError where no engine reaches an operand, or for more than MAX_TASKS tasks."""
-    builder = _Builder(nest, places)
+def make_tasks(nest: Nest, places: Places, max_tasks: int = MAX_TASKS) -> TaskProgram:
+    """The tasks of a program. Raises MachineError where no engine reaches an operand, or for more than `max_tasks` tasks."""
+    builder = _Builder(nest, places, max_tasks)
     tree = tuple(builder.nodes(nest.children, ()))
     order = _order(tree)
     table = np.concatenate([t.variant_of for t in builder.templates]) if builder.templates else np.zeros(0, np.int64)
@@ -141,9 +141,10 @@ def _order(tree: Sequence[TaskNode]) -> Values:
 
 
 class _Builder:
-    def __init__(self, nest: Nest, places: Places) -> None:
+    def __init__(self, nest: Nest, places: Places, max_tasks: int) -> None:
         self.nest = nest
         self.places = places
+        self.max_tasks = max_tasks
         self.templates: list[Template] = []
         self.variants: list[TaskVariant] = []
         self.instances = 0
@@ -216,8 +217,8 @@ class _Builder:
     def _template(self, node: NestNode, outer: tuple[Loop, ...]) -> Template:
         choices = tuple(self._choice(leaf) for leaf in _leaves(node))
         count = prod(loop.extent for loop in outer)
-        if self.instances + count > MAX_TASKS:
-            raise refuse("too-many-tasks", f"the schedule makes more than {MAX_TASKS} tasks: too many to replay one by one",
+        if self.instances + count > self.max_tasks:
+            raise refuse("too-many-tasks", f"the schedule makes more than {self.max_tasks} tasks: too many to replay one by one",
                          *(c.leaf.block for c in choices), found=f"at least {self.instances + count}",
                          expected="larger tiles")  # fmt: skip
         task = _Task(self, node, choices, outer)
