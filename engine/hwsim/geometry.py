@@ -147,13 +147,14 @@ def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
 
 
 def _affine_runs(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Runs, ...]:
+    """Loop by loop from the finest. Of two loops with one stride (a window that slides: `x + rx`) the longer one makes the run."""
     length = 1
-    open_loops = {v for v, count in where.active.items() if count > 1}
+    open_loops = sorted((v for v, count in where.active.items() if count > 1), key=lambda v: -where.active[v])
     while True:
         step = next((v for v in open_loops if all(s.get(v, 0) == length for s in strides)), None)
         if step is None:
             return (Runs(length, where.iterations // length),)
-        open_loops.discard(step)
+        open_loops.remove(step)
         length *= where.active[step]
 
 

@@ -115,3 +115,12 @@ def test_law_a_box_holds_what_is_accessed(sizes: list[int], data: st.DataObject)
     found = box_elements(accesses, domain(loops, [], {}))
     box = prod(size + taps - 1 for size in sizes)
     assert len(touched) <= found == min(box, prod(sizes) * taps)
+
+
+def test_given_a_sliding_window_when_copied_then_the_longer_loop_makes_the_runs_every_time():
+    # Repeated with new variables: which came first depended on where they lay in memory.
+    for _ in range(20):
+        loops, analyzer = nest([3, 64])
+        x, r = list(loops)[1], list(loops)[0]
+        window = Access(Buffer("A", (build.as_expr(66),)), (build.add(x, r),))
+        assert runs([layout(window, loops, analyzer)], domain(loops, [], {})) == (Runs(64, 3),)
