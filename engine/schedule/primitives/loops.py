@@ -222,10 +222,14 @@ def _complete_factors(loop: For, factors: Sequence[int | None]) -> list[Expr]:
     return [rest if f is None else build.const(f, dtype) for f in factors]
 
 
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and name.isidentifier()
+
+
 def _new_vars(loop: For, sizes: Sequence[Expr], names: Sequence[str] | None) -> list[Var]:
     if names is None:
         names = [f"{loop.loop_var.name}_{i}" for i in range(len(sizes))]
-    if len(names) != len(sizes) or len(set(names)) != len(names) or not all(n.isidentifier() for n in names):
+    if len(names) != len(sizes) or len(set(names)) != len(names) or not all(map(_is_name, names)):
         raise refuse(
             "bad-names",
             "names are distinct identifiers, one a factor",
@@ -241,11 +245,10 @@ def _unfused(fused: Var, nest: Sequence[For], ranges: Mapping[Var, Range]) -> di
     values: dict[Var, Expr] = {}
     inner: Expr = build.const(1, fused.dtype)
     for position, loop in reversed(list(enumerate(nest))):
-        value = build.floordiv(fused, inner)
-        if position > 0:
-            value = build.floormod(value, loop.extent)
-        values[loop.loop_var] = simplify(value, ranges)
-        inner = build.mul(inner, loop.extent)
+        whole = build.mul(inner, loop.extent)
+        value = build.floormod(fused, whole) if position > 0 else fused
+        values[loop.loop_var] = simplify(build.floordiv(value, inner), ranges)
+        inner = whole
     return values
 
 
