@@ -1,7 +1,8 @@
 """`tilewright …`: the notebook without a browser, and the browser from the shell.
 
 Exit codes: 0 when all went well; 1 when the schedule is refused, by a primitive or by the machine, or does not compute what its program
-did; 2 when the input is not fit to be worked on. Errors go to standard error.
+did; 2 when the input is not fit to be worked on; 130 when stopped from the keyboard. Errors go to standard error; with `--json` as
+`{"error": {code, message, found, expected, fix, place}}` to standard output too.
 """
 
 from __future__ import annotations
@@ -23,13 +24,17 @@ from ..engine.schedule import Schedule, ScheduleError
 from .document import Notebook, evaluate, load_document
 from .state import DEFAULT_MACHINE
 
-FINE, REFUSED, BAD_INPUT = 0, 1, 2
+FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 ADDRESS = "127.0.0.1"
 
 
 class RefusedError(Exception):
     """The schedule cannot be had, or not run on the machine; the cause says why."""
+
+    def __init__(self, cause: TilewrightError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,17 +43,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return arguments.run(arguments)
     except RefusedError as refused:
-        print(f"tilewright: {refused}", file=sys.stderr)
-        return REFUSED
+        return _failed(arguments, refused.cause, REFUSED)
     except TilewrightError as error:
+        return _failed(arguments, error, BAD_INPUT)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        # Python's own flush at exit must not try again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return FINE  # the reader of our output is gone (`… | head`), nobody is left to tell
         print(f"tilewright: {error}", file=sys.stderr)
         return BAD_INPUT
-    except KeyboardInterrupt:
-        return FINE
-    except BrokenPipeError:
-        # The reader of our output is gone (`… | head`): nobody is left to tell, and Python's own flush at exit must not try.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
+
+
+def _failed(arguments: argparse.Namespace, error: TilewrightError, code: int) -> int:
+    """Say what is wrong, to people on standard error; a script that asked for JSON gets `{"error": …}` of it besides."""
+    print(f"tilewright: {error}", file=sys.stderr)
+    if getattr(arguments, "json", False):
+        print(json.dumps({"error": error.refusal.to_json()}, indent=2), flush=True)
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -159,8 +173,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _machines(arguments: argparse.Namespace) -> int:
-    for name in preset_names():
-        print(name)
+    print("\n".join(preset_names()), flush=True)
     return FINE
 
 

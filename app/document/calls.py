@@ -72,6 +72,15 @@ def schedule_variable(call: CallStep, document: Document) -> str:
 
 def after_line(state: State, call: CallStep, schedule_name: str) -> State:
     """The state after one line; raises what the line does wrong, with `state` as it was."""
+    if (call.receiver, call.method) == ("tilewright", "Schedule"):
+        raise DocumentError(
+            Refusal(
+                "two-schedules",
+                f"the notebook has its schedule already, {schedule_name!r}",
+                found=call.text,
+                expected="one schedule; further schedule cells go on with it",
+            )
+        )
     if call.receiver != schedule_name:
         raise DocumentError(
             Refusal(

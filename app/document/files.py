@@ -23,12 +23,13 @@ def load_document(path: str | Path) -> Document:
     try:
         if path.is_dir():
             raise DocumentError(Refusal("not-a-file", f"{path} is a directory", expected="a notebook file"))
-        size_bytes = path.stat().st_size
-        if size_bytes > MAX_BYTES:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)  # not by its size: a device or a pipe does not tell
+        if len(data) > MAX_BYTES:
             raise DocumentError(
-                Refusal("file-too-large", f"{path} has {size_bytes} bytes", expected=f"at most {MAX_BYTES} bytes")
+                Refusal("file-too-large", f"{path} is too large", expected=f"at most {MAX_BYTES} bytes")
             )
-        text = path.read_bytes().decode("utf-8")
+        text = data.decode("utf-8")
     except FileNotFoundError:
         raise DocumentError(Refusal("no-such-file", f"there is no file {path}")) from None
     except UnicodeDecodeError as error:

@@ -40,4 +40,4 @@ def read_program(document: Document) -> IRModule | PrimFunc:
 def program_names(document: Document) -> tuple[str, ...]:
     """The names that the workload cell gives to its function or module."""
     cell = workload_cell(document)
-    return tuple(re.findall(r"^(?:def|class)[ \t]+(\w+)", cell.body, re.MULTILINE)) if cell else ()
+    return tuple(re.findall(r"(?:^|[\r\n])(?:def|class)[ \t]+(\w+)", cell.body)) if cell else ()

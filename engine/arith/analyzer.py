@@ -150,7 +150,11 @@ class Analyzer:
         left, right = self.expr(a, expr.dtype), self.expr(b, expr.dtype)
         if structural_equal(left, expr.a) and structural_equal(right, expr.b):
             return expr
-        return _BUILDERS[type(expr)](left, right)
+        try:
+            return _BUILDERS[type(expr)](left, right)
+        except ZeroDivisionError:
+            # Code that never runs may divide by zero; it has no value to simplify to.
+            return expr
 
     def _inside(self, expr: Expr) -> Expr:
         """An expression of another kind with its operands simplified and decided choices taken."""

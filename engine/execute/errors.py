@@ -80,5 +80,16 @@ def bad_argument(name: str, found: str, expected: str) -> ExecuteError:
     return ExecuteError(Refusal("bad-argument", message, found=found, expected=expected))
 
 
+def too_large(buffer: str, shape: Sequence[int], limit: int) -> ExecuteError:
+    sizes = ", ".join(map(str, shape))
+    return ExecuteError(
+        Refusal(
+            "too-costly",
+            f"{buffer} of shape ({sizes}) is too large to be run here",
+            expected=f"at most {limit} elements in a buffer",
+        )
+    )
+
+
 def too_costly(limit: int) -> ExecuteError:
     return ExecuteError(Refusal("too-costly", f"the run would take more than {limit:.0e} element operations"))

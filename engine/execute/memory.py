@@ -19,6 +19,9 @@ from .values import numpy_dtype
 
 Access = BufferLoad | BufferStore
 
+MAX_ELEMENTS = 2**27
+"""Larger buffers are not made: a float32 one of this size takes half a gigabyte, and a comparison holds several."""
+
 
 class Memory:
     """The elements of one buffer, row-major, and which of them hold a value. `lanes`: the axes around its allocation."""
@@ -61,6 +64,8 @@ class Memory:
     def clear(self, frame: Frame) -> None:
         """As freshly allocated for the lanes of `frame`: no element holds a value."""
         count = self.size * prod(frame.sizes)
+        if count > MAX_ELEMENTS:
+            raise errors.too_large(self.name, self.shape, MAX_ELEMENTS)
         if len(self.flat) != count:
             self.flat = np.zeros(count, self.dtype)
             self.written = np.zeros(count, np.bool_)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ir import BlockRealize, PrimFunc
 from ..lower import plan
+from .errors import refuse
 from .findings import find
 from .machine import KINDS, DmaEngine, Machine
 from .nest import read_nest
@@ -18,6 +19,9 @@ from .report import EngineAccess, EngineReport, MemoryReport, Report, Segments, 
 from .tasks import MAX_TASKS, TaskProgram, make_tasks
 
 IDLE = "idle"
+
+MAX_COUNT = 2**62
+"""Times and addresses are kept in 64 bits."""
 
 
 def simulate(func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS) -> Report:
@@ -30,13 +34,21 @@ def simulate(func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS) -> Re
     timeline = replay(
         [v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell)
     )
+    require_countable("cycles", timeline.cycles)
     return _report(program, timeline, occupancy(program, timeline))
+
+
+def require_countable(what: str, count: int) -> None:
+    if count > MAX_COUNT:
+        raise refuse("too-large", f"the program takes {count:.0e} {what}", expected=f"at most {MAX_COUNT:.0e} {what}")
 
 
 def tasks_of(func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS) -> TaskProgram:
     """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
     nest = read_nest(plan(func) if isinstance(func.body, BlockRealize) else func)
-    return make_tasks(nest, place(machine, nest), max_tasks)
+    places = place(machine, nest)
+    require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
+    return make_tasks(nest, places, max_tasks)
 
 
 def _report(program: TaskProgram, timeline: Timeline, held: Occupancy) -> Report:

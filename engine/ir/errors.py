@@ -40,7 +40,24 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
         if self.expected:
             lines.append(f"  expected: {self.expected}")
         lines.extend(f"  try:      {call}" for call in self.fix)
-        return "\n".join(lines)
+        return "".join(_visible(c) for c in "\n".join(lines))
+
+    def to_json(self) -> dict[str, object]:
+        """The refusal as plain data, without the nodes; `place` is None or has file, line, column, end_line and end_column."""
+        place = None if self.place is None else msgspec.to_builtins(self.place)
+        return {
+            "code": self.code,
+            "message": self.message,
+            "found": self.found,
+            "expected": self.expected,
+            "fix": list(self.fix),
+            "place": place,
+        }
+
+
+def _visible(character: str) -> str:
+    """Text of a file is quoted on terminals, which take control characters as commands."""
+    return character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1]
 
 
 class TilewrightError(Exception):

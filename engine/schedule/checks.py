@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..analysis import find_conflict, is_associative_update, updates_only_own_element, writes_distinct
 from ..ir import BlockRealize, For, Var, uses_var
 from .context import Context
 from .errors import refuse
+
+_SCOPE = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
+
+
+# Memories have dotted names. Which of them exist is the machine's business, and it may have others than TVM.
+def require_scope_name(storage_scope: object) -> None:
+    if not isinstance(storage_scope, str) or not _SCOPE.fullmatch(storage_scope):
+        raise refuse(
+            "bad-scope",
+            f"{storage_scope!r} is no name of a memory",
+            expected='"global", "shared", "local", "local.vtcm", …',
+        )
 
 
 # Iterations may run in another order when each block gives the same result in any order of its iterators, and no block needs what

@@ -111,6 +111,8 @@ def read_buffer(
     if "shape" not in arguments:
         raise reader.error(declared.node, "wrong-arguments", "the shape is missing", expected='(shape, "dtype")')
     shape = _sizes(reader, arguments["shape"], match)
+    if any((build.int_value(extent) or 0) < 0 for extent in shape):
+        raise reader.error(arguments["shape"], "out-of-range", "a buffer has no negative size", expected="(128, 64)")
     strides = _sizes(reader, arguments["strides"], match if match is not None else {}) if "strides" in arguments else ()
     if strides and len(strides) != len(shape):
         raise reader.error(

@@ -185,6 +185,8 @@ class _CallReader:
                 return constant
             case ast.Constant(value=int(number)) if abs(number) <= static.LIMIT:
                 return number
+            case ast.Constant(value=int()):
+                raise self.source.error(node, "out-of-range", "the number is too large", expected="at most 64 bits")
             case ast.Name() | ast.Attribute():
                 return self._name(node)
             case ast.List():

@@ -55,9 +55,19 @@ def test_given_another_machine_then_other_engines(notebook: Path, capsys: pytest
     engines: list[set[str]] = []
     for machine in ("dual-bank-npu", "matrix-vector-npu"):
         main(["run", str(notebook), "--json", "--machine", machine])
-        out = capsys.readouterr().out
-        engines.append(set(json.loads(out)["engines"]) if out else set())
+        engines.append(set(json.loads(capsys.readouterr().out).get("engines", ())))
     assert engines[0] and engines[0] != engines[1]
+
+
+def test_given_json_and_an_error_then_it_is_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, with_lines("sch.fuse(i, ki)"))
+    assert main(["run", str(file), "--json"]) == 1
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert set(error) == {"code", "message", "found", "expected", "fix", "place"}
+    assert error["place"]["file"] == str(file) and error["message"] in captured.err
+    assert main(["run", str(tmp_path / "none.py"), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "no-such-file"
 
 
 def test_given_a_tvmscript_file_then_it_is_run_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,6 +93,10 @@ def test_given_a_refused_call_then_1_and_the_place_on_standard_error(
         (with_lines("sch.split(nobody, factors=[2, None])"), "nobody"),
         ("", "no program"),
         ("\0", "notebook.py"),
+        ("\x1b[2J", "\\x1b[2J"),
+        (with_lines(f"sch.split(i, factors=[None, {10**30}])"), "too large"),
+        (with_lines("sch = tilewright.Schedule(matmul)"), "already"),
+        (MATMUL_NOTEBOOK.replace("A: T.Buffer((", "A: T.Buffer((-"), "negative"),
     ],
 )
 def test_given_bad_input_then_2_and_why(
@@ -131,6 +145,56 @@ def test_given_export_then_python_to_standard_output_or_a_file(
     assert main(["export", str(notebook), "--to", "tvm", "-o", str(out)]) == 0
     assert out.read_text() == text and capsys.readouterr().out == ""
     assert main(["export", str(notebook), "-o", str(notebook.parent / "no" / "out.py")]) == 2
+
+
+HUGE = MATMUL_NOTEBOOK.replace("(128, 128)", "(10000000, 10000000)")
+NEVER = MATMUL_NOTEBOOK.replace("A[vi, vk]", "A[vi // (vk - vk), vk]")
+
+
+def test_given_more_cycles_than_can_be_counted_then_1_and_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, MATMUL_NOTEBOOK.replace("128", "100000000"))
+    assert main(["run", str(file)]) == 1
+    assert "cycles" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", [HUGE, NEVER], ids=["huge", "divides by zero"])
+def test_given_a_program_that_cannot_be_run_then_it_is_said_in_the_report(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert text != MATMUL_NOTEBOOK
+    assert main(["run", str(write(tmp_path, text)), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["verified"] == "unknown" and "cannot be run" in data["verified_detail"]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old mac"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "byte order mark"])
+def test_given_any_line_ending_then_the_same_cycles(
+    ending: str, mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "notebook.py"
+    file.write_bytes((mark + MATMUL_NOTEBOOK.replace("\n", ending)).encode())
+    assert main(["run", str(file), "--json"]) == 0
+    cycles = json.loads(capsys.readouterr().out)["cycles"]
+    main(["run", str(write(tmp_path, MATMUL_NOTEBOOK)), "--json"])
+    assert cycles == json.loads(capsys.readouterr().out)["cycles"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_given_a_full_disk_then_2_and_why(notebook: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tilewright", "run", str(notebook)], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2 and b"No space" in done.stderr and b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device of Unix")
+def test_given_a_file_without_end_then_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "/dev/zero"]) == 2
+    assert "too large" in capsys.readouterr().err
 
 
 def test_machines_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

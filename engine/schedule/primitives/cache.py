@@ -25,6 +25,7 @@ from ...ir import (
     replace_buffers,
     replace_nodes,
 )
+from ..checks import require_scope_name
 from ..context import BlockRV, Context, Result, with_allocations, with_block
 from ..errors import refuse
 
@@ -46,7 +47,7 @@ def cache_read(
     Requires: the buffer has at most one writer in the scope, and `block` does not write it.
     Returns: the block that copies, named `<buffer>_<scope>`. It stands after the writer, or first in the scope when there is none.
     `consumer_blocks` says who reads the copy; default: every block of the scope.
-    Errors: bad-buffer-index, unknown-buffer, several-writers, reads-own-output, not-a-consumer.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheRead.
     """
     source = ctx.buffer_region(block, read_buffer_index, side="read").buffer
@@ -84,7 +85,7 @@ def cache_write(
     Requires: `block` is the only writer of the buffer in the scope.
     Returns: the block that copies, named `<buffer>_<scope>`. It stands after `block`, before those who read the buffer; `consumer_blocks`
     read the cache directly.
-    Errors: bad-buffer-index, unknown-buffer, not-the-only-writer, not-a-consumer.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-the-only-writer, not-a-consumer.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheWrite.
     """
     target = ctx.buffer_region(block, write_buffer_index, side="write").buffer
@@ -166,6 +167,7 @@ def _reading(realize: BlockRealize, source: Buffer, copy: Buffer) -> BlockRealiz
 
 
 def _new_cache(ctx: Context, buffer: Buffer, storage_scope: str) -> Buffer:
+    require_scope_name(storage_scope)
     name = ctx.fresh_buffer_name(f"{buffer.name}_{storage_scope}")
     return replace_fields(buffer, name=name, scope=storage_scope, strides=(), elem_offset=None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
@@ -31,13 +30,11 @@ from ...ir import (
     rewrite,
     walk,
 )
+from ..checks import require_scope_name
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
 
 N = TypeVar("N", bound=Node)
-
-_SCOPE = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*$")
-
 
 def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> Result:
     """Put a buffer that `block` writes into another memory.
@@ -49,12 +46,7 @@ def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, st
     Source: TVM src/s_tir/schedule/primitive/block_annotate.cc, SetScope.
     """
     old = ctx.buffer_region(block, buffer_index, side="write").buffer
-    if not _SCOPE.match(storage_scope):
-        raise refuse(
-            "bad-scope",
-            f"{storage_scope!r} is no name of a memory",
-            expected='"global", "shared", "local", "local.vtcm", …',
-        )
+    require_scope_name(storage_scope)
     if old.scope == storage_scope:
         return Result(ctx.func)
     require_not_parameter(ctx, old, f'sch.cache_write({block!r}, {old.name!r}, "{storage_scope}")')

@@ -128,7 +128,7 @@ def test_given_the_first_line_then_places_are_the_files() -> None:
         ("sch.f(1 // 0)", "out-of-range", 7),
         ("sch.f(b'x')", "unsupported", 7),
         ("sch.f(2j)", "unsupported", 7),
-        ("sch.f(99999999999999999999999)", "unsupported", 7),
+        ("sch.f(99999999999999999999999)", "out-of-range", 7),
         ("sch.f(x[y])", "wrong-type", 9),
         ("sch.f()['x']", "wrong-type", 9),
         ("sch.f(lambda: 1)", "wrong-arguments", 7),
