@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -205,7 +206,9 @@ async def _serve(path: str | Path | None, port: int, address: str, show: bool) -
     def page() -> pn.Template:
         return make_page(path)
 
+    on_interrupt = signal.getsignal(signal.SIGINT)
     server = get_server(page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False)
+    signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
     server.start()
     print(f"Tilewright is at http://{address}:{server.port}/", flush=True)
     await asyncio.Event().wait()

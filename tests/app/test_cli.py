@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -180,6 +181,16 @@ def test_given_any_line_ending_then_the_same_cycles(
     cycles = json.loads(capsys.readouterr().out)["cycles"]
     main(["run", str(write(tmp_path, MATMUL_NOTEBOOK)), "--json"])
     assert cycles == json.loads(capsys.readouterr().out)["cycles"]
+
+
+def test_given_ctrl_c_then_the_server_stops_without_a_word(notebook: Path) -> None:
+    command = [sys.executable, "-m", "tilewright", "serve", str(notebook), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert b"http://127.0.0.1:" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+    assert errors == b"" and process.returncode == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
