@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from ..ir import BlockRealize, PrimFunc
-from ..lower import plan
+from ..lower import Renewed, planned
 from .errors import refuse
 from .findings import find
 from .machine import KINDS, DmaEngine, Machine
@@ -24,13 +24,17 @@ MAX_COUNT = 2**62
 """Times and addresses are kept in 64 bits."""
 
 
-def simulate(func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS) -> Report:
+def simulate(
+    func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS, *, known_plan: Renewed | None = None
+) -> Report:
     """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
 
     Raises MachineError when the machine cannot run it: an operand that no engine reaches, a scope without memory, sizes that are not
     known, more than `max_tasks` tasks. More bytes than a memory holds are a finding, not an error.
+
+    `known_plan` is `lower.planned(func)` where somebody made it already.
     """
-    program = tasks_of(func, machine, max_tasks)
+    program = tasks_of(func, machine, max_tasks, known_plan)
     timeline = replay(
         [v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell)
     )
@@ -43,9 +47,12 @@ def require_countable(what: str, count: int) -> None:
         raise refuse("too-large", f"the program takes {count:.0e} {what}", expected=f"at most {MAX_COUNT:.0e} {what}")
 
 
-def tasks_of(func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS) -> TaskProgram:
+def tasks_of(
+    func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS, known_plan: Renewed | None = None
+) -> TaskProgram:
     """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
-    nest = read_nest(plan(func) if isinstance(func.body, BlockRealize) else func)
+    is_planned = not isinstance(func.body, BlockRealize)
+    nest = read_nest(func if is_planned else (known_plan or planned(func)).func)
     places = place(machine, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
     return make_tasks(nest, places, max_tasks)

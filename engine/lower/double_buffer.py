@@ -49,13 +49,23 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
 
 def doubled(func: PrimFunc) -> Renewed:
     """`inject_double_buffer`, with the doubled buffer for each."""
-    marked = {_marked(s) for s in walk_stmts(func.body) if isinstance(s, Block)} - {None}
+    marked = _all_marked(func)
     if not marked:
         return Renewed(func, {})
     loops = {b: loop for b, loop in slot_loops(func).items() if b in marked}
     changes = {b: _change(b, loop) for b, loop in loops.items()}
     moved = _Hoister(loops).visit(func)
     return Renewed(change_buffers(moved, changes), {old: c.buffer for old, c in changes.items()})
+
+
+def doubled_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:
+    """What `doubled` would put in place of each buffer that gets two slots."""
+    marked = _all_marked(func)
+    return {b: _change(b, loop).buffer for b, loop in slot_loops(func).items() if b in marked} if marked else {}
+
+
+def _all_marked(func: PrimFunc) -> set[Buffer]:
+    return {b for s in walk_stmts(func.body) if isinstance(s, Block) and (b := _marked(s)) is not None}
 
 
 def slot_loops(func: PrimFunc) -> dict[Buffer, For]:

@@ -9,9 +9,9 @@ import msgspec
 from ..ir import Block, Buffer, Expr, For, Node, PrimFunc, Var, allocated_buffers, build, children
 from .allocation import plan_buffer_allocation
 from .compact import compact_buffer_allocation, compacted
-from .double_buffer import doubled, inject_double_buffer
+from .double_buffer import doubled_buffers, inject_double_buffer
 from .errors import refuse
-from .flatten import flatten_buffer, flattened
+from .flatten import flat_buffer, flatten_buffer
 from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
 from .no_op import remove_no_op
@@ -22,23 +22,22 @@ from .simplify import simplify_stmts
 
 
 class Pass(msgspec.Struct, frozen=True, eq=False):
-    """A step of lowering, by TVM's name. `renew` is `apply` that tells which buffers it replaced."""
+    """A step of lowering, by TVM's name."""
 
     name: str
     apply: Callable[[PrimFunc], PrimFunc]
-    renew: Callable[[PrimFunc], Renewed] | None = None
 
 
 PASSES: tuple[Pass, ...] = (
     Pass("LowerInitBlock", lower_init_block),
     Pass("PlanAndUpdateBufferAllocationLocation", plan_buffer_allocation),
     Pass("ConvertBlocksToOpaque", convert_blocks_to_opaque),
-    Pass("CompactBufferAllocation", compact_buffer_allocation, compacted),
+    Pass("CompactBufferAllocation", compact_buffer_allocation),
     Pass("LowerMatchBuffer", lower_match_buffer),
     # The place of InjectSoftwarePipeline, which would move loads ahead of the computation with prologue and epilogue.
-    Pass("InjectDoubleBuffer", inject_double_buffer, doubled),
+    Pass("InjectDoubleBuffer", inject_double_buffer),
     Pass("LowerOpaqueBlock", lower_opaque_block),
-    Pass("FlattenBuffer", flatten_buffer, flattened),
+    Pass("FlattenBuffer", flatten_buffer),
     Pass("StmtSimplify", simplify_stmts),
     Pass("RemoveNoOp", remove_no_op),
 )
@@ -66,7 +65,12 @@ def plan(func: PrimFunc) -> PrimFunc:
 
     A buffer that belongs under a loop is owned by an opaque block around the loop's body.
     """
-    return compact_buffer_allocation(plan_buffer_allocation(func))
+    return planned(func).func
+
+
+def planned(func: PrimFunc) -> Renewed:
+    """`plan`, with the smaller buffer for each that was cut: what `allocations` and hwsim's `simulate` can share."""
+    return compacted(plan_buffer_allocation(func))
 
 
 def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
@@ -79,33 +83,23 @@ def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
     return func
 
 
-def allocations(func: PrimFunc) -> tuple[Allocation, ...]:
-    """The intermediate buffers that `lower(func)` allocates, in the order of the program's allocations."""
-    now = {b: b for b in allocated_buffers(func.body)}
-    tiles, loops, doubled_ones = now, dict[Buffer, Var](), set[Buffer]()
-    for step in PASSES:
-        if step.renew is None:
-            func = step.apply(func)
+def allocations(func: PrimFunc, known_plan: Renewed | None = None) -> tuple[Allocation, ...]:
+    """The intermediate buffers of a block program and the memory that `lower` gives them, in the order of the program's allocations.
+
+    `known_plan` is `planned(func)` where somebody made it already. Code that lowering finds dead counts here too.
+    """
+    placed = known_plan or planned(func)
+    kept = set(allocated_buffers(placed.func.body))
+    loops, doubled_ones = _loops_around(placed.func), doubled_buffers(placed.func)
+    found: list[Allocation] = []
+    for buffer in allocated_buffers(func.body):
+        small = placed.buffers.get(buffer, buffer)
+        if small not in kept:
             continue
-        renewed = step.renew(func)
-        func = renewed.func
-        if step.renew is doubled:
-            doubled_ones = {old for old, b in now.items() if b in renewed.buffers}
-        now = {old: renewed.buffers.get(b, b) for old, b in now.items()}
-        if step.renew is compacted:
-            tiles, loops = now, _loops_around(func)
-    kept = set(allocated_buffers(func.body))
-    return tuple(
-        Allocation(
-            buffer,
-            lowered,
-            tuple(e if (v := build.int_value(e)) is None else v for e in tiles[buffer].shape),
-            loops.get(tiles[buffer]),
-            2 if buffer in doubled_ones else 1,
-        )
-        for buffer, lowered in now.items()
-        if lowered in kept
-    )
+        tile = tuple(e if (v := build.int_value(e)) is None else v for e in small.shape)
+        lowered = flat_buffer(doubled_ones.get(small, small))
+        found.append(Allocation(buffer, lowered, tile, loops.get(small), 2 if small in doubled_ones else 1))
+    return tuple(found)
 
 
 def _loops_around(func: PrimFunc) -> dict[Buffer, Var]:
