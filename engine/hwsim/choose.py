@@ -10,7 +10,7 @@ from ..ir import Buffer
 from .errors import refuse
 from .machine import KINDS, Engine, EngineKind, Machine, Memory
 from .nest import Leaf, Nest
-from .place import Places
+from .place import Places, writers_of
 from .work import Kind, Work
 
 PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
@@ -147,7 +147,7 @@ def _fixes(leaf: Leaf, out: Sequence[Buffer], engine: Engine, nest: Nest, places
         written = [i for i, w in enumerate(block.writes) if w.buffer is buffer]
         read = [i for i, r in enumerate(block.reads) if r.buffer is buffer]
         scope = machine.memory((engine.writes if written else engine.reads)[0]).scope
-        writers = nest.index.writers(buffer)
+        writers = writers_of(buffer, nest)
         if not places.by_buffer[buffer].is_param and writers:
             calls.append(f"sch.set_scope({writers[0]!r}, 0, {scope!r})")
         elif written:

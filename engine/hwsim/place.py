@@ -112,12 +112,17 @@ def memory_of(machine: Machine, buffer: Buffer, nest: Nest) -> Memory:
     if memory is not None:
         return memory
     known = [s for m in machine.memories for s in m.scopes]
-    writers = () if nest.index.is_param(buffer) else nest.index.writers(buffer)[:1]
+    writers = () if nest.index.is_param(buffer) else writers_of(buffer, nest)[:1]
     raise refuse(
         "unknown-scope", f"buffer {buffer.name!r} is in scope {buffer.scope!r}, for which {machine.name!r} has no memory",
         *map(nest.index.block, writers), buffer, found=buffer.scope, expected=", ".join(known),
         fix=tuple(f"sch.set_scope({w!r}, 0, {s!r})" for w in writers for s in known if s != "global"),
     )  # fmt: skip
+
+
+def writers_of(buffer: Buffer, nest: Nest) -> tuple[str, ...]:
+    """The blocks that write `buffer`, as a schedule knows them: not the nameless ones that planning puts around allocations."""
+    return tuple(name for name in nest.index.writers(buffer) if name)
 
 
 def constant_shape(buffer: Buffer) -> tuple[int, ...]:
