@@ -20,6 +20,7 @@ from .document import (
     DocumentError,
     Notebook,
     apply_call,
+    apply_fix,
     evaluate,
     read_document,
     remove_call,
@@ -56,6 +57,12 @@ class Call(Intent, frozen=True, eq=False):
     method: str
     args: tuple[Any, ...] = ()
     kwargs: tuple[tuple[str, Any], ...] = ()
+
+
+class ApplyFix(Intent, frozen=True):
+    """Add the calls that a finding proposes, as texts: all of them or none."""
+
+    calls: tuple[str, ...]
 
 
 class EditCell(Intent, frozen=True):
@@ -162,7 +169,7 @@ def _open(state: State, intent: OpenText) -> State:
         title=title,
         theme=state.theme,
         pane=state.pane,
-        saved=intent.text if intent.path is not None else None,
+        saved=intent.text if intent.path is not None else document.text,
     )
 
 
@@ -196,6 +203,10 @@ def _gallery(state: State, _: Intent) -> State:
 def _call(state: State, intent: Call) -> State:
     notebook = _latest(state)
     return _edited(state, apply_call(notebook, intent.method, *intent.args, **dict(intent.kwargs)))
+
+
+def _apply_fix(state: State, intent: ApplyFix) -> State:
+    return _edited(state, apply_fix(_latest(state), intent.calls))
 
 
 def _latest(state: State) -> Notebook:
@@ -313,6 +324,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     OpenText: _open,
     ShowGallery: _gallery,
     Call: _call,
+    ApplyFix: _apply_fix,
     EditCell: _edit_cell,
     RemoveStep: _remove_step,
     ViewStep: _view_step,

@@ -15,6 +15,7 @@ from ..engine.hwsim import Machine
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
 from ..engine.schedule import Schedule
 from .actions import (
+    ApplyFix,
     Call,
     Dismiss,
     EditCell,
@@ -35,7 +36,7 @@ from .actions import (
 )
 from .document import DocumentError, save_document
 from .state import State
-from .store import Store, report_of
+from .store import Store, attempt, report_of
 from .views.code import EXPORT_FILE
 from .views.gallery import Example
 from .views.menus import call_arguments, handle_of
@@ -95,7 +96,7 @@ class Session:
             self._do(message)
         except TilewrightError as error:
             self.dispatch(Say(error.refusal, "tree" if message["kind"] in ("move", "call", "reorder") else "page"))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except Exception as error:
             self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
 
     def _do(self, message: Message) -> None:
@@ -134,8 +135,10 @@ class Session:
         block = row_ids(schedule.func).get(row)
         if not isinstance(block, str):
             return []
-        found = self.store.remember(f"targets {block}", (schedule.func,), lambda: drop_targets(schedule, [block]))
-        return found.get(row, [])
+        found = self.store.remember(
+            f"targets {block}", (schedule.func,), lambda: attempt("targets", lambda: drop_targets(schedule, [block]))
+        )
+        return [] if isinstance(found, TilewrightError) else found.get(row, [])
 
     # After the paint.
 
@@ -209,6 +212,7 @@ class Session:
             self.dispatch(Saved(document.text))
         elif self.screen is not None:
             self.screen.download("notebook.py", document.text)
+            self.dispatch(Saved(document.text))
 
 
 def verdict_of(func: PrimFunc, original: PrimFunc) -> Verdict:
@@ -243,6 +247,8 @@ def intent_of(message: Message, state: State) -> Intent | None:
             return OpenText(str(message["text"]))
         case "view":
             return ViewStep(None if message["count"] is None else int(message["count"]))
+        case "fix":
+            return ApplyFix(tuple(map(str, message["calls"])))
         case "remove":
             return RemoveStep(int(message["step"]))
         case "edit":

@@ -28,7 +28,7 @@ from .views.code import python_value, script_value
 from .views.gallery import FOLDER, Example, gallery_value, load_examples
 from .views.headline import headline_value
 from .views.inspector import held_buffers, inspector_value
-from .views.menus import row_menus
+from .views.menus import SCOPES, row_menus, scopes_of
 from .views.notebook import notebook_value, step_changes
 from .views.page import page_value
 from .views.problems import problems_value
@@ -55,7 +55,17 @@ class Page:
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
         self.python = CodeView(data=python_value(session.state, session.store), **FILL)
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
-        for view in (self.page, self.gallery, self.headline, self.notebook, self.script, self.python, self.tree):
+        views = (
+            self.page,
+            self.gallery,
+            self.headline,
+            self.notebook,
+            self.script,
+            self.python,
+            self.problems,
+            self.tree,
+        )
+        for view in views:
             view.on_intent(session.receive)
 
     def roots(self) -> dict[str, Any]:
@@ -86,7 +96,9 @@ class Page:
         held = held_buffers(func, store)
         live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
         rows = store.remember("rows", (func,), lambda: tree_rows(func, live))
-        menus = store.remember("menus", (func,), lambda: row_menus(func))
+        machine = store.machine(state)
+        scopes = SCOPES if isinstance(machine, TilewrightError) else scopes_of(machine)
+        menus = store.remember("menus", (func, machine), lambda: row_menus(func, scopes))
         if rows is not self.tree.rows or menus is not self.tree.menus:
             self.tree.param.update(rows=rows, menus=menus, targets={})
         if self.tree.selected != state.selected:

@@ -37,7 +37,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `notebook` is the evaluated document, None while the gallery is shown; `past` and `future` are those that undo and redo go to (the
     evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
     None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
-    `selected` is a row id of the tree. `saved` is the text that the notebook's file has, None when it has no file.
+    `selected` is a row id of the tree. `saved` is the text that is kept elsewhere: as it was opened, saved or downloaded last.
     """
 
     notebook: Notebook | None = None
@@ -50,12 +50,17 @@ class State(msgspec.Struct, frozen=True, eq=False):
     theme: Theme = "light"
     pane: Pane = "script"
     notice: Notice | None = None
-    saved: str | None = None
+    saved: str = ""
 
     @property
     def unsaved(self) -> bool:
-        """Whether the notebook came from a file and differs from what is in it."""
-        return self.saved is not None and self.notebook is not None and self.notebook.document.text != self.saved
+        """Whether there are edits that are nowhere but on this page."""
+        return self.notebook is not None and self.notebook.document.text != self.saved
+
+    @property
+    def loses_work(self) -> bool:
+        """Whether leaving the notebook would lose something that a person did here."""
+        return self.unsaved and bool(self.past or self.future)
 
     @property
     def moment(self) -> Moment | None:

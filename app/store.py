@@ -6,11 +6,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from ..engine.analysis import ProgramIndex
 from ..engine.execute import Verdict
 from ..engine.export import to_tvm_python
+from ..engine.hwsim import MAX_TASKS as ALL_TASKS
 from ..engine.hwsim import Machine, Report, load_machine, simulate
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
+from ..engine.lower import Renewed, planned
 from ..engine.schedule import Schedule
 from ..engine.script import to_script
 from .document import State as Moment
@@ -73,11 +77,15 @@ class Store:
         """What the machine does with the program, or why it cannot run it."""
         if isinstance(machine, TilewrightError):
             return machine
-        return self.remember("report", (func, machine), lambda: report_of(func, machine))
+        return self.remember("report", (func, machine), lambda: report_of(func, machine, self.plan(func)))
 
     def reported(self, func: PrimFunc, machine: Machine | TilewrightError, report: Report | TilewrightError) -> None:
         """Keep a report that was made elsewhere."""
         self._keep(("report", id(func), id(machine)), (func, machine), report)
+
+    def plan(self, func: PrimFunc) -> Renewed | TilewrightError:
+        """Where the program's buffers are allocated: what report and sizes are made from."""
+        return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))
 
     def report_now(self, state: State) -> Report | TilewrightError | None:
         """The report of the picture."""
@@ -109,11 +117,21 @@ class Store:
         )
 
 
-def report_of(func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
+def report_of(
+    func: PrimFunc, machine: Machine | TilewrightError, plan: Renewed | TilewrightError | None = None
+) -> Report | TilewrightError:
     """The report, or why there is none, as a value."""
     if isinstance(machine, TilewrightError):
         return machine
-    return attempt("simulate", lambda: simulate(func, machine, MAX_TASKS))
+    if isinstance(plan, TilewrightError):
+        return plan
+    report = attempt("simulate", lambda: simulate(func, machine, MAX_TASKS, known_plan=plan))
+    if isinstance(report, TilewrightError) and report.code == "too-many-tasks":
+        expected = f"{report.refusal.expected}; `tilewright run` simulates up to {ALL_TASKS:,} of them".replace(
+            ",", " "
+        )
+        return TilewrightError(replace(report.refusal, expected=expected))
+    return report
 
 
 def attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:

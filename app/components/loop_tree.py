@@ -64,7 +64,7 @@ class LoopTree(JSComponent):
         )
 
     def _handle_msg(self, data: Any) -> None:
-        if not isinstance(data, dict) or "kind" not in data:
+        if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
             return
         if data["kind"] == "targets":
             self._answer(str(data.get("block", "")))

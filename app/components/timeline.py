@@ -68,7 +68,9 @@ class Timeline:
         self.range = Range1d(start=0, end=1, bounds=(0, 1))
         self._engines = _Lanes(self.range, axis=False)
         self._memories = _Lanes(self.range, axis=True)
-        self.legend = LegendView(data={"figures": [], "buffers": []}, sizing_mode="stretch_width", height=26)
+        self.legend = LegendView(
+            data={"figures": [], "buffers": [], "note": ""}, sizing_mode="stretch_width", height=26
+        )
         self.legend.on_intent(lambda message: self.fit() if message["kind"] == "fit" else None)
         for lanes in (self._engines, self._memories):
             lanes.figure.on_event(RangesUpdate, self._on_range)
@@ -127,7 +129,9 @@ class _Lanes:
     def __init__(self, x_range: Range1d, *, axis: bool) -> None:
         self.bars = ColumnDataSource({name: [] for name in BAR_COLUMNS})
         self.steps = ColumnDataSource({"xs": [], "ys": []})
-        self.limits = ColumnDataSource({"x0": [], "x1": [], "y": [], "label": []})
+        self.limits = ColumnDataSource({"x0": [], "x1": [], "y": [], "label": [], "ink": []})
+        self.excess = ColumnDataSource({name: [] for name in ("start", "end", "low", "high", "tip")})
+        self._dark = False
         self._lanes: tuple[Lane, ...] | None = None
         self._drawn: list[Bar] | None = None
         self._drawn_dark = False
@@ -157,14 +161,20 @@ class _Lanes:
             left="start", right="end", bottom="low", top="high", source=self.bars, fill_color="fill", fill_alpha="alpha",
             line_color="edge", line_width=1,
         )  # fmt: skip
+        # Not by colour alone: what is too much is hatched, and the label of the line says by how much.
+        self.over = self.figure.quad(
+            left="start", right="end", bottom="low", top="high", source=self.excess, fill_alpha=0.25, line_width=1.5,
+            hatch_pattern="right_diagonal_line", hatch_alpha=0.9, hatch_weight=1.5, hatch_scale=9,
+        )  # fmt: skip
         self.line = self.figure.multi_line("xs", "ys", source=self.steps, line_width=1, line_alpha=0.75)
         self.limit = self.figure.segment("x0", "y", "x1", "y", source=self.limits, line_dash="dashed", line_width=1)
         self.limit_labels = LabelSet(
-            x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=1, text_font=value(FONT)
+            x=6, y="y", x_units="screen", text="label", source=self.limits, text_font_size="10px", y_offset=-1, text_font=value(FONT),
+            text_baseline="top", text_color="ink", background_fill_alpha=0.8,
         )  # fmt: skip
         self.figure.add_layout(self.limit_labels)
         self.figure.add_tools(
-            HoverTool(renderers=[quads], tooltips=TOOLTIP, point_policy="follow_mouse", visible=False)
+            HoverTool(renderers=[quads, self.over], tooltips=TOOLTIP, point_policy="follow_mouse", visible=False)
         )
 
     def _axes(self, axis: bool) -> None:
@@ -197,7 +207,9 @@ class _Lanes:
         plot.xaxis.major_label_text_color = ink["muted"]
         self.line.glyph.line_color = ink["text"]
         self.limit.glyph.line_color = ink["limit"]
-        self.limit_labels.text_color = ink["muted"]
+        self.limit_labels.background_fill_color = ink["surface"]
+        self.over.glyph.update(fill_color=ink["limit"], line_color=ink["limit"], hatch_color=ink["limit"])
+        self._dark = dark
 
     def show_lanes(self, lanes: tuple[Lane, ...]) -> None:
         """Names and heights; the first lane is the topmost."""
@@ -253,9 +265,23 @@ class _Lanes:
             "x1": [max(1, chart.cycles) if lane.limit else 0 for _, lane in limited],
             "y": [self.bottoms[n] + (lane.limit or 1) * self.heights[n] for n, lane in limited],
             "label": [lane.limit_text for _, lane in limited],
+            "ink": [INK["limit" if lane.over else "muted"][self._dark] for _, lane in limited],
         }
         if data != self.limits.data:
             self.limits.data = data
+        self._show_excess(chart)
+
+    def _show_excess(self, chart: Chart) -> None:
+        """Red above the lines of capacity."""
+        data = {
+            "start": [e.start for e in chart.excesses],
+            "end": [e.end for e in chart.excesses],
+            "low": [self.bottoms[e.lane] + chart.memories[e.lane].limit * self.heights[e.lane] for e in chart.excesses],
+            "high": [self.bottoms[e.lane] + e.high * self.heights[e.lane] for e in chart.excesses],
+            "tip": [e.tip for e in chart.excesses],
+        }
+        if data != self.excess.data:
+            self.excess.data = data
 
 
 BAR_COLUMNS = ("start", "end", "low", "high", "fill", "alpha", "edge", "tip")

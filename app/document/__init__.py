@@ -9,6 +9,7 @@ from .cells import Cell, CellKind, Document, read_document
 from .edit import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
 from .evaluate import evaluate
 from .files import DocumentError, load_document, save_document
+from .fixes import apply_fix, is_applicable
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
 
@@ -23,9 +24,11 @@ __all__ = [
     "State",
     "append_call",
     "apply_call",
+    "apply_fix",
     "call_method",
     "evaluate",
     "insert_call",
+    "is_applicable",
     "line_for",
     "load_document",
     "read_document",

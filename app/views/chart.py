@@ -94,11 +94,23 @@ class Steps(msgspec.Struct, frozen=True, eq=False):
 
 
 class Lane(msgspec.Struct, frozen=True):
-    """A row. A memory's has a line at `limit` (a fraction of its height) where its capacity is in sight; `limit_text` says how much."""
+    """A row. A memory's has a line at `limit` (a fraction of its height) where its capacity is in sight; `limit_text` says how much,
+    `over` whether it is exceeded."""
 
     name: str
     limit: float = 0.0
     limit_text: str = ""
+    over: bool = False
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """More than there is: in lane `lane` from cycle `start` to `end`, up to `high` (a fraction of the lane's height)."""
+
+    lane: int
+    start: int
+    end: int
+    high: float
+    tip: str
 
 
 NO_BARS = Bars((), (), (), lambda n: Bar(0, 0, 0, "", 0))
@@ -113,3 +125,4 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
     memories: tuple[Lane, ...] = ()
     memory_bars: Bars = NO_BARS
     memory_steps: tuple[Steps, ...] = ()
+    excesses: tuple[Excess, ...] = ()

@@ -12,9 +12,14 @@ from ..state import DEFAULT_MACHINE, State
 from ..store import Store
 from .numbers import change_of, grouped, percent_text, size_text
 
+Figure = dict[str, Any]
+
 
 def headline_value(state: State, store: Store) -> dict[str, Any]:
-    """Title, machines, verdict, figures (label, value, change, trend, hint, level), what undo, redo and save can do."""
+    """Title, machines, verdict, figures, what undo, redo and save can do.
+
+    A figure: label, value, hint, level ("bad": more than there is), changes [{text, trend, against, hint}].
+    """
     machine = store.machine(state)
     name = DEFAULT_MACHINE if isinstance(machine, TilewrightError) else machine.name
     presets = preset_names()
@@ -27,7 +32,8 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "can_undo": bool(state.past),
         "can_redo": bool(state.future),
         "theme": state.theme,
-        "unsaved": state.unsaved or (state.saved is None and bool(state.past)),
+        "unsaved": state.unsaved,
+        "leaving": state.loses_work,
     }
 
 
@@ -41,7 +47,7 @@ def verdict_value(state: State, store: Store) -> dict[str, str]:
     return {"status": verdict.status, "detail": verdict.detail}
 
 
-def figures(state: State, store: Store) -> list[dict[str, str]]:
+def figures(state: State, store: Store) -> list[Figure]:
     """Cycles with the change, bound, overlap, peak of each memory; one figure that says why where the machine cannot run it."""
     report = store.report_now(state)
     if report is None:
@@ -62,19 +68,28 @@ def figures(state: State, store: Store) -> list[dict[str, str]]:
     return found + peak_figures(data["memory"])
 
 
-def _cycles(state: State, store: Store, report: Report) -> dict[str, str]:
+def _cycles(state: State, store: Store, report: Report) -> Figure:
     figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
-    if state.before is None:
+    if state.before is None or state.shown is None:
         return figure
-    before = store.report(state.before.schedule.func, store.machine(state))
+    machine = store.machine(state)
+    before = store.report(state.before.schedule.func, machine)
     if isinstance(before, TilewrightError):
-        return figure | {"hint": "The machine could not run the program before the last change"}
-    text, trend = change_of(before.cycles, report.cycles)
-    hint = f"{grouped(before.cycles)} before the last change"
-    return figure | {"change": text, "trend": trend, "hint": hint}
+        return figure | {"hint": "The machine could not run the program before the last step"}
+    changes = [_change(before, report, "the step before")]
+    # The original is simulated after the paint.
+    original = store.known("report", (state.shown.states[0].schedule.func, machine))
+    if isinstance(original, Report):
+        changes.append(_change(original, report, "the original"))
+    return figure | {"changes": changes}
 
 
-def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+def _change(before: Report, now: Report, what: str) -> dict[str, str]:
+    text, trend = change_of(before.cycles, now.cycles)
+    return {"text": text, "trend": trend, "against": what, "hint": f"Against {what}: {grouped(before.cycles)} cycles"}
+
+
+def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
     """One figure for each memory that has a capacity and is used; the banks of one memory stand in one figure."""
     groups: dict[str, list[tuple[str, int, int]]] = {}
     for name, entry in memory.items():
@@ -88,7 +103,7 @@ def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]
     return [_peak(scope, banks) for scope, banks in groups.items() if any(peak for _, peak, _ in banks)]
 
 
-def _peak(scope: str, banks: list[tuple[str, int, int]]) -> dict[str, str]:
+def _peak(scope: str, banks: list[tuple[str, int, int]]) -> Figure:
     capacity = max(c for _, _, c in banks)
     unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
     peaks = " · ".join(_scaled(peak, scale) for _, peak, _ in banks)
@@ -104,5 +119,5 @@ def _scaled(size_bytes: int, scale: int) -> str:
     return str(size_bytes // scale) if size_bytes % scale == 0 else f"{size_bytes / scale:.1f}"
 
 
-def _figure(label: str, value: str, *, hint: str = "", level: str = "") -> dict[str, str]:
-    return {"label": label, "value": value, "change": "", "trend": "", "hint": hint, "level": level}
+def _figure(label: str, value: str, *, hint: str = "", level: str = "") -> Figure:
+    return {"label": label, "value": value, "changes": [], "hint": hint, "level": level}

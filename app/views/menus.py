@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ...engine.analysis import ProgramIndex
+from ...engine.hwsim import Machine
 from ...engine.ir import Block, Buffer, For, IndexMap, PrimFunc, Refusal, TilewrightError, Var, build, uses_var
 from ...engine.script import read_calls
 from .row_ids import RowIds, row_ids
@@ -26,13 +27,19 @@ SCOPES = (
     "wmma.accumulator",
     "global",
 )
-"""Offered, not required: a machine may have other memories."""
+"""Offered where the machine is not known; never required."""
 
 THREADS = (
     *(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz"),
     "vthread",
     *(f"vthread.{axis}" for axis in "xyz"),
 )
+
+
+def scopes_of(machine: Machine) -> tuple[str, ...]:
+    """The memories of a machine as scopes to offer: those on chip first, in the machine's order."""
+    scopes = dict.fromkeys(memory.scope for memory in machine.memories)
+    return tuple(sorted(scopes, key=lambda scope: scope == "global"))
 
 
 class Item(msgspec.Struct, frozen=True):

@@ -8,7 +8,10 @@ from ..state import State
 
 
 def page_value(state: State, problem_count: int) -> dict[str, Any]:
-    """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there)."""
+    """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there).
+
+    `unsaved`: whether leaving would lose something that was done here.
+    """
     notice = (
         state.notice
         if state.notebook is not None and state.notice is not None and state.notice.where == "page"
@@ -21,5 +24,6 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "pane": state.pane,
         "title": f"{mark}{state.title} · Tilewright" if state.title else "Tilewright",
         "notice": notice,
+        "unsaved": state.loses_work,
         "problem_count": problem_count,
     }

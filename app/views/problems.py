@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.hwsim import Report
+from ...engine.hwsim import Finding, Report
 from ...engine.ir import Refusal, TilewrightError
+from ..document import is_applicable
 from ..state import State
 from ..store import Store
+from .row_ids import row_ids
 
 
 def problems_value(state: State, store: Store) -> dict[str, Any]:
-    """Most severe first; each with severity, code, message, found, expected, fix, place."""
+    """Most severe first; each with severity, code, message, found, expected, fix, place, rows, and whether the fix can be applied here.
+
+    `rows` are the tree's rows that it is about.
+    """
     if state.notebook is None or state.moment is None:
         return {"problems": []}
     problems: list[dict[str, Any]] = []
@@ -19,13 +24,13 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
         problems.append(_problem("error", state.notebook.error.refusal))
     report = store.report_now(state)
     if isinstance(report, TilewrightError):
-        problems.append(_problem("error", report.refusal))
+        problems.append(_problem("error", report.refusal) | _offer(state, report.refusal.fix))
     verdict = store.verdict(state.moment.schedule)
     if verdict is not None and verdict.status in ("failed", "unknown"):
         severity = "error" if verdict.status == "failed" else "info"
         problems.append(_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail)))
     if isinstance(report, Report):
-        problems += [_finding(finding) for finding in report.findings]
+        problems += [_finding(finding, state) | _offer(state, finding.fix) for finding in report.findings]
     rank = {"error": 0, "warning": 1, "info": 2}
     return {"problems": sorted(problems, key=lambda p: rank[p["severity"]])}
 
@@ -40,17 +45,27 @@ def _problem(severity: str, refusal: Refusal) -> dict[str, Any]:
         "expected": refusal.expected,
         "fix": refusal.fix,
         "place": place,
+        "rows": [],
+        "applicable": False,
     }
 
 
-def _finding(finding: Any) -> dict[str, Any]:
-    severity = getattr(finding, "severity", "warning")
+def _finding(finding: Finding, state: State) -> dict[str, Any]:
+    assert state.moment is not None
+    ids = row_ids(state.moment.schedule.func)
     return {
-        "severity": severity if severity in ("error", "warning", "info") else "warning",
+        "severity": finding.severity if finding.severity in ("error", "warning", "info") else "warning",
         "code": finding.code,
         "message": finding.message,
         "found": "",
         "expected": "",
-        "fix": (),
-        "place": "",
+        "fix": finding.fix,
+        "place": "" if finding.blocks else ", ".join(finding.buffers),
+        "rows": [ids.of(block) for block in finding.blocks if block in ids.values()],
+        "applicable": False,
     }
+
+
+def _offer(state: State, calls: tuple[str, ...]) -> dict[str, bool]:
+    """A fix goes to the end of the schedule, so it is offered only when the end is what is shown."""
+    return {"applicable": state.moment is not None and not state.looks_back and is_applicable(state.moment, calls)}

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ...engine.analysis import ProgramIndex
-from ...engine.ir import BlockRealize, For, build, dtype, uses_var
+from ...engine.ir import BlockRealize, For, Refusal, build, dtype, uses_var
 from ...engine.schedule import Schedule, ScheduleError, Target
 from .row_ids import RowIds, row_ids
 from .sizes import buffer_bytes, grouped, size_text
@@ -17,6 +17,8 @@ from .sizes import buffer_bytes, grouped, size_text
 Entry = dict[str, Any]
 
 TIMES = "\u00d7"
+
+MOVES = ("compute_at", "reverse_compute_at")
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -47,19 +49,30 @@ def _entry(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Entry
         "costly": effect.costly,
         "primitive": target.primitive,
         "note": effect.note,
-        "reason": effect.text if refusal is None else _reason(refusal.message, refusal.found, refusal.expected),
+        "reason": effect.text if refusal is None else _reason(refusal, _placed_by(schedule, block)),
         "code": "" if refusal is None else refusal.code,
         "fix": [] if refusal is None else list(refusal.fix),
     }
 
 
-def _reason(message: str, found: str, expected: str) -> str:
-    lines = [message]
-    if found:
-        lines.append(f"found: {found}")
-    if expected:
-        lines.append(f"expected: {expected}")
+def _reason(refusal: Refusal, placed_by: str) -> str:
+    lines = [refusal.message]
+    if refusal.found:
+        lines.append(f"found: {refusal.found}")
+    if refusal.expected:
+        lines.append(f"expected: {refusal.expected}")
+    if refusal.code == "loop-around-block" and placed_by:
+        out = "(undo, or \u00d7 beside the step)"
+        lines.append(f"to place it further out, take {placed_by} out of the schedule {out}, then drop it again")
     return "\n".join(lines)
+
+
+def _placed_by(schedule: Schedule, block: str) -> str:
+    """The last call that moved `block` to where it is: "compute_at(A_local, ko)"; "" where it stands as the program has it."""
+    for step in reversed(schedule.trace.steps):
+        if step.method in MOVES and step.argument("block") == block:
+            return f"{step.method}({block}, {step.argument('loop').name})"
+    return ""
 
 
 def _effect(schedule: Schedule, block: str, target: Target) -> Effect:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from ...engine.hwsim import MemoryReport, Report, Tile
+from ...engine.ir import TilewrightError
 from ..state import State
 from ..store import Store
-from .chart import Bar, Bars, Chart, Lane, Steps
+from .chart import Bar, Bars, Chart, Excess, Lane, Steps
 from .numbers import grouped, percent_text, size_text
 from .palette import buffer_colours
 
@@ -18,6 +20,9 @@ HEADROOM = 1.35
 """A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
 
 NEARLY_EMPTY = 4
+
+MAX_EXCESSES = 500
+"""More stretches of too many bytes than this are not marked: a row that is red so often needs no more of it."""
 
 EMPTY = Chart()
 
@@ -45,6 +50,11 @@ def chart_of(report: Report, colours: Mapping[str, int]) -> Chart:
         memories=tuple(_memory_lane(name, memory, scales[name]) for name, memory in rows.items()),
         memory_bars=_tile_bars(report, cells, scales, colours),
         memory_steps=tuple(_steps(report, name, lane, scales[name]) for lane, name in enumerate(rows)),
+        excesses=tuple(
+            e
+            for lane, (name, memory) in enumerate(rows.items())
+            for e in _excesses(report, name, memory, lane, scales[name])
+        ),
     )
 
 
@@ -90,7 +100,26 @@ def _memory_lane(name: str, memory: MemoryReport, scale: int) -> Lane:
     shown = name.removeprefix("local.")
     if scale < memory.capacity_bytes:
         return Lane(shown, limit_text=f"{size_text(memory.peak_bytes)} of {size_text(memory.capacity_bytes)}")
-    return Lane(shown, memory.capacity_bytes / scale, size_text(memory.capacity_bytes))
+    over = memory.peak_bytes > memory.capacity_bytes
+    text = size_text(memory.capacity_bytes)
+    return Lane(
+        shown, memory.capacity_bytes / scale, f"{text}, {size_text(memory.peak_bytes)} needed" if over else text, over
+    )
+
+
+def _excesses(report: Report, row: str, memory: MemoryReport, lane: int, scale: int) -> list[Excess]:
+    """Where the allocated bytes of a row are more than it has."""
+    steps = report.occupancy.steps[row]
+    found: list[Excess] = []
+    for start, end, size in zip(steps.times, steps.times[1:], steps.allocated, strict=False):
+        if size <= memory.capacity_bytes or len(found) == MAX_EXCESSES:
+            continue
+        if found and found[-1].end == start and found[-1].high == size / scale:
+            found[-1] = replace(found[-1], end=end)
+        else:
+            tip = f"{size_text(size)} allocated in {row}, which has {size_text(memory.capacity_bytes)}"
+            found.append(Excess(lane, start, end, size / scale, tip))
+    return found
 
 
 def _tile_bars(
@@ -142,12 +171,17 @@ def _steps(report: Report, row: str, lane: int, scale: int) -> Steps:
 
 
 def legend_value(state: State, store: Store) -> dict[str, Any]:
-    """Figures [name, value] and the buffers {name, colour} that bars stand for."""
+    """Figures [name, value], the buffers {name, colour} that bars stand for, and why there are none."""
     report = store.report_now(state)
-    if state.moment is None or not isinstance(report, Report):
-        return {"figures": [], "buffers": []}
+    if isinstance(report, TilewrightError):
+        refusal = report.refusal
+        expected = f" Expected: {refusal.expected}." if refusal.expected else ""
+        return {"figures": [], "buffers": [], "note": f"{refusal.message}.{expected}"}
+    if state.moment is None or report is None:
+        return {"figures": [], "buffers": [], "note": ""}
     colours = {buffer.name: index for buffer, index in buffer_colours(state.moment.schedule.func).items()}
     names = {tile.buffer for tile in store.remember("cells", (report,), lambda: _cells(report)).values()}
+    names |= {row.buffer for row in report.traffic if row.destination == "global"}
     buffers = [{"name": name, "colour": index} for name, index in colours.items() if name in names]
     figures = [("Overlap", percent_text(report.overlap)), ("Tasks", grouped(len(report.segments)))]
-    return {"figures": figures, "buffers": buffers}
+    return {"figures": figures, "buffers": buffers, "note": ""}

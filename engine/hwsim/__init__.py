@@ -17,8 +17,10 @@ from .report import (
     Wait,
 )
 from .simulate import simulate
+from .tasks import MAX_TASKS
 
 __all__ = [
+    "MAX_TASKS",
     "Engine",
     "EngineAccess",
     "EngineReport",

@@ -13,6 +13,24 @@ function row(line) {
   );
 }
 
+/** Bring line `n` into sight; a body that is not shown yet has no height, so it waits for one. */
+function reveal(body, n) {
+  if (!body.clientHeight) {
+    const watch = new ResizeObserver(() => {
+      if (!body.clientHeight) return;
+      watch.disconnect();
+      reveal(body, n);
+    });
+    watch.observe(body);
+    return;
+  }
+  const target = body.children[n];
+  if (!target) return;
+  const above = target.offsetTop < body.scrollTop;
+  const below = target.offsetTop > body.scrollTop + body.clientHeight - 40;
+  if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
+}
+
 export function render({ model }) {
   const body = h("div", { class: "code-body", tabindex: "0" });
   const bar = h("div", { class: "code-bar" });
@@ -45,12 +63,7 @@ export function render({ model }) {
     });
     drawn = keys;
     const change = data.lines.findIndex((line) => line.mark);
-    if (data.reveal && change >= 0) {
-      const target = body.children[change];
-      const above = target.offsetTop < body.scrollTop;
-      const below = target.offsetTop > body.scrollTop + body.clientHeight - 40;
-      if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
-    }
+    if (data.reveal && change >= 0) reveal(body, change);
   });
   return view;
 }

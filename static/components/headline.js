@@ -10,7 +10,31 @@ const VERDICT = {
   unknown: ["?", "not tested"],
 };
 
-function figure({ label, value, change, trend, hint, level }) {
+/** The change against the step before; a click shows it against the original, and back. */
+function changeButton(changes, basis) {
+  const shown = changes[Math.min(basis.against, changes.length - 1)];
+  const other = changes[(changes.indexOf(shown) + 1) % changes.length];
+  const all = changes.map((change) => `${change.hint} (${change.text})`).join("\n");
+  const title = other === shown ? all : `${all}\nShown: against ${shown.against}. Click for ${other.against}.`;
+  const words = changes.indexOf(shown) ? ` vs ${shown.against.replace("the ", "")}` : "";
+  return h(
+    "button",
+    {
+      class: `change ${shown.trend}`,
+      title,
+      "data-against": shown.against,
+      "aria-label": `${shown.text} against ${shown.against}`,
+      disabled: other === shown,
+      onclick: (event) => {
+        basis.against = changes.indexOf(other);
+        event.currentTarget.replaceWith(changeButton(changes, basis));
+      },
+    },
+    `${shown.text}${words}`,
+  );
+}
+
+function figure({ label, value, changes, hint, level }, basis) {
   return h(
     "div",
     { class: `figure ${level ?? ""}`, title: hint, "data-figure": label },
@@ -19,9 +43,16 @@ function figure({ label, value, change, trend, hint, level }) {
       "span",
       { class: "figure-value" },
       h("b", {}, value),
-      change ? h("span", { class: `change ${trend ?? ""}` }, change) : null,
+      changes.length ? changeButton(changes, basis) : null,
     ),
   );
+}
+
+/** Whether the notebook may be left: at once when all of it is kept, else when the person says so. */
+function mayLeave(data) {
+  const editing = document.documentElement.dataset.editing !== undefined;
+  if (!data.leaving && !editing) return true;
+  return window.confirm("Leave the notebook? Its changes are not saved.");
 }
 
 function button(model, name, label, intent, disabled) {
@@ -34,6 +65,7 @@ function button(model, name, label, intent, disabled) {
 
 export function render({ model }) {
   const bar = h("header", { class: "headline" });
+  const basis = { against: 0 };
   follow(model, (data) => {
     const machine = h(
       "select",
@@ -49,7 +81,7 @@ export function render({ model }) {
     bar.replaceChildren(
       h(
         "button",
-        { class: "tool", "aria-label": "Gallery", title: "Back to the gallery", onclick: () => model.send_msg({ kind: "gallery" }) },
+        { class: "tool", "aria-label": "Gallery", title: "Back to the gallery", onclick: () => mayLeave(data) && model.send_msg({ kind: "gallery" }) },
         icon("back"),
       ),
       h("h1", { class: "title", title: data.title }, data.title),
@@ -60,7 +92,7 @@ export function render({ model }) {
         h("span", { class: "sign", "aria-hidden": "true" }, sign),
         words,
       ),
-      h("div", { class: "figures" }, data.figures.map(figure)),
+      h("div", { class: "figures" }, data.figures.map((item) => figure(item, basis))),
       h(
         "div",
         { class: "tools" },

@@ -25,6 +25,7 @@ class Tree {
     this.drawn = new Map();
     this.folded = new Set();
     this.answers = new Map();
+    this.held = null;
     this.cursor = "";
     this.grab = null;
     this.pending = new Set();
@@ -95,11 +96,13 @@ class Tree {
     else if (message.kind === "targets") {
       this.answers.set(message.block, message.entries);
       if (this.grab?.row.id === message.block && !this.grab.offers) this.offer();
+      if (this.held?.row.id === message.block) this.dropHeld();
     }
   }
 
   draw(rows) {
     this.cancel();
+    this.letGo();
     this.answers.clear();
     const before = this.positions();
     this.byId = indexRows(rows);
@@ -246,6 +249,7 @@ class Tree {
     const row = this.byId.get(id);
     if (!row || row.kind === "allocation") return;
     this.cancel();
+    this.letGo();
     this.closeSheet(false);
     this.pointer.hideTip();
     this.hideNotice();
@@ -310,9 +314,33 @@ class Tree {
   }
 
   drop(id, point) {
-    const {row, offers, by} = this.grab;
-    const offer = offers?.get(id);
+    const {row, offers, by, only} = this.grab;
     this.cancel();
+    if (!offers && this.byId.get(id)?.kind === "loop") {
+      // The hand was faster than the answer: the drop waits for it.
+      this.held = {row, by, only, id, point};
+      this.elements.get(id).classList.add("is-held");
+      this.hint.replaceChildren(`Asking whether ${row.name} may go to ${this.byId.get(id).name}…`);
+      return;
+    }
+    this.dropped(row, by, offers?.get(id), id, point);
+  }
+
+  dropHeld() {
+    const {row, by, only, id, point} = this.held;
+    this.letGo();
+    this.dropped(row, by, blockOffers(this.byId, this.answers.get(row.id) ?? [], only).get(id), id, point);
+  }
+
+  /** A drop that waits is given up, or its answer is here. */
+  letGo() {
+    if (!this.held) return;
+    this.elements.get(this.held.id)?.classList.remove("is-held");
+    this.held = null;
+    this.rest();
+  }
+
+  dropped(row, by, offer, id, point) {
     if (!offer) return;
     this.after = {id: row.id, focus: by === "keyboard"};
     if (offer.state === "illegal") {
@@ -341,7 +369,10 @@ class Tree {
   }
 
   cancel() {
-    if (!this.grab) return;
+    if (!this.grab) {
+      this.letGo();
+      return;
+    }
     const {row} = this.grab;
     this.grab = null;
     this.element.classList.remove("is-grabbing");

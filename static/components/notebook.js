@@ -82,6 +82,9 @@ function step(model, data, line) {
 function editor(model, cell, done) {
   const area = h("textarea", { class: "cell-editor", spellcheck: "false", "aria-label": `Text of the ${cell.kind} cell`, value: cell.body });
   area.rows = Math.min(24, Math.max(3, cell.body.split("\n").length + 1));
+  // The page asks before it is left with a half-written edit.
+  const marked = document.documentElement.dataset;
+  area.addEventListener("input", () => (area.value === cell.body ? delete marked.editing : (marked.editing = "")));
   const apply = () => {
     done();
     model.send_msg({ kind: "edit", cell: cell.index, body: area.value });
@@ -116,6 +119,7 @@ export function render({ model }) {
     if (editing === cell.index) {
       return editor(model, cell, () => {
         editing = null;
+        delete document.documentElement.dataset.editing;
         draw();
       });
     }
@@ -190,7 +194,10 @@ export function render({ model }) {
   }
 
   follow(model, (fresh) => {
-    if (data && (fresh.title !== data.title || editing >= fresh.cells.length)) editing = null;
+    if (data && editing !== null && (fresh.title !== data.title || editing >= fresh.cells.length)) {
+      editing = null;
+      delete document.documentElement.dataset.editing;
+    }
     const opened = data === null || fresh.title !== data.title;
     data = fresh;
     // A half-written edit stays while something else on the page changes.

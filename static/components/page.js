@@ -70,6 +70,12 @@ export function render({ model }) {
     event.preventDefault();
     model.send_msg({ kind });
   });
+  let unsaved = false;
+  window.addEventListener("beforeunload", (event) => {
+    if (!unsaved && root.dataset.editing === undefined) return;
+    event.preventDefault();
+    event.returnValue = "";
+  });
   model.on("msg:custom", (message) => download(message.name ?? message.data.name, message.text ?? message.data.text));
   let screen = null;
   follow(model, (data) => {
@@ -77,6 +83,7 @@ export function render({ model }) {
     root.dataset.screen = data.screen;
     root.style.colorScheme = data.theme;
     document.title = data.title;
+    unsaved = data.unsaved;
     for (const tab of document.querySelectorAll("[data-pane-tab]")) {
       const chosen = tab.dataset.paneTab === data.pane;
       tab.setAttribute("aria-selected", chosen);

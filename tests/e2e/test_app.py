@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
+from support.page import code, drag, figure, open_example, steps, tree_text
 from support.sources import MATMUL
 
 from tilewright.app.shell import make_page
+from tilewright.app.views.gallery import load_examples
 
 Shoot = Callable[[Page, str], Path]
 
@@ -27,47 +29,8 @@ def app(page: Page, url: str) -> Iterator[Page]:
     yield page
 
 
-def open_example(page: Page, name: str) -> None:
-    page.locator(f'[data-example="{name}"]').click()
-    page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
-
-
-def row(page: Page, name: str) -> Locator:
-    return page.locator(f'[role="treeitem"][data-id="{name}"]')
-
-
-def drag(page: Page, block: str, loop: str) -> None:
-    """From the middle of a row to the middle of another, as a hand does."""
-    row(page, block).scroll_into_view_if_needed()
-    start, end = row(page, block).bounding_box(), row(page, loop).bounding_box()
-    assert start is not None and end is not None
-    page.mouse.move(start["x"] + 60, start["y"] + 10)
-    page.mouse.down()
-    page.mouse.move(start["x"] + 70, start["y"] + 20, steps=3)
-    # Where it may go is asked of the server as it is grabbed.
-    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
-    page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=8)
-    page.mouse.up()
-
-
-def tree_text(page: Page) -> list[str]:
-    return [" ".join(text.split()) for text in page.get_by_role("tree").get_by_role("treeitem").all_inner_texts()]
-
-
-def figure(page: Page, label: str) -> str:
-    return page.locator(f'[data-figure="{label}"] b').inner_text()
-
-
-def code(page: Page, pane: str) -> str:
-    return "\n".join(page.locator(f"#pane-{pane} .code-line:not(.removed) code").all_inner_texts())
-
-
-def steps(page: Page) -> list[str]:
-    return page.locator(".step code").all_inner_texts()
-
-
 def test_given_the_gallery_then_every_example_has_a_card(app: Page, shoot: Shoot) -> None:
-    expect(app.locator(".card")).to_have_count(6)
+    expect(app.locator(".card")).to_have_count(len(load_examples()))
     assert app.title() == "Tilewright"
     shoot(app, "gallery")
 

@@ -1,0 +1,77 @@
+"""What a finding or a refusal proposes, as calls on the program that is shown: names in its text become the handles they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ...engine.ir import For, Refusal, TilewrightError, Var, loops_and_blocks
+from ...engine.schedule import PRIMITIVES
+from ...engine.script import CallStep, Ref, read_calls
+from .files import DocumentError
+from .lines import apply_call
+from .notebook import Notebook, State
+
+
+class FixCall(msgspec.Struct, frozen=True, eq=False):
+    """A schedule call with handles in place of names."""
+
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def fix_call(state: State, text: str) -> FixCall:
+    """The call that `text` ("sch.set_scope('B', 0, 'local')") proposes. A name is a loop of the program, else a variable of the notebook.
+
+    Raises TilewrightError where it is no single call of a primitive, or names what is not there ("loop", "consumer": to be filled in).
+    """
+    calls = read_calls(text, "fix")
+    if len(calls) != 1 or calls[0].method not in PRIMITIVES or calls[0].index is not None:
+        raise DocumentError(Refusal("bad-fix", "this is not one schedule call", found=text))
+    (call,) = calls
+    return _resolved(state, call)
+
+
+def is_applicable(state: State, calls: Sequence[str]) -> bool:
+    """Whether each of `calls` can be read against the program. Whether they are legal only applying them tells."""
+    try:
+        for text in calls:
+            fix_call(state, text)
+    except TilewrightError:
+        return False
+    return bool(calls)
+
+
+def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
+    """The notebook with all of `calls` at its end. Raises TilewrightError where one is refused; `notebook` stays as it is."""
+    for text in calls:
+        call = fix_call(notebook.states[-1], text)
+        notebook = apply_call(notebook, call.method, *call.args, **call.kwargs)
+    return notebook
+
+
+def _resolved(state: State, call: CallStep) -> FixCall:
+    def value(given: Any) -> Any:
+        if isinstance(given, Ref):
+            return _handle(state, given)
+        if isinstance(given, list | tuple):
+            return type(given)(value(item) for item in given)
+        return given
+
+    return FixCall(call.method, tuple(map(value, call.args)), {name: value(v) for name, v in call.kwargs.items()})
+
+
+def _handle(state: State, ref: Ref) -> Any:
+    loops: list[Var] = [
+        stmt.loop_var
+        for stmt in loops_and_blocks(state.schedule.func.body)
+        if isinstance(stmt, For) and stmt.loop_var.name == ref.name
+    ]
+    if ref.index is None and len(loops) == 1:
+        return loops[0]
+    if ref.index is None and ref.name in state.names:
+        return state.names[ref.name]
+    raise DocumentError(Refusal("unknown-name", f"there is no single loop {ref.name!r} in the program"))

@@ -1,0 +1,167 @@
+"""The README's first minute, in the browser: what overflows is dragged to where it fits, double buffered, undone, exported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.page import choose, drag, figure, grab, number, open_example, point_in, steps, tree_text
+
+import tilewright.app
+from tilewright.app.shell import make_page
+
+Shoot = Callable[[Page, str], Path]
+
+
+@pytest.fixture
+def page_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+    def opened(**options: object) -> Page:
+        page = open_page(**options)
+        page.goto(serve(make_page))
+        page.locator(".card").first.wait_for()
+        return page
+
+    return opened
+
+
+def overlap(page: Page) -> int:
+    return number(page, "Overlap")
+
+
+def settled(page: Page) -> None:
+    """The verdict is there: nothing more is worked out."""
+    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "tested", timeout=30_000)
+
+
+def test_given_the_first_example_then_the_readmes_first_minute_works(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of()
+    open_example(page, "place_the_copies")
+    settled(page)
+    before, lines, cycles = tree_text(page), steps(page), number(page, "Cycles")
+
+    # What is wrong is seen: in the headline, as a count at the tab, in the pane, in the timeline.
+    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_be_visible()
+    expect(page.get_by_role("tab", name="Problems")).to_contain_text("2")
+    page.get_by_role("tab", name="Problems").click()
+    expect(page.locator('.problem[data-code="capacity-overflow"]')).to_have_count(2)
+    page.wait_for_timeout(300)
+    shoot(page, "minute-1-overflow")
+
+    # Taking hold of a block lights up the loops it may move to; the others say why not.
+    grab(page, "A_local.vtcm")
+    expect(page.locator('.row[data-id="ko"]')).to_have_attribute("data-offer", "costly")
+    page.mouse.move(*point_in(page, "ko"), steps=5)
+    expect(page.locator(".tip")).to_contain_text("fills 64 × 64 of A_local.vtcm")
+    shoot(page, "minute-2-offers")
+    page.mouse.up()
+    expect(page.locator(".step code")).to_have_count(len(lines) + 1)
+    assert steps(page)[-1] == "sch.compute_at(AL, ko)"
+    expect(page.locator('.problem[data-code="capacity-overflow"]')).to_have_count(1)
+    drag(page, "B_local.vtcm", "ko")
+    expect(page.locator(".step code")).to_have_count(len(lines) + 2)
+    expect(page.locator('.problem[data-code="capacity-overflow"]')).to_have_count(0)
+    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_have_count(0)
+    placed = number(page, "Cycles")
+    assert placed != cycles
+    settled(page)
+    shoot(page, "minute-3-placed")
+
+    for block in ("A_local.vtcm", "B_local.vtcm"):
+        count = len(steps(page))
+        choose(page, block, "Double buffer")
+        expect(page.locator(".step code")).to_have_count(count + 1)
+    assert steps(page)[-2:] == ["sch.double_buffer(AL)", "sch.double_buffer(BL)"]
+    assert number(page, "Cycles") < placed
+    assert overlap(page) > 50
+    settled(page)
+    page.get_by_role("tab", name="TVMScript").click()
+    page.wait_for_timeout(300)
+    shoot(page, "minute-4-double-buffered")
+
+    # The change is against the step before; a click has it against the original.
+    change = page.locator('[data-figure="Cycles"] .change')
+    expect(change).to_have_attribute("data-against", "the step before")
+    assert "the original" in (change.get_attribute("title") or "")
+    change.click()
+    expect(change).to_have_attribute("data-against", "the original")
+    shoot(page, "minute-5-against-the-original")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    text = Path(download.value.path()).read_text()
+    assert "sch.compute_at(AL, ko)" in text and "sch.compute_at(BL, ko)" in text
+
+    for _ in range(4):
+        page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(page.locator(".step code")).to_have_count(len(lines))
+    assert (tree_text(page), number(page, "Cycles")) == (before, cycles)
+
+
+def test_given_a_hand_faster_than_the_server_then_the_drop_waits_for_the_answer(page_of: Callable[..., Page]) -> None:
+    page = page_of()
+    open_example(page, "place_the_copies")
+    lines = steps(page)
+    drag(page, "A_local.vtcm", "ko", wait=False)
+    expect(page.locator(".step code")).to_have_count(len(lines) + 1)
+    assert steps(page)[-1] == "sch.compute_at(AL, ko)"
+    # The same where the answer is no.
+    drag(page, "C", "mo", wait=False)
+    expect(page.locator("#area-tree").get_by_role("alert")).to_contain_text("C cannot go to mo")
+    assert len(steps(page)) == len(lines) + 1
+
+
+def test_given_a_block_that_stands_in_the_loop_then_the_reason_says_what_to_do(page_of: Callable[..., Page]) -> None:
+    page = page_of()
+    open_example(page, "place_the_copies")
+    lines = steps(page)
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".step code")).to_have_count(len(lines) + 1)
+    drag(page, "A_local.vtcm", "mo")
+    alert = page.locator("#area-tree").get_by_role("alert")
+    expect(alert).to_contain_text("take compute_at(A_local.vtcm, ko) out of the schedule")
+
+
+def test_given_a_finding_with_a_fix_then_its_button_adds_the_call_and_the_finding_goes(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of()
+    open_example(page, "fused_matmul_relu_roundtrip")
+    page.get_by_role("tab", name="Problems").click()
+    trip = page.locator('.problem[data-code="round-trip"]')
+    expect(trip).to_contain_text("sch.set_scope(")
+    shoot(page, "fix-offered")
+    count = len(steps(page))
+    trip.get_by_role("button", name="Apply").click()
+    expect(page.locator(".step code")).to_have_count(count + 1)
+    assert re.match(r"sch\.set_scope\(", steps(page)[-1])
+    expect(trip).to_have_count(0)
+    shoot(page, "fix-applied")
+
+
+def test_given_a_menu_then_the_scopes_are_the_machines(page_of: Callable[..., Page]) -> None:
+    page = page_of()
+    open_example(page, "what_moves_what")
+    choose(page, "C", "Cache read…")
+    offered = page.locator(".form datalist option").evaluate_all("all => all.map(option => option.value)")
+    assert offered == ["local", "global"]
+
+
+def test_given_panel_serve_then_the_page_is_driven_too(
+    open_page: Callable[..., Page], serve_command: Callable[..., str], shoot: Shoot
+) -> None:
+    file = Path(tilewright.app.__path__[0]) / "main.py"
+    url = serve_command("-m", "panel", "serve", str(file), "--port", "{port}", "--address", "127.0.0.1")
+    page = open_page()
+    page.goto(f"{url}/main")
+    open_example(page, "place_the_copies")
+    cycles, count = figure(page, "Cycles"), len(steps(page))
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".step code")).to_have_count(count + 1)
+    expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text(cycles)
+    settled(page)
+    shoot(page, "panel-serve")

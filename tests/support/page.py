@@ -1,0 +1,71 @@
+"""The page as a person uses it: rows, drags, menus, figures. For the browser tests."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page
+
+
+def open_example(page: Page, name: str) -> None:
+    """From the gallery, by its card."""
+    page.locator(f'[data-example="{name}"]').click()
+    page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(f'[role="treeitem"][data-id="{name}"]')
+
+
+def point_in(page: Page, name: str) -> tuple[float, float]:
+    """A point near the start of a row, where its name is."""
+    row(page, name).scroll_into_view_if_needed()
+    box = row(page, name).bounding_box()
+    assert box is not None
+    return box["x"] + 60, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, block: str, loop: str, *, wait: bool = True) -> None:
+    """From one row to another, as a hand does; without `wait` as a hand does that is faster than the server's answer."""
+    grab(page, block, wait=wait)
+    page.mouse.move(*point_in(page, loop), steps=8 if wait else 1)
+    page.mouse.up()
+
+
+def grab(page: Page, block: str, *, wait: bool = True) -> None:
+    """Press on a row and move far enough for a drag to begin."""
+    x, y = point_in(page, block)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 10, y + 10, steps=3)
+    if wait:
+        # Where it may go is asked of the server as it is grabbed.
+        page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+
+
+def choose(page: Page, name: str, label: str) -> None:
+    """An entry of a row's menu."""
+    row(page, name).hover()
+    page.get_by_label(f"Actions of {name}", exact=True).click()
+    page.get_by_role("menuitem", name=label).click()
+
+
+def tree_text(page: Page) -> list[str]:
+    return [" ".join(text.split()) for text in page.get_by_role("tree").get_by_role("treeitem").all_inner_texts()]
+
+
+def figure(page: Page, label: str) -> str:
+    return page.locator(f'[data-figure="{label}"] b').inner_text()
+
+
+def number(page: Page, label: str) -> int:
+    """The digits of a figure."""
+    return int(re.sub(r"\D", "", figure(page, label)))
+
+
+def code(page: Page, pane: str) -> str:
+    return "\n".join(page.locator(f"#pane-{pane} .code-line:not(.removed) code").all_inner_texts())
+
+
+def steps(page: Page) -> list[str]:
+    return page.locator(".step code").all_inner_texts()
