@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import cast
 
 import msgspec
@@ -30,22 +31,37 @@ def _show(value: object) -> str:
 
 
 def structural_equal(left: Node, right: Node) -> bool:
-    return first_difference(left, right) is None
+    if left is right:
+        return True
+    # Most pairs that differ do so at the top.
+    return type(left) is type(right) and first_difference(left, right) is None
 
 
 def first_difference(left: Node, right: Node) -> Difference | None:
     """None when the programs are equal up to the names of what they define. Free variables must be the same objects."""
     try:
-        _Matcher().match(left, right, "")
+        _Matcher().match(left, right, None)
     except _DifferError as found:
-        return found.difference
+        return found.difference()
     return None
 
 
+_Path = tuple["_Path | None", str | int] | None
+"""Where the matcher is: the place around it, and a field or a position. Written out only when there is something to say."""
+
+
 class _DifferError(Exception):
-    def __init__(self, difference: Difference) -> None:
-        super().__init__(str(difference))
-        self.difference = difference
+    def __init__(self, path: _Path, left: object, right: object) -> None:
+        super().__init__()
+        self.found = path, left, right
+
+    def difference(self) -> Difference:
+        path, left, right = self.found
+        parts: list[str] = []
+        while path is not None:
+            path, step = path
+            parts.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+        return Difference("".join(reversed(parts)).removeprefix("."), left, right)
 
 
 # Names are for people; a value of these fields never makes a program different.
@@ -57,6 +73,14 @@ _NAMES: dict[type[Node], frozenset[str]] = {
 }
 
 
+_DEFINING = (For, IterVar, Let, LetStmt, PrimFunc, Block, IRModule)
+
+
+@cache
+def _compared_fields(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name not in _NAMES.get(kind, ()))
+
+
 class _Matcher:
     """Walks two programs in step; variables and buffers are paired where they are first met in a defining place."""
 
@@ -64,7 +88,7 @@ class _Matcher:
         self.paired: dict[Node, Node] = {}
         self.paired_back: dict[Node, Node] = {}
 
-    def match(self, left: object, right: object, path: str) -> None:
+    def match(self, left: object, right: object, path: _Path) -> None:
         if isinstance(left, Node) and isinstance(right, Node):
             self._match_node(left, right, path)
         elif isinstance(left, tuple) and isinstance(right, tuple):
@@ -72,46 +96,47 @@ class _Matcher:
         else:
             _match_plain(left, right, path)  # pyright: ignore[reportUnknownArgumentType]
 
-    def _match_tuple(self, left: tuple[object, ...], right: tuple[object, ...], path: str) -> None:
+    def _match_tuple(self, left: tuple[object, ...], right: tuple[object, ...], path: _Path) -> None:
         if _is_annotations(left) or _is_annotations(right):
             left, right = tuple(sorted(left, key=_key)), tuple(sorted(right, key=_key))
         if len(left) != len(right):
-            raise _DifferError(Difference(f"{path}.length", len(left), len(right)))
+            raise _DifferError((path, "length"), len(left), len(right))
         for i, (a, b) in enumerate(zip(left, right, strict=True)):
-            self.match(a, b, f"{path}[{i}]")
+            self.match(a, b, (path, i))
 
-    def _match_node(self, left: Node, right: Node, path: str) -> None:
+    def _match_node(self, left: Node, right: Node, path: _Path) -> None:
         if left in self.paired or right in self.paired_back:
             if self.paired.get(left) is not right:
-                raise _DifferError(Difference(path, left, right))
+                raise _DifferError(path, left, right)
             return
         if type(left) is not type(right):
-            raise _DifferError(Difference(path, left, right))
+            raise _DifferError(path, left, right)
         if isinstance(left, FloatImm) and left.value != left.value:
             right_value = cast("FloatImm", right).value
             if right_value == right_value:
-                raise _DifferError(Difference(path, left, right))
+                raise _DifferError(path, left, right)
             return
         if isinstance(left, Var) and left is not right:
-            raise _DifferError(Difference(path, left, right))
-        self._pair_definitions(left, right, path)
-        for name in type(left).__struct_fields__:
-            if name not in _NAMES.get(type(left), ()):
-                self.match(getattr(left, name), getattr(right, name), f"{path}.{name}" if path else name)
-        if isinstance(left, Buffer):
+            raise _DifferError(path, left, right)
+        kind = type(left)
+        if issubclass(kind, _DEFINING):
+            self._pair_definitions(left, right, path)
+        for name in _compared_fields(kind):
+            self.match(getattr(left, name), getattr(right, name), (path, name))
+        if kind is Buffer:
             self._pair(left, right)
 
-    def _pair_definitions(self, left: Node, right: Node, path: str) -> None:
+    def _pair_definitions(self, left: Node, right: Node, path: _Path) -> None:
         match left, right:
             case For(), For():
-                self._define(left.loop_var, right.loop_var, f"{path}.loop_var")
+                self._define(left.loop_var, right.loop_var, (path, "loop_var"))
             case ((IterVar() | Let() | LetStmt()), (IterVar() | Let() | LetStmt())):
-                self._define(left.var, right.var, f"{path}.var")
+                self._define(left.var, right.var, (path, "var"))
             case PrimFunc(), PrimFunc():
                 if len(left.params) != len(right.params):
-                    raise _DifferError(Difference(f"{path}.params.length", len(left.params), len(right.params)))
+                    raise _DifferError(((path, "params"), "length"), len(left.params), len(right.params))
                 for a, b in zip(left.params, right.params, strict=True):
-                    self._define(a, b, f"{path}.params")
+                    self._define(a, b, (path, "params"))
                 for (_, a), (_, b) in zip(left.buffer_map, right.buffer_map, strict=False):
                     self._define_sizes(a, b)
             case Block(), Block():
@@ -120,7 +145,7 @@ class _Matcher:
             case IRModule(), IRModule():
                 names = [f.name for f in left.functions], [f.name for f in right.functions]
                 if names[0] != names[1]:
-                    raise _DifferError(Difference(f"{path}.functions", *names))
+                    raise _DifferError((path, "functions"), *names)
             case _:
                 pass
 
@@ -134,9 +159,9 @@ class _Matcher:
             if isinstance(a, Var) and isinstance(b, Var) and a not in self.paired and b not in self.paired_back:
                 self._pair(a, b)
 
-    def _define(self, left: Var, right: Var, path: str) -> None:
+    def _define(self, left: Var, right: Var, path: _Path) -> None:
         if left.dtype != right.dtype:
-            raise _DifferError(Difference(f"{path}.dtype", left.dtype, right.dtype))
+            raise _DifferError((path, "dtype"), left.dtype, right.dtype)
         self._pair(left, right)
 
     def _pair(self, left: Node, right: Node) -> None:
@@ -144,9 +169,9 @@ class _Matcher:
         self.paired_back[right] = left
 
 
-def _match_plain(left: object, right: object, path: str) -> None:
+def _match_plain(left: object, right: object, path: _Path) -> None:
     if type(left) is not type(right) or left != right:
-        raise _DifferError(Difference(path, left, right))
+        raise _DifferError(path, left, right)
 
 
 def _is_annotations(value: tuple[object, ...]) -> bool:

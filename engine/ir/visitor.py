@@ -18,6 +18,8 @@ from .stmt import Allocate, Block, BlockRealize, For, LetStmt, Stmt
 
 N = TypeVar("N", bound=Node)
 
+_LEAVES = (Expr, Buffer)
+
 # Fields that hold definitions, not uses.
 _DEFINES: dict[type[Node], frozenset[str]] = {
     For: frozenset({"loop_var"}),
@@ -28,25 +30,37 @@ _DEFINES: dict[type[Node], frozenset[str]] = {
 }
 
 
+_PLAIN = ("str", "int", "float", "str | None", "tuple[int, ...]", "ForKind", "IterType")
+"""Types of fields that hold no nodes, as the classes write them."""
+
+
 @cache
 def _child_fields(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(name for name in kind.__struct_fields__ if name not in _DEFINES.get(kind, ()))
+    if issubclass(kind, Var):
+        return ()
+    written = {name: text for base in reversed(kind.__mro__) for name, text in base.__dict__.get("__annotations__", {}).items()}
+    plain = {name for name, text in written.items() if text in _PLAIN}
+    return tuple(name for name in kind.__struct_fields__ if name not in plain and name not in _DEFINES.get(kind, ()))
 
 
-def _nodes_in(value: object) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif isinstance(value, tuple):
-        for item in cast("tuple[object, ...]", value):
-            yield from _nodes_in(item)
-
-
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> list[Node]:
     """The nodes directly below, in the order of the fields. Buffers count as leaves where they are used."""
-    if isinstance(node, Var):
-        return
-    for name in _child_fields(type(node)):
-        yield from _nodes_in(getattr(node, name))
+    found: list[Node] = []
+    for name in _child_fields(node.__class__):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            found.append(value)
+        elif isinstance(value, tuple):
+            _gather(cast("tuple[object, ...]", value), found)
+    return found
+
+
+def _gather(items: tuple[object, ...], found: list[Node]) -> None:
+    for item in items:
+        if isinstance(item, Node):
+            found.append(item)
+        elif isinstance(item, tuple):
+            _gather(cast("tuple[object, ...]", item), found)
 
 
 def walk(root: Node) -> Iterator[Node]:
@@ -56,7 +70,7 @@ def walk(root: Node) -> Iterator[Node]:
         node = stack.pop()
         yield node
         if not isinstance(node, Buffer):
-            stack.extend(reversed(list(children(node))))
+            stack.extend(reversed(children(node)))
 
 
 def walk_stmts(root: Node) -> Iterator[Stmt]:
@@ -66,31 +80,40 @@ def walk_stmts(root: Node) -> Iterator[Stmt]:
         node = stack.pop()
         if isinstance(node, Stmt):
             yield node
-        if not isinstance(node, Expr | Buffer):
-            stack.extend(reversed(list(children(node))))
-
-
-def _map_value(value: object, fn: Callable[[Node], Node]) -> object:
-    if isinstance(value, Node):
-        return fn(value)
-    if isinstance(value, tuple):
-        items = cast("tuple[object, ...]", value)
-        mapped = tuple(_map_value(item, fn) for item in items)
-        return mapped if any(a is not b for a, b in zip(mapped, items, strict=True)) else items
-    return value
+        if not isinstance(node, _LEAVES):
+            stack.extend(reversed(children(node)))
 
 
 def map_children(node: N, fn: Callable[[Node], Node]) -> N:
     """`node` with `fn` applied to each child; the same object when no child changed."""
-    if isinstance(node, Var):
-        return node
     changed: dict[str, object] = {}
-    for name in _child_fields(type(node)):
+    for name in _child_fields(node.__class__):
         old = getattr(node, name)
-        new = _map_value(old, fn)
+        if isinstance(old, Node):
+            new = fn(old)
+        elif isinstance(old, tuple):
+            new = _mapped(cast("tuple[object, ...]", old), fn)
+        else:
+            continue
         if new is not old:
             changed[name] = new
     return replace_fields(node, **changed) if changed else node
+
+
+def _mapped(items: tuple[object, ...], fn: Callable[[Node], Node]) -> tuple[object, ...]:
+    result: list[object] = []
+    same = True
+    for item in items:
+        new = (
+            fn(item)
+            if isinstance(item, Node)
+            else _mapped(cast("tuple[object, ...]", item), fn)
+            if isinstance(item, tuple)
+            else item
+        )
+        same = same and new is item
+        result.append(new)
+    return items if same else tuple(result)
 
 
 def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], Node | None] | None = None) -> N:
@@ -116,7 +139,19 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     """Each use of a variable replaced by its value, in buffer shapes too. Definitions stay."""
     if not values:
         return root
-    return rewrite(root, lambda node: values.get(node, node) if isinstance(node, Var) else node)
+    memo: dict[Node, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Var):
+            return values.get(node, node)
+        if not _child_fields(node.__class__):
+            return node
+        done = memo.get(node)
+        if done is None:
+            done = memo[node] = map_children(node, visit)
+        return done
+
+    return cast("N", visit(root))
 
 
 def replace_nodes(root: N, new: Mapping[Node, Node]) -> N:
