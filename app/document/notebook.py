@@ -54,6 +54,10 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     error: TilewrightError | None = None
     schedule_name: str = "sch"
 
+    def __repr__(self) -> str:
+        where = self.document.path or "without a file"
+        return f"<Notebook {where}: schedule lines: {len(self.steps)}, error: {self.error}>"
+
     @property
     def schedule(self) -> Schedule | None:
         """The schedule after the last line that applied."""

@@ -119,6 +119,10 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     description: str = ""
     source: Sources = ()
 
+    def __repr__(self) -> str:
+        memories = ", ".join(f"{m.name} ({', '.join(m.scopes)})" for m in self.memories)
+        return f"<Machine {self.name!r}: memories {memories}; engines {', '.join(e.name for e in self.engines)}>"
+
     def find_memory(self, scope: str) -> Memory | None:
         """The memory that a storage scope stands for."""
         return next((m for m in self.memories if scope in m.scopes), None)

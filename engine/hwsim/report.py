@@ -169,6 +169,13 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     segments: Segments
     occupancy: Occupancy
 
+    def __repr__(self) -> str:
+        """The headline; `tilewright.report_text` has the tables."""
+        return (
+            f"<Report of {self.machine!r}: {self.cycles:,} cycles, bound {self.bound:,}, overlap {self.overlap:.0%}, "
+            f"findings: {', '.join(f.code for f in self.findings) or 'none'}>"
+        )
+
     @property
     def ratio(self) -> float:
         """Cycles over the bound: 1.0 when the busiest engine never waits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .buffer import Buffer
 from .expr import Node, Var
-from .stmt import Annotations, Stmt
+from .stmt import Annotations, Stmt, shown
 
 
 class PrimFunc(Node, frozen=True, eq=False):
@@ -24,12 +24,19 @@ class PrimFunc(Node, frozen=True, eq=False):
         """The parameter buffers in order."""
         return tuple(buffer for _, buffer in self.buffer_map)
 
+    def __repr__(self) -> str:
+        buffers = (f"{b.name}: {b.dtype}[{', '.join(map(shown, b.shape))}]" for b in self.buffers)
+        return f"PrimFunc({', '.join((repr(self.name), *buffers))})"
+
 
 class IRModule(Node, frozen=True, eq=False):
     """Functions by name, in order."""
 
     functions: tuple[PrimFunc, ...]
     attrs: Annotations = ()
+
+    def __repr__(self) -> str:
+        return f"IRModule({', '.join(map(repr, self.functions))})"
 
     def __getitem__(self, name: str) -> PrimFunc:
         for func in self.functions:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import Literal
 
 from .buffer import Buffer, BufferRegion, MatchBufferRegion
-from .expr import Expr, IterVar, Node, Var
+from .expr import Expr, IntImm, IterVar, Node, Var
 
 Annotations = tuple[tuple[str, Expr | tuple[Expr, ...]], ...]
 ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
+
+
+def shown(size: Expr) -> str:
+    """A number or a name; what is longer needs the printer of `script`. The `repr` of loops, blocks and functions stays one line."""
+    match size:
+        case IntImm(value=value):
+            return str(value)
+        case Var(name=name):
+            return name
+        case _:
+            return "…"
 
 
 class Stmt(Node, frozen=True, eq=False):
@@ -31,6 +42,9 @@ class For(Stmt, frozen=True, eq=False):
     body: Stmt
     thread_tag: str | None = None
     annotations: Annotations = ()
+
+    def __repr__(self) -> str:
+        return f"For({self.loop_var.name}, {shown(self.min)}, {shown(self.extent)}, {self.kind!r})"
 
 
 class SeqStmt(Stmt, frozen=True, eq=False):
@@ -79,6 +93,9 @@ class Block(Stmt, frozen=True, eq=False):
     match_buffers: tuple[MatchBufferRegion, ...] = ()
     annotations: Annotations = ()
 
+    def __repr__(self) -> str:
+        return f"Block({self.name!r})"
+
 
 class BlockRealize(Stmt, frozen=True, eq=False):
     """Runs `block` with `iter_values` for its iterators where `predicate` holds."""
@@ -86,6 +103,9 @@ class BlockRealize(Stmt, frozen=True, eq=False):
     iter_values: tuple[Expr, ...]
     predicate: Expr
     block: Block
+
+    def __repr__(self) -> str:
+        return f"BlockRealize({self.block!r})"
 
 
 class Allocate(Stmt, frozen=True, eq=False):

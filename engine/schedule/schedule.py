@@ -48,10 +48,18 @@ class Schedule:
         self._states: tuple[State, ...] = (State(module, func_name or _default_function(module), Trace()),)
         self._context: Context | None = None
 
+    def __repr__(self) -> str:
+        """One line for a prompt; `show` prints the program, `trace` has the calls."""
+        calls = [step.method for step in self.trace.steps if step.changes]
+        if len(calls) > _SHOWN_CALLS:
+            calls = [f"{len(calls) - _SHOWN_CALLS} calls", *calls[-_SHOWN_CALLS:]]
+        return f"<Schedule of {self.func_name!r} after {', '.join(calls) or 'no calls'}>"
+
     # What it is now.
 
     @property
     def mod(self) -> IRModule:
+        """The module as the calls left it. A new one after each call; the old one stays as it was."""
         return self._states[-1].mod
 
     @property
@@ -61,6 +69,7 @@ class Schedule:
 
     @property
     def func_name(self) -> str:
+        """The name of the function that is worked on; see `work_on`."""
         return self._states[-1].func_name
 
     @property
@@ -70,6 +79,7 @@ class Schedule:
 
     @property
     def trace(self) -> Trace:
+        """The calls so far, queries included, with what they gave."""
         return self._states[-1].trace
 
     @property
@@ -79,6 +89,7 @@ class Schedule:
 
     @property
     def index(self) -> ProgramIndex:
+        """Facts about the function as it is now: loops, blocks, who reads and writes what."""
         return self._ctx.index
 
     def work_on(self, func_name: str) -> None:
@@ -335,6 +346,7 @@ class Schedule:
 for _name, _primitive in PRIMITIVES.items():
     getattr(Schedule, _name).__doc__ = _primitive.apply.__doc__
 
+_SHOWN_CALLS = 6
 _ITEM = {"loops": "loop", "ordered_loops": "loop"}
 
 

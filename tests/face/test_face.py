@@ -116,3 +116,22 @@ def test_source_that_is_not_there_is_an_error() -> None:
     with pytest.raises(tilewright.TilewrightError) as caught:
         exec(compile(DECORATED, "<nowhere>", "exec"), {"__name__": "nowhere"})
     assert caught.value.code == "no-source"
+
+
+def test_what_a_prompt_shows_is_short(tmp_path: Path) -> None:
+    program = tilewright.parse(MATMUL)
+    sch = tilewright.Schedule(program)
+    loops = sch.get_loops("C")
+    assert repr(sch) == "<Schedule of 'matmul' after no calls>"
+    for factor in (2, 3, 4, 5, 6, 7, 8, 9):
+        loops = sch.split(sch.get_loops("C")[-1], factors=[None, factor])
+    assert repr(sch).startswith("<Schedule of 'matmul' after 2 calls, split, ")
+    machine = tilewright.machine("dual-bank-npu")
+    with pytest.raises(tilewright.ScheduleError) as refused:
+        sch.fuse(loops[1], loops[0])
+    file = tmp_path / "notebook.py"
+    file.write_text(MATMUL_NOTEBOOK)
+    values = (program, sch, sch.mod, machine, tilewright.simulate(sch, machine), sch.verify(), tilewright.load(file))
+    for value in (*values, sch.get("C"), sch.get(loops[0]), refused.value.refusal):
+        assert len(repr(value)) < 400 and "\n" not in repr(value), repr(value)
+    assert "A: float32[128, 128]" in repr(program) and "local.vtcm" in repr(machine)

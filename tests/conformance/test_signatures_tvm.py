@@ -1,0 +1,54 @@
+"""Each schedule method takes what TVM's takes: the same parameter names, in the same order, with the same defaults."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from tilewright.engine.schedule import PRIMITIVES, Schedule
+
+tvm = pytest.importorskip("tvm")
+pytestmark = pytest.mark.tvm
+
+QUERIES = {
+    "get_sblock", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on", "copy",
+}  # fmt: skip
+OURS_ALONE = {"double_buffer"}
+"""Primitives that TVM does not have (docs/differences.md)."""
+
+ADDED = {"split": {"names": None}}
+"""Keyword-only parameters of ours, with their defaults: TVM's own calls never meet them."""
+
+DEFAULTS = {"get_output_blocks": {"scope_block": "root"}}
+"""Where ours may be left out and TVM's may not."""
+
+
+def parameters(method: Any) -> list[tuple[str, Any, Any]]:
+    """(name, kind, default) of each but self."""
+    return [(p.name, p.kind, p.default) for p in inspect.signature(method).parameters.values()][1:]
+
+
+@pytest.mark.parametrize("name", sorted({*PRIMITIVES, *QUERIES} - OURS_ALONE))
+def test_the_signature_is_that_of_tvm(name: str) -> None:
+    theirs = parameters(getattr(tvm.s_tir.Schedule, name))
+    ours = parameters(getattr(Schedule, name))
+    for added, default in ADDED.get(name, {}).items():
+        ours.remove((added, inspect.Parameter.KEYWORD_ONLY, default))
+    allowed = DEFAULTS.get(name, {})
+    theirs = [(n, kind, allowed.get(n, default)) for n, kind, default in theirs]
+    assert ours == theirs
+
+
+def test_the_exceptions_are_real() -> None:
+    for name in OURS_ALONE:
+        assert name in PRIMITIVES and not hasattr(tvm.s_tir.Schedule, name)
+    assert Schedule.get_block is Schedule.get_sblock, "TVM's name before 0.24 stays"
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_help_tells_what_it_does_and_gives(name: str) -> None:
+    text = inspect.getdoc(getattr(Schedule, name)) or ""
+    for part in ("Rewrite", "Returns", "Source"):
+        assert part in text, f"{name} has no {part}"
