@@ -47,7 +47,8 @@ def held_buffers(func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
     """What is really allocated for each intermediate buffer, after compaction; empty where that cannot be told."""
 
     def compute() -> dict[Buffer, Allocation]:
-        found = attempt("lower", lambda: allocations(func))
+        plan = store.plan(func)
+        found = plan if isinstance(plan, TilewrightError) else attempt("sizes", lambda: allocations(func, plan))
         return {} if isinstance(found, TilewrightError) else {allocation.buffer: allocation for allocation in found}
 
     return store.remember("allocations", (func,), compute)
