@@ -106,10 +106,13 @@ def apply_call(notebook: Notebook, method: str, *args: Any, **kwargs: Any) -> No
     state = notebook.states[-1]
     trial = state.schedule.copy()
     results = call_method(trial, method, args, kwargs)
+    # A layout given as a function has no text; the trace has the index map it made.
+    traced = dict(trial.trace.steps[-1].arguments)
+    arguments = named_arguments(method, args, kwargs)
     line = line_for(
         state.names,
         method,
-        named_arguments(method, args, kwargs),
+        {name: traced[name] if callable(value) else value for name, value in arguments.items()},
         results,
         schedule=state.schedule,
         receiver=notebook.schedule_name,
