@@ -170,6 +170,16 @@ class BufferLoad(Expr, frozen=True, eq=False):
         return self.buffer.dtype
 
 
+class BufferData(Expr, frozen=True, eq=False):
+    """`A.data`, the address of a buffer's memory. What is done with it is not known: the block around says so in its reads and writes."""
+
+    buffer: Buffer
+
+    @property
+    def dtype(self) -> str:
+        return "handle"
+
+
 class Call(Expr, frozen=True, eq=False):
     """An intrinsic by its TVMScript name: "exp", "sqrt", "if_then_else", "call_extern", …"""
 
