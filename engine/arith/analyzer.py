@@ -7,6 +7,7 @@ Integers are assumed not to overflow, as TVM assumes of indices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from ..ir import (
     Add,
@@ -65,28 +66,22 @@ class Analyzer:
         return found
 
     def _form(self, expr: Expr) -> Sum:
-        match expr:
-            case IntImm():
-                return Sum((), expr.value)
-            case Var():
-                return self._variable(expr)
-            case BinaryOp() if not dt.is_index(expr.dtype):
-                return Sum.of_atom(map_children(expr, self._simplify_node))  # wraps: no algebra
-            case Add():
-                return self.form(expr.a).plus(self.form(expr.b))
-            case Sub():
-                return self.form(expr.a).plus(self.form(expr.b), -1)
-            case Mul():
-                return self._product(expr)
-            case FloorDiv() | FloorMod():
-                return self._division(expr)
-            case Div() | Mod():
-                return self._truncated(expr)
-            case Min() | Max():
-                return self._extreme(expr)
-            case _:
-                inside = self._inside(expr)
-                return Sum.of_atom(inside) if type(inside) is type(expr) else self.form(inside)
+        if isinstance(expr, BinaryOp) and not dt.is_index(expr.dtype):
+            return Sum.of_atom(map_children(expr, self._simplify_node))  # wraps: no algebra
+        work = self._FORMS.get(type(expr))
+        if work is not None:
+            return work(self, expr)
+        inside = self._inside(expr)
+        return Sum.of_atom(inside) if type(inside) is type(expr) else self.form(inside)
+
+    def _constant(self, expr: IntImm) -> Sum:
+        return Sum((), expr.value)
+
+    def _added(self, expr: Add) -> Sum:
+        return self.form(expr.a).plus(self.form(expr.b))
+
+    def _subtracted(self, expr: Sub) -> Sum:
+        return self.form(expr.a).plus(self.form(expr.b), -1)
 
     def _variable(self, var: Var) -> Sum:
         known = self.ranges.get(var)
@@ -171,6 +166,21 @@ class Analyzer:
 
     def _simplify_node(self, node: Node) -> Node:
         return self.simplify(node) if isinstance(node, Expr) else node
+
+    # Looked up by type: this is the innermost part of all reasoning.
+    _FORMS: ClassVar[Mapping[type[Expr], Callable[[Analyzer, Any], Sum]]] = {
+        IntImm: _constant,
+        Var: _variable,
+        Add: _added,
+        Sub: _subtracted,
+        Mul: _product,
+        FloorDiv: _division,
+        FloorMod: _division,
+        Div: _truncated,
+        Mod: _truncated,
+        Min: _extreme,
+        Max: _extreme,
+    }
 
     # expressions
 

@@ -59,6 +59,7 @@ from .stmt import (
 )
 from .visitor import (
     allocated_buffers,
+    child_stmts,
     children,
     free_vars,
     fresh_vars,
@@ -136,6 +137,7 @@ __all__ = [
     "Var",
     "allocated_buffers",
     "build",
+    "child_stmts",
     "children",
     "dtype",
     "first_difference",

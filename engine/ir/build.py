@@ -52,6 +52,8 @@ def const(value: int | float | bool, dtype: str) -> Expr:
     return IntImm(int(value), dtype)
 
 
+_NUMBERS = (IntImm, FloatImm)
+
 TRUE = IntImm(1, "bool")
 FALSE = IntImm(0, "bool")
 
@@ -72,7 +74,7 @@ def int_value(expr: Expr | None) -> int | None:
 
 def is_const(expr: Expr, value: int | float) -> bool:
     """Whether `expr` is the constant `value`."""
-    return isinstance(expr, IntImm | FloatImm) and expr.value == value
+    return isinstance(expr, _NUMBERS) and expr.value == value
 
 
 def is_true(expr: Expr) -> bool:
@@ -106,9 +108,10 @@ def match_dtypes(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
         a = as_expr(a, _literal_dtype(a, b.dtype))
     if not isinstance(b, Expr):
         b = as_expr(b, _literal_dtype(b, a.dtype))
-    if a.dtype == b.dtype:
+    left, right = a.dtype, b.dtype
+    if left == right:
         return a, b
-    target = _common_dtype(a.dtype, b.dtype)
+    target = _common_dtype(left, right)
     return cast(a, target), cast(b, target)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from inspect import get_annotations
 from typing import TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
@@ -17,8 +18,6 @@ from .func import PrimFunc
 from .stmt import Allocate, Block, BlockRealize, For, LetStmt, Stmt
 
 N = TypeVar("N", bound=Node)
-
-_LEAVES = (Expr, Buffer)
 
 # Fields that hold definitions, not uses.
 _DEFINES: dict[type[Node], frozenset[str]] = {
@@ -34,13 +33,25 @@ _PLAIN = ("str", "int", "float", "str | None", "tuple[int, ...]", "ForKind", "It
 """Types of fields that hold no nodes, as the classes write them."""
 
 
+_STMTS = ("Stmt", "Stmt | None", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, ...]")
+"""Types of fields that hold statements."""
+
+
 @cache
 def _child_fields(kind: type[Node]) -> tuple[str, ...]:
-    if issubclass(kind, Var):
-        return ()
-    written = {name: text for base in reversed(kind.__mro__) for name, text in base.__dict__.get("__annotations__", {}).items()}
-    plain = {name for name, text in written.items() if text in _PLAIN}
-    return tuple(name for name in kind.__struct_fields__ if name not in plain and name not in _DEFINES.get(kind, ()))
+    types = _field_types(kind)
+    defines = _DEFINES.get(kind, ())
+    return tuple(name for name in kind.__struct_fields__ if types[name] not in _PLAIN and name not in defines)
+
+
+@cache
+def _stmt_fields(kind: type[Node]) -> tuple[str, ...]:
+    types = _field_types(kind)
+    return tuple(name for name in kind.__struct_fields__ if types[name] in _STMTS)
+
+
+def _field_types(kind: type[Node]) -> dict[str, str]:
+    return {name: text for base in reversed(kind.__mro__) for name, text in get_annotations(base).items()}
 
 
 def children(node: Node) -> list[Node]:
@@ -73,6 +84,18 @@ def walk(root: Node) -> Iterator[Node]:
             stack.extend(reversed(children(node)))
 
 
+def child_stmts(node: Node) -> list[Node]:
+    """The statements directly below a statement or function; the functions of a module."""
+    found: list[Node] = []
+    for name in _stmt_fields(node.__class__):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            found.append(value)
+        elif value is not None:
+            found.extend(value)
+    return found
+
+
 def walk_stmts(root: Node) -> Iterator[Stmt]:
     """The statements of `walk`, without looking into expressions."""
     stack: list[Node] = [root]
@@ -80,8 +103,7 @@ def walk_stmts(root: Node) -> Iterator[Stmt]:
         node = stack.pop()
         if isinstance(node, Stmt):
             yield node
-        if not isinstance(node, _LEAVES):
-            stack.extend(reversed(children(node)))
+        stack.extend(reversed(child_stmts(node)))
 
 
 def map_children(node: N, fn: Callable[[Node], Node]) -> N:

@@ -1,0 +1,36 @@
+"""Traversal goes by the types that the classes write for their fields; this asks the types themselves."""
+
+from __future__ import annotations
+
+from typing import get_args, get_type_hints
+
+import tilewright
+from tilewright.engine.ir import Node, PrimFunc, Stmt
+from tilewright.engine.ir.visitor import _child_fields, _stmt_fields
+
+assert tilewright.__name__  # every package is imported, so that every class of nodes is there
+DEFINED = {"loop_var", "var", "params"}
+
+
+def classes_below(kind: type[Node]) -> list[type[Node]]:
+    found = [k for sub in kind.__subclasses__() for k in (sub, *classes_below(sub))]
+    return [k for k in found if k.__module__.startswith("tilewright")]
+
+
+def holds(hint: object, *wanted: type[Node]) -> bool:
+    """Whether a value of this type can be, or contain in tuples, one of the classes."""
+    parts = get_args(hint)
+    if isinstance(hint, type) and not parts:
+        return issubclass(hint, wanted)
+    return any(holds(part, *wanted) for part in parts)
+
+
+def test_given_any_class_of_nodes_then_traversal_follows_exactly_the_fields_that_can_hold_nodes():
+    classes = classes_below(Node)
+    assert len(classes) > 40
+    names = {kind.__name__: kind for kind in classes}
+    for kind in classes:
+        hints = get_type_hints(kind, localns=names)
+        fields = kind.__struct_fields__
+        assert set(_child_fields(kind)) == {f for f in fields if holds(hints[f], Node)} - DEFINED, kind
+        assert set(_stmt_fields(kind)) == {f for f in fields if holds(hints[f], Stmt, PrimFunc)}, kind
