@@ -10,16 +10,19 @@ from ..ir import BlockRealize, For, Var, uses_var
 from .context import Context
 from .errors import refuse
 
-_SCOPE = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
+_SCOPE = re.compile(
+    r"(global|shared|local|warp|texture|wmma\.(matrix_a|matrix_b|accumulator)|m16n8k8\.matrix[ABC]|amx\.tmm|metal\.simdgroup|trn\.(psum|sbuf))"
+    r"([.:-][\w:-]+)*"
+)
 
 
-# Memories have dotted names. Which of them exist is the machine's business, and it may have others than TVM.
+# A memory is one of TVM's kinds (StorageScope::Create) and, after a dot, the machine's own name for it.
 def require_scope_name(storage_scope: object) -> None:
     if not isinstance(storage_scope, str) or not _SCOPE.fullmatch(storage_scope):
         raise refuse(
             "bad-scope",
             f"{storage_scope!r} is no name of a memory",
-            expected='"global", "shared", "local", "local.vtcm", …',
+            expected='"global", "shared", "local", "warp", … or one of them with a name after a dot, as "local.vtcm"',
         )
 
 

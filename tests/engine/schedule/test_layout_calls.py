@@ -89,6 +89,8 @@ def test_given_a_layout_when_another_is_given_then_the_separators_are_the_new_on
 REFUSALS = {
     "scope of a parameter": ("parameter-buffer", lambda s: s.set_scope("D", 0, "local")),
     "scope without a name": ("bad-scope", lambda s: s.set_scope("B", 0, "")),
+    "scope of no kind of memory": ("bad-scope", lambda s: s.set_scope("B", 0, "vtcm")),
+    "scope that only begins as one": ("bad-scope", lambda s: s.set_scope("B", 0, "sharedness")),
     "scope of what it does not write": ("bad-buffer-index", lambda s: s.set_scope("B", 1, "local")),
     "layout of a parameter": ("parameter-buffer", lambda s: s.transform_layout("B", "A", lambda i, j: [j, i])),
     "too few axes": ("bad-index-map", lambda s: s.transform_layout("B", "B", lambda i: [i])),
