@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from ...engine.export import named_arguments
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.schedule import PRIMITIVES, Schedule
 from ...engine.script import CallStep, Ref, read_calls
@@ -70,7 +73,23 @@ def schedule_variable(call: CallStep, document: Document) -> str:
             )
 
 
-def after_line(state: State, call: CallStep, schedule_name: str) -> State:
+class Trial(msgspec.Struct, frozen=True, eq=False):
+    """A call that was made on a copy before its line was written; the line that says the same need not make it again."""
+
+    before: State
+    method: str
+    arguments: Mapping[str, Any]
+    schedule: Schedule
+    results: Any
+
+    def is_of(self, state: State, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether the call is this one: on the same state, with the same handles and values."""
+        if state is not self.before or method != self.method:
+            return False
+        return named_arguments(method, args, kwargs) == self.arguments
+
+
+def after_line(state: State, call: CallStep, schedule_name: str, trial: Trial | None = None) -> State:
     """The state after one line; raises what the line does wrong, with `state` as it was."""
     if (call.receiver, call.method) == ("tilewright", "Schedule"):
         raise DocumentError(
@@ -90,13 +109,13 @@ def after_line(state: State, call: CallStep, schedule_name: str) -> State:
                 expected=f"{schedule_name}.method(...)",
             )
         )
-    schedule = state.schedule.copy()
-    result = call_method(
-        schedule,
-        call.method,
-        tuple(_value(a, state) for a in call.args),
-        {k: _value(v, state) for k, v in call.kwargs.items()},
-    )
+    args = tuple(_value(a, state) for a in call.args)
+    kwargs = {k: _value(v, state) for k, v in call.kwargs.items()}
+    if trial is not None and trial.is_of(state, call.method, args, kwargs):
+        schedule, result = trial.schedule, trial.results
+    else:
+        schedule = state.schedule.copy()
+        result = call_method(schedule, call.method, args, kwargs)
     if call.index is not None:
         result = _item(result, call.index, call.method)
     return State(schedule, {**state.names, **_assigned(call, result)})

@@ -14,7 +14,7 @@ from msgspec.structs import replace as replace_fields
 from ...engine.ir import IRModule, PrimFunc, TilewrightError
 from ...engine.schedule import Schedule
 from ...engine.script import CallStep
-from .calls import after_line, schedule_calls, schedule_variable
+from .calls import Trial, after_line, schedule_calls, schedule_variable
 from .cells import Document
 from .machine import read_machine
 from .notebook import Notebook, NotebookStep, State
@@ -24,10 +24,11 @@ from .workload import read_program, workload_cell
 T = TypeVar("T")
 
 
-def evaluate(document: Document, previous: Notebook | None = None) -> Notebook:
+def evaluate(document: Document, previous: Notebook | None = None, trial: Trial | None = None) -> Notebook:
     """The notebook that `document` describes. Never raises for its content: errors are in the result, with the file's line.
 
     With `previous`, an unchanged program and the unchanged first lines of the schedule are taken from there, handles included.
+    A line that makes the call of `trial` takes what came of it.
     """
     errors: list[TilewrightError] = []
     machine = _caught(errors, lambda: read_machine(document))
@@ -44,7 +45,7 @@ def evaluate(document: Document, previous: Notebook | None = None) -> Notebook:
     name = _caught(errors, lambda: at_place(calls[0].place, lambda: schedule_variable(calls[0], document)))
     if name is None:
         return replace_fields(notebook, states=(start,), error=errors[0])
-    return _with_steps(replace_fields(notebook, states=(start,), schedule_name=name), calls[1:], previous)
+    return _with_steps(replace_fields(notebook, states=(start,), schedule_name=name), calls[1:], previous, trial)
 
 
 def _caught(errors: list[TilewrightError], read: Callable[[], T]) -> T | None:
@@ -63,7 +64,9 @@ def _program(document: Document, previous: Notebook | None) -> IRModule | PrimFu
     return read_program(document)
 
 
-def _with_steps(notebook: Notebook, calls: tuple[CallStep, ...], previous: Notebook | None) -> Notebook:
+def _with_steps(
+    notebook: Notebook, calls: tuple[CallStep, ...], previous: Notebook | None, trial: Trial | None
+) -> Notebook:
     """The notebook, so far without steps, after each of `calls`."""
     states, steps = _reused(notebook, calls, previous)
     failed: TilewrightError | None = None
@@ -73,7 +76,7 @@ def _with_steps(notebook: Notebook, calls: tuple[CallStep, ...], previous: Noteb
             steps.append(NotebookStep(index, call.text, call.place, call, "skipped"))
             continue
         try:
-            state = at_place(call.place, lambda call=call: after_line(states[-1], call, notebook.schedule_name))
+            state = at_place(call.place, lambda call=call: after_line(states[-1], call, notebook.schedule_name, trial))
         except TilewrightError as error:
             failed = error
             steps.append(NotebookStep(index, call.text, call.place, call, "failed", error=error))

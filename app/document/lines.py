@@ -8,7 +8,7 @@ from typing import Any
 from ...engine.export import call_text, loop_position, named_arguments, quoted, unique_name
 from ...engine.ir import Refusal, Var
 from ...engine.schedule import Schedule
-from .calls import call_method
+from .calls import Trial, call_method
 from .edit import append_call
 from .evaluate import evaluate
 from .files import DocumentError
@@ -104,10 +104,10 @@ def apply_call(notebook: Notebook, method: str, *args: Any, **kwargs: Any) -> No
             )
         )
     state = notebook.states[-1]
-    trial = state.schedule.copy()
-    results = call_method(trial, method, args, kwargs)
+    schedule = state.schedule.copy()
+    results = call_method(schedule, method, args, kwargs)
     # A layout given as a function has no text; the trace has the index map it made.
-    traced = dict(trial.trace.steps[-1].arguments)
+    traced = dict(schedule.trace.steps[-1].arguments)
     arguments = named_arguments(method, args, kwargs)
     line = line_for(
         state.names,
@@ -118,4 +118,5 @@ def apply_call(notebook: Notebook, method: str, *args: Any, **kwargs: Any) -> No
         receiver=notebook.schedule_name,
         reserved=program_names(notebook.document),
     )
-    return evaluate(append_call(notebook.document, line), notebook)
+    trial = Trial(state, method, arguments, schedule, results)
+    return evaluate(append_call(notebook.document, line), notebook, trial)

@@ -18,6 +18,7 @@ from tilewright.app.document import (
     read_document,
     variable_of,
 )
+from tilewright.app.document.calls import Trial
 from tilewright.engine.ir import structural_equal
 from tilewright.engine.schedule import ScheduleError
 
@@ -117,3 +118,16 @@ def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
         assert structural_equal(notebook.schedule.mod, trial.mod)
         for result in notebook.schedule.trace.steps[-1].results:
             assert variable_of(notebook.names, result) is not None
+
+
+def test_given_a_trial_when_the_line_says_something_else_then_the_line_is_made() -> None:
+    notebook = read(MATMUL_NOTEBOOK)
+    state, ki = notebook.states[-1], notebook.names["ki"]
+    tried = state.schedule.copy()
+    tried.unroll(ki)
+    trial = Trial(state, "unroll", {"loop": ki}, tried, None)
+    same = evaluate(read_document(with_lines("sch.unroll(ki)")), notebook, trial)
+    other = evaluate(read_document(with_lines("sch.unroll(j)")), notebook, trial)
+    later = evaluate(read_document(with_lines("sch.parallel(i)", "sch.unroll(ki)")), notebook, trial)
+    assert same.schedule is tried
+    assert [s is not None and s.func is not tried.func for s in (other.schedule, later.schedule)] == [True, True]
