@@ -74,6 +74,8 @@ def needed_domains(
     for buffer, box in required.items():
         mine = [r for r in provided if r.buffer is buffer]
         axes = hull(mine, {}, {}).region if len(mine) > 1 else mine[0].region
+        if not every:
+            require_within(block, BufferRegion(buffer, tuple(axes)))
         solved = _solve_map(block, axes, box, ranges)
         if solved is None:
             solved = _solve_axes(block, axes, box, ranges)
@@ -83,6 +85,20 @@ def needed_domains(
             found[var] = solution if known is None else _united(known, solution, ranges)
     _require_covering(block, bounded, set(found), every=every)
     return tuple(_domain(iv, found.get(iv.var), ranges) for iv in block.iter_vars)
+
+
+# An iteration that reads outside of the buffer, hence nothing of it (the border of a padding), meets no box of what is made of it: it
+# would be left out.
+def require_within(block: Block, region: BufferRegion) -> None:
+    ranges = {iv.var: iv.dom for iv in block.iter_vars}
+    for axis, size in zip(region.region, region.buffer.shape, strict=True):
+        end = build.add(axis.min, axis.extent)
+        if not (prove(build.ge(axis.min, 0), ranges) and prove(build.le(end, size), ranges)):
+            raise refuse(
+                "region-not-solvable",
+                f"some iterations of block {block.name!r} read nothing of {region.buffer.name!r}: they would be left out",
+                block, region.buffer, found="an index that leaves the buffer", expected="compute_at or compute_inline of the producer",
+            )  # fmt: skip
 
 
 # An iterator that one box bounds and another leaves open would miss iterations that the second one meets.
