@@ -17,6 +17,11 @@ from .values import numpy_dtype
 
 LIMIT = 10_000_000_000  # element operations of one run: up to about ten seconds
 SLACK: Mapping[str, int] = {"float16": 32}  # units in the last place of the largest value; other floats 256
+INTEGERS = (
+    (-8, 8),
+    (1, 3),
+    (0, 1),
+)  # integer inputs, both ends included: indices and divisors may allow fewer than the first
 PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "assertion")
 
 
@@ -31,11 +36,11 @@ class Verdict(msgspec.Struct, frozen=True):
     max_abs_error: float | None = None
 
 
-def random_inputs(func: PrimFunc, seed: int = 0) -> dict[str, Array]:
+def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
     """Small values for every parameter buffer that is read before it is written, by name; the same for the same seed.
 
     Floats are eighths from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are very
-    long: a difference is then a fault, not rounding. Integers are from -8 to 8, unsigned ones from 0 to 8.
+    long: a difference is then a fault, not rounding. Integers are from the first of `integers` to the second, unsigned ones from 0 up.
     """
     found: dict[str, Array] = {}
     generator = np.random.default_rng(seed)
@@ -48,12 +53,13 @@ def random_inputs(func: PrimFunc, seed: int = 0) -> dict[str, Array]:
                 f"random inputs for {buffer.name}, whose shape is symbolic", "numbers for its extents", (buffer,)
             )
         if buffer in read:
-            found[buffer.name] = _values(generator, buffer.dtype, shape)
+            found[buffer.name] = _values(generator, buffer.dtype, shape, integers)
     return found
 
 
 def verify(func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT) -> Verdict:
-    """Run both on `random_inputs(original, seed)` and compare all parameter buffers.
+    """Run both on `random_inputs(original, seed)` and compare all parameter buffers. Where integer inputs lead the original outside of
+    a buffer or to a division by zero, smaller ones are tried.
 
     Integers must be equal to the bit. Floats may differ by 256 units in the last place (32 for float16) of the largest value of the
     buffer, for sums may be reordered. "unknown" when the original cannot be run, when `func` uses what the executor does not know,
@@ -61,8 +67,7 @@ def verify(func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT
     """
     try:
         Executable(original, {}, limit)  # its cost, before inputs of that size are made
-        inputs = random_inputs(original, seed)
-        expected = execute(original, inputs, limit)
+        inputs, expected = _first_run(original, seed, limit)
     except ExecuteError as error:
         return Verdict("unknown", f"the original cannot be run: {error.refusal.message}")
     try:
@@ -82,14 +87,30 @@ def verify(func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT
     return Verdict("tested", f"{sizes} equal on random inputs (seed {seed}), largest difference {worst:.3g}", worst)
 
 
-def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
+def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array], dict[str, Outcome]]:
+    """Inputs on which the program runs, and what it gives. Raises the ExecuteError of the first inputs when there are none."""
+    first: ExecuteError | None = None
+    for integers in INTEGERS:
+        inputs = random_inputs(func, seed, integers)
+        try:
+            return inputs, execute(func, inputs, limit)
+        except ExecuteError as error:
+            first = first or error
+            if error.code not in PROGRAM_FAULTS or not any(a.dtype.kind in "iu" for a in inputs.values()):
+                break
+    assert first is not None
+    raise first
+
+
+def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...], integers: tuple[int, int]) -> Array:
     kind = numpy_dtype(dtype)
     if dtype == "bool":
         return generator.integers(0, 2, shape).astype(kind)
     if dt.is_float(dtype):
         eighths = generator.integers(-16, 16, shape)
         return ((eighths + (eighths >= 0)) / 8).astype(kind)
-    return generator.integers(0 if dtype.startswith("uint") else -8, 9, shape).astype(kind)
+    low, high = integers
+    return generator.integers(max(low, 0) if dtype.startswith("uint") else low, high + 1, shape).astype(kind)
 
 
 def _read_first(func: PrimFunc) -> set[Buffer]:

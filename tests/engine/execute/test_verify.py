@@ -122,3 +122,23 @@ def test_given_sums_of_random_inputs_when_reordered_then_they_are_exact():
     """What makes a difference in `verify` a fault: eighths have exact products and sums."""
     inputs = random_inputs(matmul(16, 16, 2048))
     assert np.array_equal(inputs["A"] @ inputs["B"], (inputs["A"].astype("float64") @ inputs["B"]).astype("float32"))
+
+
+@pytest.mark.parametrize("value", ["A[B[v]]", "A[v] // B[v]", "A[v] % B[v]"])
+def test_given_indices_and_divisors_among_the_inputs_then_it_is_tested_with_fitting_ones(value: str) -> None:
+    text = (
+        HEADER + "@T.prim_func(s_tir=True)\n"
+        'def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):\n'
+        "    for i in range(8):\n"
+        '        with T.sblock("C"):\n'
+        "            v = T.axis.spatial(8, i)\n"
+        f"            C[v] = {value}\n"
+    )
+    sch = Schedule(parse(text).program)
+    sch.split(sch.get_loops("C")[0], factors=[None, 4])
+    assert sch.verify().status == "tested", sch.verify().detail
+
+
+def test_given_a_program_that_leaves_its_buffers_whatever_the_inputs_then_the_first_fault_is_told() -> None:
+    verdict = verify(copy(8, shift=1), copy(8, shift=1))
+    assert verdict.status == "unknown" and "A[8]" in verdict.detail
