@@ -122,10 +122,9 @@ def occupancy(program: TaskProgram, timeline: Timeline) -> Occupancy:
             allocated.append(always)
             live.append(always)
             continue
-        table = np.array(lives[cell], np.int64).reshape(-1, 3)
-        allocated.append(_with(np.array(holds[cell], np.int64).reshape(-1, 2), size))
-        live.append(_with(table[:, [0, 2]], size))
-        tables.append(_with(table, cell))
+        allocated.append(_with(holds[cell], size))
+        live.append(_with(lives[cell][:, [0, 2]], size))
+        tables.append(_with(lives[cell], cell))
     return Occupancy({row: _steps(*sides) for row, sides in rows.items()}, Tiles(places, np.concatenate(tables)))
 
 
@@ -134,43 +133,72 @@ def _with(table: Column, value: int) -> Column:
     return np.concatenate([table, np.full((len(table), 1), value, np.int64)], axis=1)
 
 
-def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[list[int]], list[list[int]]]:
+def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[Column], list[Column]]:
     """For each cell its lives (start, filled, end), one after the other, and when memory is reserved for it (start, end)."""
-    cells = len(program.places.of_cell)
-    lives: list[list[int]] = [[] for _ in range(cells)]
-    holds: list[list[int]] = [[] for _ in range(cells)]
-    life_of, hold_of = [-1] * cells, [-1] * cells
-    since, filled, until, held = [0] * cells, [0] * cells, [0] * cells, [0] * cells
-    touches = _touches(program)
-    lengths = [(v.cost.duration, v.cost.latency) for v in program.variants]
-    for number, instance, start in zip(program.sequence, program.instances, timeline.starts, strict=True):
-        duration, latency = lengths[number]
-        for cell, written, first, per_life, per_hold in touches[number]:
-            life = (instance - first) // per_life
-            if life != life_of[cell]:
-                if life_of[cell] >= 0:
-                    # What is overwritten while it is still on its way is dead by then.
-                    end = min(until[cell], start)
-                    lives[cell] += (since[cell], min(filled[cell], end), end)
-                    until[cell] = end
-                life_of[cell] = life
-                hold = (instance - first) // per_hold
-                if hold != hold_of[cell]:
-                    if hold_of[cell] >= 0:
-                        holds[cell] += (held[cell], until[cell])
-                    hold_of[cell], held[cell] = hold, start
-                since[cell] = filled[cell] = until[cell] = start
-            end = start + duration
-            if written:
-                end += latency
-                filled[cell] = end
-            if end > until[cell]:
-                until[cell] = end
-    for cell in range(cells):
-        if life_of[cell] >= 0:
-            lives[cell] += (since[cell], filled[cell], until[cell])
-            holds[cell] += (held[cell], until[cell])
-    return lives, holds
+    touched = _touched(program, timeline)
+    cells, ends = touched.cells, touched.ends
+    # A new life begins where the cell is another one, or the run of its allocation.
+    first = _firsts(cells, touched.lives)
+    cell, since = cells[first], touched.starts[first]
+    until = _reduced(np.maximum, ends, first)
+    # What is overwritten while it is still on its way is dead by then.
+    same = cell[1:] == cell[:-1]
+    until[:-1] = np.where(same, np.minimum(until[:-1], since[1:]), until[:-1])
+    last_write = _reduced(np.maximum, np.where(touched.written, np.arange(len(cells)), -1), first)
+    filled = np.minimum(np.where(last_write < 0, since, ends[last_write]), until)
+    lives = np.stack([since, filled, until], axis=1)
+
+    held = _firsts(cell, touched.holds[first])
+    hold_ends = np.append(held[1:], len(cell)) - 1 if len(held) else held
+    holds = np.stack([since[held], until[hold_ends]], axis=1)
+    everything = np.arange(len(program.places.of_cell) + 1)
+    return (
+        np.split(lives, np.searchsorted(cell, everything[1:-1])),
+        np.split(holds, np.searchsorted(cell[held], everything[1:-1])),
+    )
+
+
+class _Touched(msgspec.Struct, frozen=True, eq=False):
+    """Every touch of a cell by a task, ordered by cell, then as the program runs; which life and which hold of the cell it belongs to."""
+
+    cells: Column
+    starts: Column
+    ends: Column
+    written: npt.NDArray[np.bool_]
+    lives: Column
+    holds: Column
+
+
+def _touched(program: TaskProgram, timeline: Timeline) -> _Touched:
+    by_variant = _touches(program)
+    table = np.array([touch for touches in by_variant for touch in touches], np.int64).reshape(-1, 5)
+    counts = np.array([len(touches) for touches in by_variant], np.int64)
+    sequence = np.array(program.sequence, np.int64)
+    tasks = np.repeat(np.arange(len(sequence)), counts[sequence])
+    # The rows of the table that a task's variant has, task after task.
+    before = np.cumsum(counts[sequence]) - counts[sequence]
+    rows = (np.cumsum(counts) - counts)[sequence][tasks] + np.arange(len(tasks)) - before[tasks]
+    order = np.argsort(table[rows, 0], kind="stable")
+    tasks, (cells, written, first, per_life, per_hold) = tasks[order], table[rows[order]].T
+    starts = np.array(timeline.starts, np.int64)[tasks]
+    lengths = np.array([(v.cost.duration, v.cost.latency) for v in program.variants], np.int64).reshape(-1, 2)
+    durations, latencies = lengths[sequence[tasks]].T
+    number = np.array(program.instances, np.int64)[tasks] - first
+    ends = starts + durations + np.where(written != 0, latencies, 0)
+    return _Touched(cells, starts, ends, written != 0, number // per_life, number // per_hold)
+
+
+def _firsts(*columns: Column) -> Column:
+    """Where runs of equal rows begin."""
+    changes = np.zeros(max(0, len(columns[0]) - 1), bool)
+    for column in columns:
+        changes |= np.diff(column) != 0
+    return np.flatnonzero(np.append(True, changes)) if len(columns[0]) else np.zeros(0, np.int64)
+
+
+def _reduced(how: np.ufunc, column: Column, firsts: Column) -> Column:
+    """`how` over each run."""
+    return how.reduceat(column, firsts) if len(firsts) else np.zeros(0, np.int64)
 
 
 Touch = tuple[int, bool, int, int, int]

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import msgspec
+import numpy as np
 
 from ..ir import Node
-from .occupancy import Occupancy
+from .occupancy import Column, Occupancy
 from .replay import Timeline
 from .tasks import TaskProgram
 
@@ -98,12 +99,17 @@ class Segment(msgspec.Struct, frozen=True):
     writes: tuple[str, ...]
 
 
+_Said = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+"""Engine, block, cells read, cells written."""
+
+
 class Segments(Sequence[Segment]):
     """All tasks in program order, made when looked at. `columns` gives the bare numbers for drawing many."""
 
     def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
         self._program = program
         self._timeline = timeline
+        self._said: dict[int, _Said] = {}
 
     def __len__(self) -> int:
         return len(self._program.sequence)
@@ -116,33 +122,41 @@ class Segments(Sequence[Segment]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         program = self._program
-        variant = program.variants[program.sequence[index]]
+        number = program.sequence[index]
+        variant = program.variants[number]
         template = program.templates[variant.template]
+        engine, name, reads, writes = self._said_of(number)
         start = self._timeline.starts[index]
         end = start + variant.cost.duration
-        of_cell = program.places.of_cell
-        return Segment(
-            program.machine.engines[template.engine].name,
-            start,
-            end,
-            end + variant.cost.latency,
-            template.name,
-            template.indices(program.instances[index] - template.first_instance),
-            tuple(dict.fromkeys(of_cell[c].label(c) for c in variant.replay.reads)),
-            tuple(dict.fromkeys(of_cell[c].label(c) for c in variant.replay.writes)),
-        )
+        indices = template.indices(program.instances[index] - template.first_instance)
+        return Segment(engine, start, end, end + variant.cost.latency, name, indices, reads, writes)
+
+    def _said_of(self, number: int) -> _Said:
+        """What all tasks of a variant have in common, in words."""
+        found = self._said.get(number)
+        if found is None:
+            program = self._program
+            variant = program.variants[number]
+            template = program.templates[variant.template]
+            reads, writes = (
+                tuple(dict.fromkeys(program.places.of_cell[c].label(c) for c in cells))
+                for cells in (variant.replay.reads, variant.replay.writes)
+            )
+            engine = program.machine.engines[template.engine].name
+            found = self._said[number] = (engine, template.name, reads, writes)
+        return found
 
     def __iter__(self) -> Iterator[Segment]:
         return (self[i] for i in range(len(self)))
 
-    def columns(self) -> tuple[list[int], list[int], list[int]]:
+    def columns(self) -> tuple[Column, Column, Column]:
         """(engine number, start, end) of every task, in program order."""
         variants = self._program.variants
-        engines = [variants[n].replay.engine for n in self._program.sequence]
-        ends = [
-            s + variants[n].cost.duration for n, s in zip(self._program.sequence, self._timeline.starts, strict=True)
-        ]
-        return engines, self._timeline.starts, ends
+        sequence = np.array(self._program.sequence, np.int64)
+        starts = np.array(self._timeline.starts, np.int64)
+        engines = np.array([v.replay.engine for v in variants], np.int64)
+        durations = np.array([v.cost.duration for v in variants], np.int64)
+        return engines[sequence], starts, starts + durations[sequence]
 
 
 class Report(msgspec.Struct, frozen=True, eq=False):
