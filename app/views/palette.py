@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...engine.analysis import ProgramIndex
-from ...engine.ir import Buffer, PrimFunc
+from ...engine.ir import Buffer, PrimFunc, allocated_buffers
 
 BUFFER_COLOURS: tuple[tuple[str, str], ...] = (
     ("#3b6fd4", "#7aa5f5"),
@@ -27,7 +26,7 @@ def buffer_colours(func: PrimFunc) -> dict[Buffer, int]:
 
     With more buffers than colours they repeat: a colour is never the only sign of a buffer.
     """
-    return {buffer: n % len(BUFFER_COLOURS) for n, buffer in enumerate(ProgramIndex(func).buffers)}
+    return {buffer: n % len(BUFFER_COLOURS) for n, buffer in enumerate((*func.buffers, *allocated_buffers(func.body)))}
 
 
 def colour(index: int, *, dark: bool) -> str:

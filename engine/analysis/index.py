@@ -10,7 +10,7 @@ from functools import cached_property
 
 from msgspec.structs import replace as replace_fields
 
-from ..ir import Block, BlockRealize, Buffer, Expr, For, Node, PrimFunc, Stmt, Var, children, map_children, uses_var
+from ..ir import Block, BlockRealize, Buffer, Expr, For, Node, PrimFunc, Stmt, Var, child_stmts, map_children, uses_var
 
 
 class ProgramIndex:
@@ -36,7 +36,7 @@ class ProgramIndex:
                 elif isinstance(node, For):
                     self._loops[node.loop_var] = node
                 parent = node
-            stack.extend((c, parent) for c in reversed(list(children(node))) if not isinstance(c, Expr | Buffer))
+            stack.extend((c, parent) for c in reversed(child_stmts(node)))
 
     # Where things stand.
 
@@ -115,11 +115,11 @@ class ProgramIndex:
             found = self._found_below[top] = tuple(self._child_blocks(top))
         return found
 
-    def _child_blocks(self, stmt: Stmt) -> Iterator[BlockRealize]:
-        for child in children(stmt):
+    def _child_blocks(self, stmt: Node) -> Iterator[BlockRealize]:
+        for child in child_stmts(stmt):
             if isinstance(child, BlockRealize):
                 yield child
-            elif isinstance(child, Stmt):
+            else:
                 yield from self._child_blocks(child)
 
     def siblings(self, name: str) -> tuple[BlockRealize, ...]:
