@@ -14,6 +14,7 @@ from .expr import (
     Add,
     And,
     BinaryOp,
+    BufferData,
     BufferLoad,
     Call,
     Cast,
@@ -58,6 +59,7 @@ from .stmt import (
     Stmt,
 )
 from .visitor import (
+    addressed_buffers,
     allocated_buffers,
     child_stmts,
     children,
@@ -93,6 +95,7 @@ __all__ = [
     "Block",
     "BlockRealize",
     "Buffer",
+    "BufferData",
     "BufferLoad",
     "BufferRegion",
     "BufferStore",
@@ -135,6 +138,7 @@ __all__ = [
     "Sub",
     "TilewrightError",
     "Var",
+    "addressed_buffers",
     "allocated_buffers",
     "build",
     "child_stmts",

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 from msgspec.structs import replace as replace_fields
 
 from .buffer import Buffer
-from .expr import Expr, IterVar, Let, Node, Var
+from .expr import BufferData, BufferLoad, Call, Expr, IterVar, Let, Node, Var
 from .func import PrimFunc
 from .stmt import Allocate, Block, BlockRealize, For, LetStmt, Stmt
 
@@ -257,4 +257,16 @@ def allocated_buffers(root: Node) -> list[Buffer]:
             found.extend(node.alloc_buffers)
         elif isinstance(node, Allocate):
             found.append(node.buffer)
+    return found
+
+
+def addressed_buffers(root: Node) -> set[Buffer]:
+    """The buffers whose address is taken in `root` (`A.data`, `T.address_of(A[i])`): any of their elements may be accessed by it."""
+    found: set[Buffer] = set()
+    for node in walk(root):
+        match node:
+            case BufferData(buffer=buffer) | Call(op="address_of", args=(BufferLoad(buffer=buffer), *_)):
+                found.add(buffer)
+            case _:
+                pass
     return found

@@ -170,7 +170,7 @@ def _quoted(reader: ExpressionReader, node: ast.expr, match: dict[str, str]) -> 
         raise reader.error(node, "wrong-type", "this size is not an expression", expected='"n" or "n * 2"')
     for part in ast.walk(tree):
         ast.copy_location(part, node)
-        if isinstance(part, ast.Name) and part.id not in reader.scope:
+        if isinstance(part, ast.Name) and part.id not in reader.scope and part.id not in reader.namespaces:
             reader.define(part.id, Var(part.id, match.get(part.id, "int32")), part)
     return reader.index(tree)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Mapping
 
 from ..arith import simplify
 from ..ir import (
     Add,
     Buffer,
+    BufferData,
     BufferLoad,
     BufferRegion,
+    Call,
     Expr,
     IntImm,
     Range,
@@ -234,8 +237,8 @@ class ExpressionReader:
         name = self.script_name(node)
         if name is None:
             owner = self.value(node.value)
-            if isinstance(owner, Buffer) and node.attr == "shape":
-                return owner.shape
+            if isinstance(owner, Buffer) and node.attr in _BUFFER_PARTS:
+                return _BUFFER_PARTS[node.attr](owner)
             if isinstance(owner, Buffer | Expr) and node.attr == "dtype":
                 return owner.dtype
         raise self.error(node, "unsupported", "this attribute has no value here", expected="an expression")
@@ -267,7 +270,9 @@ class ExpressionReader:
         )
 
     def _method(self, node: ast.Call) -> Value:
-        """`x.astype("float32")`, the one method a value has."""
+        """`x.astype("float32")` and `A.access_ptr("r")`, the methods that values have."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "access_ptr":
+            return self._access_ptr(node, node.func.value)
         if (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "astype"
@@ -278,6 +283,23 @@ class ExpressionReader:
         fix = (f"T.{node.func.id}(…)",) if isinstance(node.func, ast.Name) and node.func.id in INTRINSICS else ()
         raise self.error(
             node.func, "unsupported", "only TVMScript's own functions can be called", expected="T.…", fix=fix
+        )
+
+    def _access_ptr(self, node: ast.Call, owner_node: ast.expr) -> Value:
+        """TVM's pointer to all of a buffer, for reading ("r"), writing ("w") or both."""
+        owner = self.value(owner_node)
+        mask = self.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        bits = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(mask) if isinstance(mask, str) else None
+        if not isinstance(owner, Buffer) or bits is None:
+            raise self.error(node, "wrong-arguments", "this is no access to a buffer", expected='A.access_ptr("rw")')
+        size: Expr = build.const(1, "int32")
+        for extent in owner.shape:
+            size = build.mul(size, extent)
+        if owner.strides:
+            size = build.mul(owner.strides[0], owner.shape[0])
+        kind = Call("type_annotation", (), owner.dtype)
+        return Call(
+            "tvm_access_ptr", (kind, BufferData(owner), _elem_offset(owner), size, IntImm(bits, "int32")), "handle"
         )
 
     def _subscript(self, node: ast.Subscript) -> Value:
@@ -343,6 +365,20 @@ class ExpressionReader:
         self.scope.define(name, value)
         if isinstance(value, Var | Buffer):
             self.positions.add(value, self.source.place(node))
+
+
+def _elem_offset(buffer: Buffer) -> Expr:
+    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
+    return build.const(0, dtype) if buffer.elem_offset is None else buffer.elem_offset
+
+
+_BUFFER_PARTS: Mapping[str, Callable[[Buffer], Value]] = {
+    "shape": lambda buffer: buffer.shape,
+    "strides": lambda buffer: buffer.strides,
+    "elem_offset": _elem_offset,
+    "data": BufferData,
+}
+"""What a buffer's attributes are."""
 
 
 def difference(stop: Expr, start: Expr) -> Expr:

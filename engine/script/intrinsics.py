@@ -292,6 +292,13 @@ def _external(op: str) -> Reader:
     return read
 
 
+def _type_annotation(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.type_annotation("float32")`: what a pointer points at."""
+    (dtype,) = parameters(reader, node, ("dtype",))
+    assert dtype is not None
+    return Call("type_annotation", (), reader.dtype(dtype))
+
+
 def _call_intrin(reader: ExpressionReader, node: ast.Call) -> Expr:
     """`T.call_intrin("float32", "tirx.exp", x)`: an operator by its full name."""
     found = _external("call_intrin")(reader, node)
@@ -378,6 +385,7 @@ INTRINSICS: dict[str, Reader] = {
     "isfinite": _float_test(lambda x: And(Not(And(_is_inf(x), Not(_is_nan(x)))), Not(_is_nan(x)))),
     **{kind: _limit(kind) for kind in ("min_value", "max_value", "infinity")},
     **{op: _external(op) for op in DTYPE_FIRST},
+    "type_annotation": _type_annotation,
     "call_intrin": _call_intrin,
     **{op: _opaque(op) for op in OPAQUE},
     "likely": _same_dtype("likely"),

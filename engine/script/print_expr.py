@@ -16,6 +16,7 @@ from ..ir import (
     And,
     BinaryOp,
     Buffer,
+    BufferData,
     BufferLoad,
     BufferRegion,
     Call,
@@ -85,6 +86,7 @@ class ExprPrinter:
             FloatImm: self._float,
             StringImm: self._string,
             BufferLoad: self._load,
+            BufferData: self._data,
             Cast: self._cast,
             Not: self._not,
             And: self._logic,
@@ -180,6 +182,11 @@ class ExprPrinter:
     def _load(self, expr: Expr, need: int) -> None:
         assert isinstance(expr, BufferLoad)
         self.indices(expr.buffer, expr.indices)
+
+    def _data(self, expr: Expr, need: int) -> None:
+        assert isinstance(expr, BufferData)
+        self.name(expr.buffer)
+        self.out.write(".data")
 
     def _cast(self, expr: Expr, need: int) -> None:
         assert isinstance(expr, Cast)

@@ -349,6 +349,8 @@ class StmtPrinter:
             self.out.write(f", align={buffer.data_alignment}")
         if own_offset or buffer.offset_factor != 1:
             self.out.write(f", offset_factor={buffer.offset_factor}")
+        if isinstance(buffer.elem_offset, Var) and own_offset and self.names.knows(buffer):
+            self.names.alias(buffer.elem_offset, f"{self.names.of(buffer)}.elem_offset")
         if buffer.axis_separators:
             self.out.write(f", axis_separators={list(buffer.axis_separators)}")
 

@@ -12,7 +12,7 @@ DTYPES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
 )
 # fmt: on
-DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret")
+DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret", "type_annotation")
 """Calls whose first argument in text is their own dtype."""
 OPAQUE = {
     "tvm_storage_sync": "int32",
@@ -24,6 +24,7 @@ OPAQUE = {
     "tvm_mma_sync": "handle",
     "tvm_fill_fragment": "handle",
     "tvm_access_ptr": "handle",
+    "address_of": "handle",
     "tvm_stack_make_shape": "handle",
     "tvm_stack_make_array": "handle",
     "tvm_tuple": "handle",

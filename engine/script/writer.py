@@ -94,6 +94,10 @@ class Names:
             return self.define(node, wanted)
         return self._of[node]
 
+    def alias(self, node: Node, text: str) -> None:
+        """Let `node` be written as `text`, which names a part of something named already: `A.elem_offset`."""
+        self._of[node] = text
+
     def knows(self, node: Node) -> bool:
         return node in self._of
 
