@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from ..engine.hwsim import preset_names
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
 from ..engine.script import parse
 from .document import (
@@ -242,6 +243,11 @@ def _remove_step(state: State, intent: RemoveStep) -> State:
 
 def _pick_machine(state: State, intent: PickMachine) -> State:
     notebook = _open_notebook(state)
+    if intent.name not in preset_names() and (notebook.machine is None or intent.name != notebook.machine.name):
+        expected = ", ".join(preset_names())
+        raise DocumentError(
+            Refusal("unknown-machine", "there is no such machine", found=intent.name, expected=expected)
+        )
     document = with_machine(notebook.document, intent.name)
     if document.text == notebook.document.text:
         return state

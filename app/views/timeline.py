@@ -184,4 +184,6 @@ def legend_value(state: State, store: Store) -> dict[str, Any]:
     names |= {row.buffer for row in report.traffic if row.destination == "global"}
     buffers = [{"name": name, "colour": index} for name, index in colours.items() if name in names]
     figures = [("Overlap", percent_text(report.overlap)), ("Tasks", grouped(len(report.segments)))]
+    if all(memory.scope == "global" or not memory.peak_bytes for memory in report.memory.values()):
+        figures.append(("On chip", "nothing"))
     return {"figures": figures, "buffers": buffers, "note": ""}

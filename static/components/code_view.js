@@ -32,7 +32,7 @@ function reveal(body, n) {
 }
 
 export function render({ model }) {
-  const body = h("div", { class: "code-body", tabindex: "0" });
+  const body = h("div", { class: "code-body", tabindex: "0", role: "group" });
   const bar = h("div", { class: "code-bar" });
   const view = h("section", { class: "code-view" }, bar, body);
   let drawn = [];

@@ -122,7 +122,7 @@ export function formBody(entry, target, submit, cancel) {
 
   const form = make(
     "form",
-    {class: "form", role: "dialog", "aria-label": `${entry.method} ${target}`},
+    {class: "form"},
     make("div", {class: "form-head"}, make("strong", {}, entry.method), make("span", {class: "tw-mono"}, target)),
     make("div", {class: "form-help"}, entry.help),
     ...controls.map(({field, id, control, extra}) =>
@@ -154,7 +154,9 @@ export function formBody(entry, target, submit, cancel) {
   });
   refresh();
   const first = controls[0]?.control ?? apply;
-  return {element: form, focus: () => {
+  // A form cannot be a dialog itself.
+  const dialog = make("div", {role: "dialog", "aria-label": `${entry.method} ${target}`}, form);
+  return {element: dialog, focus: () => {
     first.focus();
     first.select?.();
   }};

@@ -9,7 +9,7 @@ function inline(text) {
   for (const match of text.matchAll(/`([^`]+)`|\*\*([^*]+)\*\*|\*([^*]+)\*/g)) {
     if (match.index > at) parts.push(text.slice(at, match.index));
     const [, code, bold, italic] = match;
-    parts.push(code ? h("code", {}, code) : bold ? h("b", {}, bold) : h("em", {}, italic));
+    parts.push(code ? h("code", {}, code) : bold ? h("b", {}, inline(bold)) : h("em", {}, inline(italic)));
     at = match.index + match[0].length;
   }
   parts.push(text.slice(at));
@@ -31,6 +31,18 @@ function table(lines) {
   );
 }
 
+const ITEM = /^(\d+\.|[-*]) /;
+
+/** A list; a line without a mark goes on with the item before it. */
+function bullets(lines) {
+  const items = [];
+  for (const line of lines) {
+    if (ITEM.test(line)) items.push(line.replace(ITEM, ""));
+    else items.push(`${items.pop()} ${line.trim()}`);
+  }
+  return h(/^\d/.test(lines[0]) ? "ol" : "ul", {}, items.map((item) => h("li", {}, inline(item))));
+}
+
 /** The markdown that notebooks use: headings, paragraphs, quotes, lists, tables. */
 function prose(text) {
   const blocks = [];
@@ -41,9 +53,9 @@ function prose(text) {
       blocks.push(h(marks.length === 1 ? "h2" : "h3", {}, inline(lines.shift().replace(/^#+ /, ""))));
     }
     if (!lines.length) continue;
-    if (lines.every((line) => line.startsWith(">"))) blocks.push(h("blockquote", {}, inline(lines.map((l) => l.replace(/^>\s?/, "")).join(" "))));
+    if (lines.every((line) => line.startsWith(">"))) blocks.push(h("blockquote", {}, prose(lines.map((l) => l.replace(/^>\s?/, "")).join("\n"))));
     else if (lines.length > 1 && lines.every((line) => line.startsWith("|"))) blocks.push(table(lines));
-    else if (lines[0].match(/^(\d+\.|[-*]) /)) blocks.push(h("ul", {}, lines.map((l) => h("li", {}, inline(l.replace(/^(\d+\.|[-*]) /, ""))))));
+    else if (ITEM.test(lines[0])) blocks.push(bullets(lines));
     else blocks.push(h("p", {}, inline(lines.join(" "))));
   }
   return blocks;
@@ -131,7 +143,7 @@ export function render({ model }) {
     return h(
       "div",
       { class: "cell-code" },
-      h("pre", {}, h("code", {}, shown.flatMap((line) => [...highlighted(line), "\n"]))),
+      h("pre", { tabindex: "0", role: "group", "aria-label": `Code of the ${cell.kind} cell` }, h("code", {}, shown.flatMap((line) => [...highlighted(line), "\n"]))),
       (lines.length > shown.length && cell.kind === "workload") || (open && cell.kind === "workload")
         ? h(
             "button",

@@ -55,12 +55,38 @@ function splitters() {
   }
 }
 
+/** At once, and not when the server has time: its answer says the same. */
+function choosePane(pane) {
+  document.documentElement.dataset.pane = pane;
+  for (const tab of document.querySelectorAll("[data-pane-tab]")) {
+    const chosen = tab.dataset.paneTab === pane;
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+  }
+}
+
+/** Arrows go from tab to tab, as the tab pattern has it. */
+function tabKeys(event) {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const tabs = [...document.querySelectorAll("[data-pane-tab]")];
+  const at = tabs.indexOf(event.target);
+  if (!by || at < 0) return;
+  event.preventDefault();
+  const next = tabs[(at + by + tabs.length) % tabs.length];
+  next.focus();
+  next.click();
+}
+
 export function render({ model }) {
   const root = document.documentElement;
   const holder = h("div", { class: "page-notice" });
   for (const tab of document.querySelectorAll("[data-pane-tab]")) {
-    tab.onclick = () => model.send_msg({ kind: "pane", pane: tab.dataset.paneTab });
+    tab.onclick = () => {
+      choosePane(tab.dataset.paneTab);
+      model.send_msg({ kind: "pane", pane: tab.dataset.paneTab });
+    };
   }
+  document.querySelector(".pane-tabs")?.addEventListener("keydown", tabKeys);
   splitters();
   document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || TYPING.has(focused()?.tagName)) return;
@@ -85,11 +111,9 @@ export function render({ model }) {
     document.title = data.title;
     unsaved = data.unsaved;
     for (const tab of document.querySelectorAll("[data-pane-tab]")) {
-      const chosen = tab.dataset.paneTab === data.pane;
-      tab.setAttribute("aria-selected", chosen);
       tab.querySelector(".count").textContent = tab.dataset.paneTab === "problems" && data.problem_count ? data.problem_count : "";
     }
-    root.dataset.pane = data.pane;
+    choosePane(data.pane);
     holder.replaceChildren(...(data.notice ? [noticeBox(model, data.notice)] : []));
     if (screen !== data.screen) {
       screen = data.screen;

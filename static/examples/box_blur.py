@@ -8,8 +8,10 @@
 # > by changing the actual algorithm definition but I would like to do this during scheduling. […]
 # > I would like X to be computed in [y, x, c] order but stored in [x, c, y] order.
 #
-# The way out that was found then, `cache_write` and `reorder`, tied the order of storage to an order of computing. **transform_layout**
-# rewrites the buffer and every access to it, and leaves the loops alone.
+# The way out that was found then, `cache_write` and `reorder`, tied the order of storage to an order of computing.
+#
+# x_blur is computed in the order [y, x, c] and stored as [x, c, y]: **transform_layout** rewrites the buffer and every access to it, and
+# leaves the loops alone.
 
 # %% machine
 import tilewright

@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Fused matmul, bias and relu: one shared buffer
 #
-# The same program as `fused_matmul_relu_roundtrip.py`, and the answer to its question. The intermediate is allocated inside the
-# function, so it needs no copy to be on chip: **`set_scope` says that it lives there**. `cache_write` is for the result, which has to be
-# in global memory in the end.
+# The same program as `fused_matmul_relu_roundtrip.py`, and the answer to its question.
+#
+# The intermediate is allocated inside the function, so it needs no copy to be on chip: **`set_scope` says that it lives there**, and no
+# byte of it leaves. `cache_write` is for the result, which has to be in global memory in the end.
 
 # %% machine
 import tilewright

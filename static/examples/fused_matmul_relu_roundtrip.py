@@ -10,8 +10,10 @@
 # > In other words, the intermediate result always gets stored to global memory and then reloaded, even though in our hardware a
 # > single shared local buffer is enough.
 #
-# This is the schedule of the post, call for call (the on-chip scope is `local` throughout, as the machine has one buffer). The report
-# below shows the round trip in bytes; `fused_matmul_relu.py` is the same program without it.
+# (The on-chip scope is `local` throughout, as the machine has one buffer; `fused_matmul_relu.py` is the same program without the trip.)
+#
+# The schedule of the post, call for call: the matmul's result goes from the chip to global memory and comes back for the relu. The
+# traffic shows the round trip in bytes, and a finding proposes the call that ends it.
 
 # %% machine
 import tilewright

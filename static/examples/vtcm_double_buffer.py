@@ -8,10 +8,11 @@
 # > effectively (loading into block 0 while computing in block 1).
 #
 # The post got as far as `T.allocate([8192], "float32", "local.vtcm")` and needed `[2][4096]`. A transform_layout with
-# AXIS_SEPARATOR gave that, and then `double_buffer` failed: *InjectDoubleBuffer expects flat 1-d buffers*.
+# AXIS_SEPARATOR gave that, and then `double_buffer` failed: *InjectDoubleBuffer expects flat 1-d buffers*. Here both work together.
+# (`vtcm_two_halves.py` is the other reading of the question: one tile, a half in each block.)
 #
-# Here both work together. A 64 x 128 tile of A travels as **two slots** of 64 x 64 elements: slot 0 lies in the first
-# physical block, slot 1 in the second. (`vtcm_two_halves.py` is the other reading of the question: one tile, a half in each block.)
+# A 64 x 128 tile of A travels as **two slots** of 64 x 64 elements, one in each physical block of VTCM: the DMA loads into one block
+# while the matrix unit computes on the other.
 
 # %% machine
 import tilewright

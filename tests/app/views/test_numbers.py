@@ -37,6 +37,9 @@ def test_given_bytes_then_the_unit_fits(size_bytes: int, text: str) -> None:
         (100, 100, f"±0{THIN}%", "same"),
         (100, 1250, "×12", "worse"),
         (0, 5, "×5", "worse"),
+        (40_000, 200, "÷200", "better"),
+        (5, 0, "÷5", "better"),
+        (100_000, 100_001, f"+<0.1{THIN}%", "worse"),
     ],
 )
 def test_given_a_change_then_it_has_a_sign_and_a_trend(before: int, after: int, text: str, trend: str) -> None:

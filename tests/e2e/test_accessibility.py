@@ -1,0 +1,82 @@
+"""What a screen reader, a keyboard and weak eyes need, by axe-core's rules on every screen, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from support.page import choose, grab, open_example
+
+from tilewright.app.shell import make_page
+
+
+@pytest.fixture(params=["light", "dark"])
+def gallery(request: pytest.FixtureRequest, open_page: Callable[..., Page], serve: Callable[..., str]) -> Page:
+    page = open_page()
+    page.goto(serve(make_page))
+    page.locator(".card").first.wait_for()
+    if request.param == "dark":
+        page.get_by_label("Dark theme").locator("visible=true").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    return page
+
+
+def assert_no_violations(page: Page) -> None:
+    # Colours fade into one another; a half-way colour is nobody's contrast.
+    page.wait_for_timeout(600)
+    found = Axe().run(page).response["violations"]
+    lines = [f"{v['id']}: {node['target']} {node['html'][:160]}" for v in found for node in v["nodes"][:3]]
+    assert not found, "\n".join(lines)
+
+
+def test_given_the_gallery_then_axe_has_no_complaint(gallery: Page) -> None:
+    assert_no_violations(gallery)
+
+
+def test_given_a_notebook_with_problems_then_axe_has_no_complaint(gallery: Page) -> None:
+    open_example(gallery, "fused_matmul_relu_roundtrip")
+    for tab in ("Python", "TVMScript", "Problems"):
+        gallery.get_by_role("tab", name=tab).click()
+        assert_no_violations(gallery)
+
+
+def test_given_a_grab_then_axe_has_no_complaint(gallery: Page) -> None:
+    open_example(gallery, "place_the_copies")
+    grab(gallery, "A_local.vtcm")
+    assert_no_violations(gallery)
+    gallery.mouse.up()
+
+
+def test_given_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Page) -> None:
+    open_example(gallery, "place_the_copies")
+    choose(gallery, "mo", "Split…")
+    assert_no_violations(gallery)
+    gallery.keyboard.press("Escape")
+    gallery.locator(".cell.workload").hover()
+    gallery.get_by_label("Edit the workload cell").click()
+    assert_no_violations(gallery)
+
+
+def test_given_the_keyboard_alone_then_a_block_is_moved_and_panes_change(
+    open_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    page = open_page()
+    page.goto(f"{serve(make_page)}?example=place_the_copies")
+    page.get_by_role("treeitem").first.wait_for()
+    count = page.locator(".step").count()
+    page.locator('.row[tabindex="0"]').focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowDown")
+    expect(page.locator('.row[data-id="A_local.vtcm"]')).to_be_focused()
+    page.keyboard.press("Enter")
+    page.locator(".row[data-offer]").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator('.row[data-id="mo"]')).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".step")).to_have_count(count + 1)
+    page.get_by_role("tab", name="TVMScript").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Python")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#pane-python")).to_contain_text("sch.compute_at(AL, mo)")

@@ -1,0 +1,231 @@
+"""What must not happen: lost edits, a page that another tab changes, a server that a bad message or a huge program stops."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+from support.page import drag, figure, steps
+
+from tilewright.app.shell import make_page
+
+Shoot = Callable[[Page, str], Path]
+
+HUGE = """\
+# %% machine
+import tilewright
+
+machine = tilewright.machine("dual-bank-npu")
+
+# %% workload
+from tilewright.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def huge(A: T.Buffer((4096, 4096), "float32"), B: T.Buffer((4096, 4096), "float32"), C: T.Buffer((4096, 4096), "float32")):
+    for m, n, k in T.grid(4096, 4096, 4096):
+        with T.sblock("C"):
+            vm, vn, vk = T.axis.remap("SSR", [m, n, k])
+            with T.init():
+                C[vm, vn] = T.float32(0)
+            C[vm, vn] = C[vm, vn] + A[vm, vk] * B[vk, vn]
+
+
+# %% schedule
+sch = tilewright.Schedule(huge)
+C = sch.get_block("C")
+m, n, k = sch.get_loops(C)
+mo, mi = sch.split(m, factors=[None, 16], names=["mo", "mi"])
+no, ni = sch.split(n, factors=[None, 16], names=["no", "ni"])
+ko, ki = sch.split(k, factors=[None, 16], names=["ko", "ki"])
+sch.reorder(mo, no, ko, mi, ni, ki)
+AL = sch.cache_read(C, 0, "local.vtcm")
+BL = sch.cache_read(C, 1, "local.vtcm")
+CL = sch.cache_write(C, 0, "local.acc")
+sch.compute_at(AL, ko)
+sch.compute_at(BL, ko)
+sch.reverse_compute_at(CL, no)
+"""
+
+GARBAGE: tuple[Any, ...] = (
+    None,
+    [],
+    7,
+    "undo",
+    {},
+    {"kind": None},
+    {"kind": ["move"]},
+    {"kind": "nonsense"},
+    {"kind": "move"},
+    {"kind": "move", "block": 1, "loop": None, "primitive": "compute_at"},
+    {"kind": "move", "block": "A", "loop": "B", "primitive": "__class__"},
+    {"kind": "call", "method": "copy", "target": "ko", "arguments": {}},
+    {"kind": "call", "method": "split", "target": "ko", "arguments": {"factors": {"a": []}}},
+    {"kind": "call", "method": "split", "target": {}, "arguments": 3},
+    {"kind": "reorder", "loops": "ko"},
+    {"kind": "reorder", "loops": [[]]},
+    {"kind": "view", "count": float("inf")},
+    {"kind": "view", "count": {"a": 1}},
+    {"kind": "remove", "step": -1e30},
+    {"kind": "edit", "cell": 99, "body": None},
+    {"kind": "machine", "name": '../../etc/passwd")'},
+    {"kind": "open", "name": []},
+    {"kind": "fix", "calls": ["sch.copy()", "import os", 3]},
+    {"kind": "fix", "calls": 3},
+    {"kind": "theme"},
+    {"kind": "targets", "block": ["x"]},
+    {"kind": "select", "id": {"a": "b"}},
+)
+
+
+@pytest.fixture
+def url(serve: Callable[..., str]) -> str:
+    return serve(make_page)
+
+
+def opened(page: Page, url: str, example: str = "place_the_copies") -> Page:
+    page.goto(f"{url}?example={example}")
+    page.get_by_role("treeitem").first.wait_for()
+    return page
+
+
+def test_given_two_tabs_then_each_has_its_own_notebook(open_page: Callable[..., Page], url: str) -> None:
+    one, two = opened(open_page(), url), opened(open_page(), url)
+    count = len(steps(one))
+    drag(one, "A_local.vtcm", "ko")
+    expect(one.locator(".step")).to_have_count(count + 1)
+    two.get_by_label("Dark theme").locator("visible=true").click()
+    expect(two.locator("html")).to_have_attribute("data-theme", "dark")
+    assert len(steps(two)) == count
+    expect(one.locator("html")).to_have_attribute("data-theme", "light")
+    drag(two, "B_local.vtcm", "mo")
+    expect(two.locator(".step")).to_have_count(count + 1)
+    assert (steps(one)[-1], steps(two)[-1]) == ("sch.compute_at(AL, ko)", "sch.compute_at(BL, mo)")
+
+
+def test_given_edits_then_leaving_asks_first_and_saved_ones_may_go(page: Page, url: str) -> None:
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", answer)
+    opened(page, url)
+    count = len(steps(page))
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".step")).to_have_count(count + 1)
+    page.evaluate("location.reload()")
+    page.wait_for_timeout(500)
+    assert asked == ["beforeunload"]
+    page.get_by_role("button", name="Gallery").click()
+    assert asked == ["beforeunload", "confirm"]
+    assert steps(page)[-1] == "sch.compute_at(AL, ko)"
+
+    with page.expect_download() as download:
+        page.get_by_label("Save the notebook (Ctrl+S)").click()
+    assert "sch.compute_at(AL, ko)" in Path(download.value.path()).read_text()
+    expect(page.get_by_label("Save the notebook (Ctrl+S)")).to_be_disabled()
+    page.get_by_role("button", name="Gallery").click()
+    page.locator(".card").first.wait_for()
+    page.reload()
+    page.get_by_role("treeitem").first.wait_for()
+    assert asked == ["beforeunload", "confirm"]
+
+
+def test_given_a_half_written_cell_then_leaving_asks_too(page: Page, url: str) -> None:
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    opened(page, url)
+    page.locator(".cell.workload").hover()
+    page.get_by_label("Edit the workload cell").click()
+    page.locator(".cell-editor").press("End")
+    page.keyboard.type("x")
+    page.evaluate("location.reload()")
+    page.wait_for_timeout(500)
+    assert asked == ["beforeunload"]
+    page.get_by_role("button", name="Cancel").click()
+    page.reload()
+    page.get_by_role("treeitem").first.wait_for()
+    assert asked == ["beforeunload"]
+
+
+SEND = """garbage => {
+    const components = [...Bokeh.documents[0]._all_models.values()].filter(model => typeof model.esm === "string");
+    for (const model of components) for (const data of garbage) model.trigger_event(new window.TheirEvent(data));
+    return components.length;
+}"""
+
+LEARN = """() => {
+    for (const model of Bokeh.documents[0]._all_models.values()) {
+        if (typeof model.esm !== "string") continue;
+        model.trigger_event = function (event) {
+            window.TheirEvent = event.constructor;
+            return Object.getPrototypeOf(this).trigger_event.call(this, event);
+        };
+    }
+}"""
+"""The class of the events that components send is nobody's export: it is taken from one that is sent."""
+
+
+def test_given_messages_of_another_make_then_the_page_and_the_server_stay_up(page: Page, url: str) -> None:
+    """Sent through the components' own channel: what any script in the browser could send."""
+    opened(page, url)
+    before, cycles = steps(page), figure(page, "Cycles")
+    page.evaluate(LEARN)
+    page.get_by_role("tab", name="Python").click()
+    page.get_by_role("tab", name="TVMScript").click()
+    page.wait_for_function("window.TheirEvent !== undefined")
+    assert page.evaluate(SEND, list(GARBAGE)) >= 10
+    expect(page.locator(".page-notice .notice")).to_be_visible()
+    assert (steps(page), figure(page, "Cycles")) == (before, cycles)
+    page.get_by_label("Close").locator("visible=true").click()
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".step")).to_have_count(len(before) + 1)
+
+
+def test_given_a_huge_program_then_the_page_says_so_and_others_are_served(
+    open_page: Callable[..., Page], url: str, shoot: Shoot
+) -> None:
+    other = opened(open_page(), url)
+    count = len(steps(other))
+    huge = open_page()
+    huge.goto(url)
+    huge.get_by_label("A TVMScript program or a notebook").fill(HUGE)
+    huge.get_by_role("button", name="Open").click()
+    began = time.perf_counter()
+    drag(other, "A_local.vtcm", "ko")
+    expect(other.locator(".step")).to_have_count(count + 1, timeout=10_000)
+    print(f"\nanother page's drag while a huge program opens: {time.perf_counter() - began:.2f} s")
+    huge.get_by_role("treeitem").first.wait_for()
+    expect(huge.locator("#area-timeline .note")).to_contain_text("300000 tasks")
+    huge.get_by_role("tab", name="Problems").click()
+    expect(huge.locator('.problem[data-code="too-many-tasks"]')).to_contain_text("larger tiles")
+    expect(huge.locator("[data-verdict]")).to_have_attribute("data-verdict", "unknown", timeout=30_000)
+    shoot(huge, "huge")
+    # What is too much for the page is a step away from what is not.
+    began = time.perf_counter()
+    other.get_by_label("Undo (Ctrl+Z)").click()
+    expect(other.locator(".step")).to_have_count(count)
+    assert time.perf_counter() - began < 5
+
+
+def test_given_a_small_window_then_everything_can_be_scrolled_to(
+    open_page: Callable[..., Page], url: str, shoot: Shoot
+) -> None:
+    """What 200 % on a small screen leaves."""
+    page = opened(open_page(width=640, height=400), url)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for area in ("headline", "tree", "timeline", "panes", "notebook", "inspector"):
+        page.locator(f"#area-{area}").scroll_into_view_if_needed()
+        expect(page.locator(f"#area-{area}")).to_be_in_viewport()
+        page.wait_for_timeout(100)
+        shoot(page, f"small-{area}")
+    count = len(steps(page))
+    page.locator("#area-tree").scroll_into_view_if_needed()
+    drag(page, "A_local.vtcm", "mo")
+    expect(page.locator(".step")).to_have_count(count + 1)
