@@ -19,9 +19,11 @@ from ..ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferData,
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Call,
     Expr,
     For,
     Let,
@@ -48,7 +50,8 @@ def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
 
     As TVM's GetBlockAccessRegion: loops inside are run over, blocks inside count by their own reads and writes, what is written is not
     listed as read when the block has an init, buffers that live only inside are left out, and a matched buffer counts as its source. An
-    index that no hull is known for gives the whole axis. Conditions do not narrow a region.
+    index that no hull is known for gives the whole axis. Conditions do not narrow a region. A buffer whose address is taken counts as
+    read and written all over (TVM refuses to find regions for it).
     """
     found = _Accesses()
     found.visit(stmt, _Context())
@@ -175,6 +178,9 @@ class _Accesses:
         match node:
             case For():
                 context = context.under(node)
+            case BufferData(buffer=buffer) | Call(op="address_of", args=(BufferLoad(buffer=buffer), *_)):
+                self.reads.append(build.full_region(buffer))
+                self.writes.append(build.full_region(buffer))
             case BufferLoad():
                 self.reads.append(_relaxed(_point(node.buffer, node.indices), context))
             case BufferStore():

@@ -8,7 +8,19 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..ir import Allocate, Block, Buffer, BufferLoad, BufferRegion, BufferStore, Expr, Node, Range, rewrite
+from ..ir import (
+    Allocate,
+    Block,
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Expr,
+    Node,
+    Range,
+    rewrite,
+)
 
 N = TypeVar("N", bound=Node)
 
@@ -32,6 +44,8 @@ def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
             return BufferLoad(change.buffer, change.indices(node.indices))
         if isinstance(node, BufferStore) and (change := changes.get(node.buffer)):
             return BufferStore(change.buffer, node.value, change.indices(node.indices))
+        if isinstance(node, BufferData) and (change := changes.get(node.buffer)):
+            return BufferData(change.buffer)
         if isinstance(node, BufferRegion) and (change := changes.get(node.buffer)):
             return BufferRegion(change.buffer, change.region(node.region))
         if isinstance(node, Block) and any(b in changes for b in node.alloc_buffers):

@@ -15,6 +15,7 @@ from ..ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferData,
     BufferLoad,
     BufferRegion,
     BufferStore,
@@ -107,7 +108,7 @@ class _AccessPaths:
                     if body is not None:
                         self.visit(body, inner)
                 return
-            case BufferLoad() | BufferStore():
+            case BufferData() | BufferLoad() | BufferStore():
                 self._access(node.buffer, path)
             case Buffer():
                 return

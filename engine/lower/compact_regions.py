@@ -14,6 +14,7 @@ from ..ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferData,
     BufferLoad,
     BufferRegion,
     BufferStore,
@@ -28,6 +29,7 @@ from ..ir import (
     PrimFunc,
     Range,
     Var,
+    addressed_buffers,
     build,
     children,
     substitute,
@@ -74,7 +76,7 @@ class _Collector:
                 return self._branches(node.condition, node.then_case, node.else_case)
             case Call(op="if_then_else", args=(condition, yes, no)):
                 return self._branches(condition, yes, no)
-            case Call(op="address_of", args=(BufferLoad(buffer=buffer), *_)):
+            case BufferData(buffer=buffer) | Call(op="address_of", args=(BufferLoad(buffer=buffer), *_)):
                 self._access(build.full_region(buffer))  # whoever has the address may go anywhere
             case Let() | LetStmt():
                 self.visit(node.value)
@@ -113,8 +115,9 @@ class _Collector:
         for buffer in block.alloc_buffers:
             self.depth[buffer] = len(self.loops)
         outer, self.explicit = self.explicit, _explicit_regions(block)
+        addressed = addressed_buffers(block) if block.match_buffers else set[Buffer]()
         for match in block.match_buffers:
-            self._access(match.source)
+            self._access(build.full_region(match.source.buffer) if match.buffer in addressed else match.source)
         for part in (block.init, block.body):
             if part is not None:
                 self.visit(part)

@@ -24,6 +24,7 @@ from ..ir import (
     Node,
     PrimFunc,
     Var,
+    addressed_buffers,
     build,
     map_children,
     walk_stmts,
@@ -41,8 +42,9 @@ KEY = "double_buffer_scope"
 def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     """`A[64, 64]` allocated under `for ko` becomes `A[2, 64, 64]` around it, indexed by `ko % 2` in front.
 
-    With axis separators the slot axis joins the first group: `[1 | 64, 64]` becomes `[2, 1 | 64, 64]`. A buffer that lives under no loop
-    of more than one trip, or under one whose iterations run at the same time, keeps one slot. The annotations are taken off.
+    With axis separators the slot axis joins the first group: `[1 | 64, 64]` becomes `[2, 1 | 64, 64]`. A buffer keeps one slot when it
+    lives under no loop of more than one trip, or under one whose iterations run at the same time, or when its address is taken (`A.data`).
+    The annotations are taken off.
     """
     return doubled(func).func
 
@@ -65,7 +67,8 @@ def doubled_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:
 
 
 def _all_marked(func: PrimFunc) -> set[Buffer]:
-    return {b for s in walk_stmts(func.body) if isinstance(s, Block) and (b := _marked(s)) is not None}
+    found = {b for s in walk_stmts(func.body) if isinstance(s, Block) and (b := _marked(s)) is not None}
+    return found - addressed_buffers(func.body) if found else found
 
 
 def slot_loops(func: PrimFunc) -> dict[Buffer, For]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..ir import (
     Allocate,
+    BufferData,
     BufferLoad,
     BufferStore,
     Call,
@@ -62,4 +63,6 @@ def _is_pure(expr: Expr) -> bool:
 
 
 def _is_accessed(stmt: Allocate) -> bool:
-    return any(isinstance(n, BufferLoad | BufferStore) and n.buffer is stmt.buffer for n in walk(stmt.body))
+    return any(
+        isinstance(n, BufferData | BufferLoad | BufferStore) and n.buffer is stmt.buffer for n in walk(stmt.body)
+    )
