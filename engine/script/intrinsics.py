@@ -352,12 +352,31 @@ def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
         return Let(var, build.cast(value, var.dtype), reader.expr(body))
 
 
+def _with_dtype(read: Reader) -> Reader:
+    """Until 0.11 TVM's printer wrote the type of the value too: `T.exp(x, dtype="float32")`."""
+
+    def read_with_dtype(reader: ExpressionReader, node: ast.Call) -> Expr | str | int | float | None:
+        stated = [k for k in node.keywords if k.arg == "dtype"]
+        if not stated:
+            return read(reader, node)
+        rest = [k for k in node.keywords if k.arg != "dtype"]
+        found = read(reader, ast.copy_location(ast.Call(node.func, node.args, rest), node))
+        if not isinstance(found, Expr) or found.dtype != reader.dtype(stated[0].value):
+            actual = found.dtype if isinstance(found, Expr) else "another"
+            raise reader.error(
+                stated[0].value, "wrong-type", f"the value is of type {actual}", expected="its type, or no dtype="
+            )
+        return found
+
+    return read_with_dtype
+
+
 INTRINSICS: dict[str, Reader] = {
-    **{op: _unary(op) for op in (*FLOAT_UNARY, *ROUNDING)},
-    **{op: _binary(op) for op in FLOAT_BINARY},
-    "power": _binary("pow"),
-    **{op: _bits(op) for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")},
-    "bitwise_not": _bitwise_not,
+    **{op: _with_dtype(_unary(op)) for op in (*FLOAT_UNARY, *ROUNDING)},
+    **{op: _with_dtype(_binary(op)) for op in FLOAT_BINARY},
+    "power": _with_dtype(_binary("pow")),
+    **{op: _with_dtype(_bits(op)) for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")},
+    "bitwise_not": _with_dtype(_bitwise_not),
     **{dtype: _typed(dtype) for dtype in DTYPES},
     "boolean": _typed("bool"),
     **{
@@ -378,9 +397,9 @@ INTRINSICS: dict[str, Reader] = {
     "truncmod": _built(build.truncmod, ("a", "b"), integers=True),
     "ceildiv": _built(_ceildiv, ("a", "b"), integers=True),
     "abs": _built(absolute, ("x",)),
-    "fabs": _built(absolute, ("x",)),
-    "if_then_else": _if_then_else,
-    "isnan": _float_test(_is_nan),
+    "fabs": _with_dtype(_built(absolute, ("x",))),
+    "if_then_else": _with_dtype(_if_then_else),
+    "isnan": _with_dtype(_float_test(_is_nan)),
     "isinf": _float_test(lambda x: And(_is_inf(x), Not(_is_nan(x)))),
     "isfinite": _float_test(lambda x: And(Not(And(_is_inf(x), Not(_is_nan(x)))), Not(_is_nan(x)))),
     **{kind: _limit(kind) for kind in ("min_value", "max_value", "infinity")},
@@ -388,10 +407,10 @@ INTRINSICS: dict[str, Reader] = {
     "type_annotation": _type_annotation,
     "call_intrin": _call_intrin,
     **{op: _opaque(op) for op in OPAQUE},
-    "likely": _same_dtype("likely"),
-    "popcount": _same_dtype("popcount"),
+    "likely": _with_dtype(_same_dtype("likely")),
+    "popcount": _with_dtype(_same_dtype("popcount")),
     "clz": _same_dtype("clz", "int32"),
-    "fma": _fma,
+    "fma": _with_dtype(_fma),
 }
 
 

@@ -30,7 +30,7 @@ from tilewright.engine.ir import (
     structural_equal,
     walk_stmts,
 )
-from tilewright.engine.script import expr_text, parse
+from tilewright.engine.script import ParseError, expr_text, parse
 
 HEADER = "from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\n"
 
@@ -294,3 +294,21 @@ def test_given_positions_then_nodes_are_found_in_the_text() -> None:
         place = parsed.positions[store][0]
         assert lines[place.line - 1][place.column - 1 : place.end_column - 1].startswith(f"{store.buffer.name}[")
         assert len(parsed.positions[store.buffer]) > 1
+
+
+def test_given_the_types_that_old_printers_wrote_then_they_are_read_and_held_to() -> None:
+    text = (
+        "from tvm.script import tir as T\n"
+        "@T.prim_func\n"
+        "def f(a: T.handle) -> None:\n"
+        "    A = T.match_buffer(a, [8])\n"
+        "    for i in range(8):\n"
+        '        with T.block("A"):\n'
+        "            vi = T.axis.S(8, i)\n"
+        '            A[vi] = T.if_then_else(vi < 3, T.exp(A[vi], dtype="float32"), T.float32(0), dtype="float32")\n'
+    )
+    plain = text.replace(', dtype="float32")', ")")
+    assert structural_equal(parse(text).program, parse(plain).program)
+    with pytest.raises(ParseError) as caught:
+        parse(text.replace('T.exp(A[vi], dtype="float32")', 'T.exp(A[vi], dtype="float16")'))
+    assert caught.value.refusal.place is not None and caught.value.refusal.place.line == 8
