@@ -27,6 +27,7 @@ from .document import (
     remove_call,
     replace_cell,
 )
+from .document.workload import program_names
 from .state import DEFAULT_MACHINE, Notice, Pane, State, Theme
 
 MAX_UNDO = 500
@@ -194,7 +195,8 @@ def _title_of(document: Document, path: str | None) -> str:
         for line in cell.prose.splitlines():
             if line.startswith("# "):
                 return line[2:].strip()
-    return Path(path).stem if path else "Untitled"
+    names = program_names(document)
+    return Path(path).stem if path else names[-1] if names else "Untitled"
 
 
 def _gallery(state: State, _: Intent) -> State:

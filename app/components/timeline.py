@@ -89,6 +89,7 @@ class Timeline:
             self._engines.paint(dark)
             self._memories.paint(dark)
         if longer:
+            self._memories.figure.xaxis.visible = chart.cycles > 0
             end = max(1, chart.cycles)
             self.range.update(bounds=(0, end), start=0, end=end)
         height = max(30, 22 * len(chart.engines) + 6)

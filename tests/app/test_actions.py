@@ -7,6 +7,7 @@ from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import MATMUL
 
 from tilewright.app.actions import (
+    ApplyFix,
     Call,
     Dismiss,
     EditCell,
@@ -14,6 +15,7 @@ from tilewright.app.actions import (
     PickMachine,
     Redo,
     RemoveStep,
+    Saved,
     Select,
     SetTheme,
     ShowGallery,
@@ -22,7 +24,7 @@ from tilewright.app.actions import (
     act,
     with_machine,
 )
-from tilewright.app.document import evaluate, read_document
+from tilewright.app.document import evaluate, is_applicable, read_document
 from tilewright.app.state import State
 
 
@@ -142,10 +144,51 @@ def test_given_another_machine_when_picked_then_the_machine_cell_names_it_and_ha
     assert act(after, Undo()).notebook is state.notebook
 
 
-def test_given_an_unknown_machine_when_picked_then_the_notebook_says_so_and_the_picture_stays() -> None:
-    after = act(opened(), PickMachine("no-such-machine"))
-    assert after.notebook is not None and after.notebook.error is not None
-    assert after.moment is not None
+@pytest.mark.parametrize("name", ["no-such-machine", '")\nx = ("', ""])
+def test_given_an_unknown_machine_when_picked_then_it_is_refused_and_the_notebook_stays(name: str) -> None:
+    before = opened()
+    after = act(before, PickMachine(name))
+    assert after.notice is not None and after.notice.code == "unknown-machine"
+    assert after.notebook is before.notebook
+
+
+def test_given_what_a_finding_proposes_then_all_of_its_calls_are_added_or_none() -> None:
+    before = opened(with_lines('CL = sch.cache_write(C, 0, "global")'))
+    after = act(before, ApplyFix(("sch.set_scope('C', 0, 'local')", "sch.parallel(i)")))
+    assert after.notice is None
+    assert schedule_text(after).endswith('sch.set_scope(C, 0, "local")\nsch.parallel(i)\n\n')
+    assert act(after, Undo()).notebook is before.notebook
+    refused = act(before, ApplyFix(("sch.parallel(i)", "sch.compute_inline('C')")))
+    assert refused.notebook is before.notebook and refused.notice is not None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sch.compute_at('C', loop)",
+        "sch.copy()",
+        "import os",
+        "sch.split(i)[0]",
+        "a.b.c()",
+        "sch.parallel(i)\nsch.unroll(j)",
+        "",
+    ],
+)
+def test_given_a_fix_with_gaps_or_of_another_make_then_it_is_refused_and_not_offered(call: str) -> None:
+    before = opened()
+    after = act(before, ApplyFix((call,)))
+    assert after.notebook is before.notebook and after.notice is not None
+    assert before.moment is not None and not is_applicable(before.moment, (call,))
+
+
+def test_given_edits_then_they_are_unsaved_until_undone_or_saved() -> None:
+    state = opened()
+    assert not state.unsaved and not state.loses_work
+    edited = act(state, Call("parallel", (loop(state, "i"),)))
+    assert edited.unsaved and edited.loses_work
+    assert not act(edited, Undo()).unsaved
+    assert edited.notebook is not None
+    assert not act(edited, Saved(edited.notebook.document.text)).loses_work
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,104 @@
+"""Values of the page's views, from states: figures, problems, the timeline's overflow, reasons."""
+
+from __future__ import annotations
+
+import pytest
+from support.notebooks import MATMUL_NOTEBOOK
+
+from tilewright.app.actions import Call, OpenText, ViewStep, act
+from tilewright.app.state import State
+from tilewright.app.store import MAX_TASKS, Store
+from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.headline import figures
+from tilewright.app.views.menus import row_menus, scopes_of
+from tilewright.app.views.problems import problems_value
+from tilewright.app.views.targets import drop_targets
+from tilewright.app.views.timeline import legend_value, timeline_chart
+from tilewright.engine.hwsim import MAX_TASKS as ALL_TASKS
+from tilewright.engine.hwsim import Machine, Report, load_machine, preset_names
+from tilewright.engine.ir import TilewrightError
+
+
+def example(name: str) -> State:
+    (found,) = (e for e in load_examples() if e.name == name)
+    return act(State(), OpenText(found.text, found.title))
+
+
+def test_given_too_small_a_memory_then_the_rows_are_marked_where_they_hold_too_much() -> None:
+    state, store = example("place_the_copies"), Store()
+    chart = timeline_chart(state, store)
+    over = [lane for lane in chart.memories if lane.over]
+    assert [lane.name for lane in over] == ["vtcm[0]", "vtcm[1]"]
+    assert {chart.memories[e.lane].name for e in chart.excesses} == {"vtcm[0]", "vtcm[1]"}
+    for excess in chart.excesses:
+        assert chart.memories[excess.lane].limit < excess.high <= 1
+        assert 0 <= excess.start < excess.end <= chart.cycles
+    assert not timeline_chart(example("vtcm_double_buffer"), store).excesses
+
+
+def test_given_findings_then_each_has_its_place_and_a_fix_that_is_offered_at_the_end_only() -> None:
+    state, store = example("fused_matmul_relu_roundtrip"), Store()
+    (trip,) = (p for p in problems_value(state, store)["problems"] if p["code"] == "round-trip")
+    assert trip["applicable"] and trip["fix"] and trip["rows"]
+    assert state.shown is not None
+    # The last step of all changed nothing of the trip.
+    back = act(state, ViewStep(len(state.shown.states) - 2))
+    earlier = [p for p in problems_value(back, store)["problems"] if p["code"] == "round-trip"]
+    assert earlier and not any(p["applicable"] for p in earlier)
+
+
+def test_given_a_change_then_it_is_against_the_step_before_and_the_original_once_that_is_known() -> None:
+    state, store = example("vtcm_double_buffer"), Store()
+    (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
+    assert [c["against"] for c in cycles["changes"]] == ["the step before"]
+    machine = store.machine(state)
+    assert state.shown is not None
+    assert isinstance(store.report(state.shown.states[0].schedule.func, machine), Report)
+    (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
+    assert [c["against"] for c in cycles["changes"]] == ["the step before", "the original"]
+    assert all(c["trend"] == "better" for c in cycles["changes"])
+
+
+def test_given_more_tasks_than_the_page_simulates_then_every_view_says_so() -> None:
+    text = MATMUL_NOTEBOOK.replace("128", "4096").replace("32]", "16]").replace(
+        "sch.reorder(i, ko, j, ki)  # ki stays inside\n",
+        'io, ii = sch.split(i, [None, 16])\njo, ji = sch.split(j, [None, 16])\nsch.reorder(io, jo, ko, ii, ji, ki)\n'
+        'AL = sch.cache_read(C, 0, "local.vtcm")\nBL = sch.cache_read(C, 1, "local.vtcm")\n'
+        'CL = sch.cache_write(C, 0, "local.acc")\nsch.compute_at(AL, ko)\nsch.compute_at(BL, ko)\n'
+        "sch.reverse_compute_at(CL, jo)\n",
+    )  # fmt: skip
+    state, store = act(State(), OpenText(text)), Store()
+    report = store.report_now(state)
+    assert isinstance(report, TilewrightError) and report.code == "too-many-tasks"
+    assert MAX_TASKS < ALL_TASKS
+    assert problems_value(state, store)["problems"][0]["code"] == "too-many-tasks"
+    assert str(MAX_TASKS) in legend_value(state, store)["note"]
+    assert not timeline_chart(state, store).cycles
+    assert figures(state, store)[0]["value"] == "–"
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_given_a_machine_then_its_memories_are_the_scopes_of_menus_those_on_chip_first(name: str) -> None:
+    machine = load_machine(name)
+    assert isinstance(machine, Machine)
+    scopes = scopes_of(machine)
+    assert set(scopes) == {memory.scope for memory in machine.memories}
+    assert scopes[-1] == "global"
+    state = example("place_the_copies")
+    assert state.moment is not None
+    menus = row_menus(state.moment.schedule.func, scopes)
+    (entry,) = (item for item in menus["C"] if item["method"] == "cache_read")
+    (field,) = (f for f in entry["fields"] if f["name"] == "storage_scope")
+    assert [choice["value"] for choice in field["choices"]] == list(scopes) and field["default"] == scopes[0]
+
+
+def test_given_a_loop_around_a_placed_block_then_the_reason_names_the_step_to_take_out() -> None:
+    state = example("place_the_copies")
+    assert state.moment is not None
+    placed = act(state, Call("compute_at", ("A_local.vtcm", state.moment.names["ko"])))
+    assert placed.moment is not None
+    targets = drop_targets(placed.moment.schedule, ["A_local.vtcm"])["A_local.vtcm"]
+    (around,) = (t for t in targets if t["loop"] == "mo" and t["code"] == "loop-around-block")
+    assert "take compute_at(A_local.vtcm, ko) out of the schedule" in around["reason"]
+    own = drop_targets(placed.moment.schedule, ["C"])["C"]
+    assert all("take " not in t["reason"] for t in own)
