@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...engine.analysis import ProgramIndex
@@ -27,13 +28,14 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
     held = held_buffers(func, store)
     handle = row_ids(func).get(state.selected)
     sections: list[Section] = []
+    colours = store.remember("colours", (func,), lambda: buffer_colours(func))
     if isinstance(handle, Var):
         sections += _loop_sections(store.index(func), handle)
     elif handle is not None:
-        sections += _block_sections(store.index(func), handle, held, func)
+        sections += _block_sections(store.index(func), handle, held, colours)
     else:
         sections.append(_section("Nothing chosen", note="Choose a loop or a block in the tree to see its facts."))
-        sections += [_buffer_section(buffer, held.get(buffer), func) for buffer in held]
+        sections += [_buffer_section(buffer, held.get(buffer), colours) for buffer in held]
     report = store.report_now(state)
     traffic: list[dict[str, Any]] = []
     if isinstance(report, Report):
@@ -91,7 +93,9 @@ def _annotations(node: For | Block) -> list[tuple[str, str]]:
     ]
 
 
-def _block_sections(index: ProgramIndex, name: str, held: dict[Buffer, Allocation], func: PrimFunc) -> list[Section]:
+def _block_sections(
+    index: ProgramIndex, name: str, held: dict[Buffer, Allocation], colours: Mapping[Buffer, int]
+) -> list[Section]:
     realize = index.realize(name)
     block = realize.block
     section = _section(name, "block")
@@ -105,11 +109,11 @@ def _block_sections(index: ProgramIndex, name: str, held: dict[Buffer, Allocatio
     rows.append(("feeds", ", ".join(index.consumers(name)) or "the result", "The blocks that read what it writes"))
     rows += [(key, value, "Annotation") for key, value in _annotations(block)]
     buffers = dict.fromkeys(region.buffer for region in (*block.writes, *block.reads))
-    return [section, *(_buffer_section(buffer, held.get(buffer), func) for buffer in buffers)]
+    return [section, *(_buffer_section(buffer, held.get(buffer), colours) for buffer in buffers)]
 
 
-def _buffer_section(buffer: Buffer, allocation: Allocation | None, func: PrimFunc) -> Section:
-    section = _section(buffer.name, buffer.scope, swatch=buffer_colours(func).get(buffer))
+def _buffer_section(buffer: Buffer, allocation: Allocation | None, colours: Mapping[Buffer, int]) -> Section:
+    section = _section(buffer.name, buffer.scope, swatch=colours.get(buffer))
     rows = section["rows"]
     rows.append(("declared", f"{_shape(buffer.shape, buffer.axis_separators)} {buffer.dtype}", "Shape in the program"))
     if allocation is None:

@@ -9,7 +9,7 @@ from ...engine.ir import Refusal, TilewrightError
 from ..document import is_applicable
 from ..state import State
 from ..store import Store
-from .row_ids import row_ids
+from .row_ids import RowIds, row_ids
 
 
 def problems_value(state: State, store: Store) -> dict[str, Any]:
@@ -30,7 +30,8 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
         severity = "error" if verdict.status == "failed" else "info"
         problems.append(_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail)))
     if isinstance(report, Report):
-        problems += [_finding(finding, state) | _offer(state, finding.fix) for finding in report.findings]
+        ids = row_ids(state.moment.schedule.func)
+        problems += [_finding(finding, ids) | _offer(state, finding.fix) for finding in report.findings]
     rank = {"error": 0, "warning": 1, "info": 2}
     return {"problems": sorted(problems, key=lambda p: rank[p["severity"]])}
 
@@ -50,9 +51,8 @@ def _problem(severity: str, refusal: Refusal) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, state: State) -> dict[str, Any]:
-    assert state.moment is not None
-    ids = row_ids(state.moment.schedule.func)
+def _finding(finding: Finding, ids: RowIds) -> dict[str, Any]:
+    known = set(ids.values())
     return {
         "severity": finding.severity if finding.severity in ("error", "warning", "info") else "warning",
         "code": finding.code,
@@ -61,7 +61,7 @@ def _finding(finding: Finding, state: State) -> dict[str, Any]:
         "expected": "",
         "fix": finding.fix,
         "place": "" if finding.blocks else ", ".join(finding.buffers),
-        "rows": [ids.of(block) for block in finding.blocks if block in ids.values()],
+        "rows": [ids.of(block) for block in finding.blocks if block in known],
         "applicable": False,
     }
 
