@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -154,6 +155,21 @@ def test_the_readmes_commands_exist() -> None:
         assert done.returncode == 0, f"README.md has `tilewright {command}`"
     for link in re.findall(r"\]\(([^)#:]+)\)", readme):
         assert (ROOT / link).exists(), f"README.md links to {link}"
+
+
+DOORS = re.compile(r"^# (engine/\w+|app/document)\b(.*?)(?=^# |^```)", re.MULTILINE | re.DOTALL)
+
+
+def test_the_doors_of_the_architecture_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    found = DOORS.findall(text)
+    assert len(found) >= 9
+    for package, doors in found:
+        module = importlib.import_module(f"tilewright.{package.replace('/', '.')}")
+        names = re.findall(r"(?:^|; )(\w+)\(", doors, re.MULTILINE)
+        assert names, package
+        for name in names:
+            assert name in module.__all__, f"{package} has no {name}"
 
 
 def test_the_version_is_in_the_changelog() -> None:
