@@ -2,6 +2,7 @@
 
 from .cover import is_covered, joined_splits, only_guards_domain
 from .dependence import Conflict, find_conflict, is_associative_update, updates_only_own_element
+from .fusions import unfused
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .regions import accessed_regions, hull, realized
 from .separation import is_injective, separated_loops, writes_distinct
@@ -20,6 +21,7 @@ __all__ = [
     "only_guards_domain",
     "realized",
     "separated_loops",
+    "unfused",
     "unique_block_names",
     "updates_only_own_element",
     "writes_distinct",

@@ -31,6 +31,7 @@ from ..ir import (
     structural_equal,
     uses_var,
 )
+from .fusions import unfused
 from .index import ProgramIndex
 from .pullback import pull_back
 from .regions import hull, realized
@@ -39,20 +40,30 @@ from .separation import is_injective
 Ranges = Mapping[Var, Range]
 
 
-def is_covered(index: ProgramIndex, producer: BlockRealize, consumer: BlockRealize, buffer: Buffer) -> bool:
+def is_covered(
+    index: ProgramIndex,
+    producer: BlockRealize,
+    consumer: BlockRealize,
+    buffer: Buffer,
+    element: Sequence[Expr] | None = None,
+) -> bool:
     """Whether, in each iteration of the loops around both, `consumer` reads only elements of `buffer` that `producer` wrote in it.
 
-    TVM calls it region cover.
+    TVM calls it region cover. Reads past the ends of the buffer do not count: a condition keeps them from being done. With `element`,
+    indices in the consumer's iterators, the question is whether `producer` wrote that element for every iteration, done or not.
     """
     write = _sure_write(producer.block, buffer)
     read = [r for r in consumer.block.reads if r.buffer is buffer]
+    whole = element is not None
+    if element is not None:
+        read = [BufferRegion(buffer, tuple(map(build.point, element)))]
     if write is None or not read:
         return False
-    if _covers(index, producer, write, consumer, _Access(tuple(read), {})):
+    if _covers(index, producer, write, consumer, _Access(tuple(read), {}), whole=whole):
         return True
     pulled = pull_back(producer.block, consumer.block, buffer)
     return pulled is not None and _covers(
-        index, producer, _Access((pulled.written,), {}), consumer, _Access(pulled.read, pulled.loops)
+        index, producer, _Access((pulled.written,), {}), consumer, _Access(pulled.read, pulled.loops), whole=whole
     )
 
 
@@ -97,8 +108,16 @@ def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
             return None
 
 
-def _covers(index: ProgramIndex, producer: BlockRealize, write: _Access, consumer: BlockRealize, read: _Access) -> bool:
-    """Whether the box that is written holds what is read, and has no gaps."""
+def _covers(
+    index: ProgramIndex,
+    producer: BlockRealize,
+    write: _Access,
+    consumer: BlockRealize,
+    read: _Access,
+    *,
+    whole: bool,
+) -> bool:
+    """Whether the box that is written holds what is read (also outside of the buffer, when `whole`), and has no gaps."""
     common = common_loops(index, producer, consumer)
     producer, own = joined_splits(producer, inner_loops(index, producer, common))
     if not only_guards_domain(producer):
@@ -107,21 +126,23 @@ def _covers(index: ProgramIndex, producer: BlockRealize, write: _Access, consume
     written = realized(write.regions[0], producer)
     inner = {**own, **write.loops}
     made = hull([written], inner, outer)
-    needed = hull(
-        [realized(r, consumer) for r in read.regions], {**inner_loops(index, consumer, common), **read.loops}, outer
-    )
+    consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
+    needed = hull([realized(r, consumer) for r in read.regions], {**theirs, **read.loops}, outer)
     shape = written.buffer.shape
     return _is_dense(written, inner, outer) and all(
-        _contains(m, n, extent, outer) for m, n, extent in zip(made.region, needed.region, shape, strict=True)
+        _contains(m, n, None if whole else extent, outer)
+        for m, n, extent in zip(made.region, needed.region, shape, strict=True)
     )
 
 
-def _contains(outer: Range, inner: Range, limit: Expr, ranges: Ranges) -> bool:
-    """Whether `inner`, cut to the buffer's `limit`, is within `outer`."""
+def _contains(outer: Range, inner: Range, limit: Expr | None, ranges: Ranges) -> bool:
+    """Whether `inner`, cut to what lies from 0 to below `limit`, is within `outer`."""
     end = build.add(outer.min, outer.extent)
-    inner_end = build.add(inner.min, inner.extent)
-    starts = prove(build.le(outer.min, inner.min), ranges) or prove(build.le(outer.min, 0), ranges)
-    return starts and (prove(build.ge(end, inner_end), ranges) or prove(build.ge(end, limit), ranges))
+    starts, ends = build.le(outer.min, inner.min), build.ge(end, build.add(inner.min, inner.extent))
+    if limit is None:
+        return prove(starts, ranges) and prove(ends, ranges)
+    starts_low = prove(starts, ranges) or prove(build.le(outer.min, 0), ranges)
+    return starts_low and (prove(ends, ranges) or prove(build.ge(end, limit), ranges))
 
 
 def only_guards_domain(realize: BlockRealize) -> bool:
@@ -141,8 +162,12 @@ def _is_guard(term: Expr, iter_var: IterVar, value: Expr) -> bool:
 def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
     """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
 
-    Only where the sum takes all values below its guard and stands in one iterator; the rest stays as it is.
+    Only where the sum takes all values below its guard and stands in one iterator; the rest stays as it is. Loops that were fused over
+    symbolic extents are several again.
     """
+    whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
+    if whole != (*realize.iter_values, realize.predicate):
+        realize, loops = BlockRealize(whole[:-1], whole[-1], realize.block), apart
     loops = dict(loops)
     values = list(realize.iter_values)
     kept: list[Expr] = []
@@ -166,7 +191,7 @@ def _split_sum(term: Expr, values: Sequence[Expr], loops: Ranges) -> tuple[int, 
         linear(term.a) if isinstance(term, LT) else None,
         build.int_value(term.b) if isinstance(term, LT) else None,
     )
-    if form is None or limit is None or form.constant or not form.terms:
+    if form is None or limit is None or limit <= 0 or form.constant or not form.terms:
         return None
     steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}
     users = [i for i, value in enumerate(values) if any(uses_var(value, v) for v in steps)]
@@ -175,7 +200,7 @@ def _split_sum(term: Expr, values: Sequence[Expr], loops: Ranges) -> tuple[int, 
         return None
     rest = [(a, f) for a, f in whole.terms if a not in steps]
     mixed = any(uses_var(a, v) for a, _ in rest for v in steps)
-    if mixed or not rest or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
+    if mixed or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
         return None
     left: Expr = build.const(whole.constant, values[users[0]].dtype)
     for atom, factor in rest:
@@ -239,21 +264,25 @@ def _is_dense_by_axis(region: BufferRegion, inner: Ranges) -> bool:
         form, width = linear(axis.min), build.int_value(axis.extent)
         if form is None or width is None:
             return False
-        steps: list[tuple[int, int]] = []
+        steps: list[tuple[int, int | None]] = []
         for atom, factor in form.terms:
             if not any(uses_var(atom, v) for v in inner):
                 continue
-            trips = build.int_value(inner[atom].extent) if isinstance(atom, Var) else None
-            if trips is None or atom in used:
+            if not isinstance(atom, Var) or atom in used or not _is_own_range(inner[atom], inner):
                 return False
-            used.add(atom)  # pyright: ignore[reportArgumentType]
-            steps.append((abs(factor), trips))
-        reach = width
-        for factor, trips in sorted(steps):
-            if factor > reach:
+            used.add(atom)
+            steps.append((abs(factor), build.int_value(inner[atom].extent)))
+        reach: int | None = width
+        for factor, trips in sorted(steps, key=lambda step: step[0]):
+            if reach is None or factor > reach:
                 return False
-            reach += factor * (trips - 1)
+            reach = None if trips is None else reach + factor * (trips - 1)
     return True
+
+
+def _is_own_range(loop: Range, inner: Ranges) -> bool:
+    """Whether the loop runs over the same values in each iteration of the others."""
+    return not (free_vars(loop.min) | free_vars(loop.extent)) & inner.keys()
 
 
 def _is_dense_by_digits(region: BufferRegion, inner: Ranges) -> bool:

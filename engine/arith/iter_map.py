@@ -17,7 +17,10 @@ from .forms import Digit, Sum, structure_key
 
 
 class IterPart(msgspec.Struct, frozen=True, eq=False):
-    """`iterator // lower % extent * scale`. The iterator is a variable, or a sum of parts when `fused`. `extent` None: symbolic."""
+    """`iterator // lower % extent * scale`. The iterator is a variable, or a sum of parts when `fused`. `extent` None: symbolic.
+
+    `reverse`: the digit counts down, `extent - 1 - iterator // lower % extent`.
+    """
 
     key: Hashable
     total: int | None
@@ -25,6 +28,7 @@ class IterPart(msgspec.Struct, frozen=True, eq=False):
     extent: int | None
     scale: int
     fused: IterSum | None = None
+    reverse: bool = False
 
     @property
     def depth(self) -> int:
@@ -90,6 +94,8 @@ def _take_apart(total: IterSum, value: Expr, known: dict[Hashable, Expr]) -> Non
         digit = build.floordiv(value, part.scale)
         if part is not total.parts[-1] and part.extent is not None:
             digit = build.floormod(digit, part.extent)
+        if part.reverse and part.extent is not None:
+            digit = build.sub(part.extent - 1, digit)
         known[part.key] = build.add(known.get(part.key, 0), build.mul(digit, part.lower))
 
 
@@ -155,20 +161,20 @@ class _Reader:
             compact = compact and part.scale == reach
             reach = part.scale * (part.extent or 1)
         symbolic = bool(parts) and parts[-1].extent is None
-        return IterSum(tuple(parts), form.constant, None if symbolic else reach, compact)
+        below = sum(p.scale * ((p.extent or 1) - 1) for p in parts if p.reverse)
+        return IterSum(tuple(parts), form.constant - below, None if symbolic else reach, compact)
 
     def _part(self, digit: Digit) -> IterPart:
-        if digit.scale <= 0:
-            raise _NotIteratorsError
+        scale, reverse = abs(digit.scale), digit.scale < 0
         key, total, fused = self._iterator(digit)
         if total is None:
-            if not digit.is_whole:
+            if not digit.is_whole or reverse:
                 raise _NotIteratorsError
-            return IterPart(key, None, 1, None, digit.scale, fused)
+            return IterPart(key, None, 1, None, scale, fused)
         upper = total if digit.upper is None else digit.upper
         if total % upper or upper % digit.lower:
             raise _NotIteratorsError
-        return IterPart(key, total, digit.lower, upper // digit.lower, digit.scale, fused)
+        return IterPart(key, total, digit.lower, upper // digit.lower, scale, fused, reverse)
 
     def _iterator(self, digit: Digit) -> tuple[Hashable, int | None, IterSum | None]:
         """(key, extent, what it is fused of) of a digit's source."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from ..analysis import hull
+from ..analysis import hull, unfused
 from ..arith import interval, inverse, prove, prove_equal, simplify
 from ..ir import (
     Add,
@@ -163,7 +163,11 @@ def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: R
     needed = dict(zip(back.params, box.region, strict=True))
     possible = dict(zip(back.params, build.full_region(box.buffer).region, strict=True))
     result: dict[Var, _Solution] = {}
-    for var, value in zip(params, back.indices, strict=True):
+    values = dict(zip(params, back.indices, strict=True))
+    for param, axis in zip(back.params, axes, strict=True):
+        if isinstance(axis.min, Var) and axis.min in values:
+            values[axis.min] = param  # an iterator of one trip is only met where the box holds it
+    for var, value in values.items():
         over_box, over_buffer = interval(value, needed, ranges), interval(value, possible, ranges)
         if over_box is None or over_buffer is None:
             return None
@@ -217,6 +221,8 @@ def _solve_point(index: Expr, wanted: _Solution, iterators: set[Var], axis: Rang
         case Sub(a=inner, b=offset) if not free_vars(offset) & iterators:
             shifted = _mapped(wanted, lambda end: build.add(end, offset), lambda end: build.add(end, offset))
             return _solve_point(inner, shifted, iterators, axis)
+        case Sub(a=offset, b=inner) if not free_vars(offset) & iterators:
+            return _solve_point(inner, _reflected(wanted, offset), iterators, axis)
         case FloorDiv(a=inner, b=factor) if build.int_value(factor) is not None:
             # low <= x // f <= high  where  low * f <= x <= high * f + f - 1
             widened = _mapped(
@@ -233,6 +239,12 @@ def _solve_point(index: Expr, wanted: _Solution, iterators: set[Var], axis: Rang
 
 def _mapped(solution: _Solution, low: End, high: End) -> _Solution:
     return _Solution(*(Span(low(s.low), high(s.high)) for s in (solution.needed, solution.possible)))
+
+
+def _reflected(solution: _Solution, offset: Expr) -> _Solution:
+    """`low <= offset - x <= high` solved for x."""
+    spans = (Span(build.sub(offset, s.high), build.sub(offset, s.low)) for s in (solution.needed, solution.possible))
+    return _Solution(*spans)
 
 
 def not_solvable(axis: Range):
@@ -252,7 +264,8 @@ def guard_terms(value: Expr, guard: Span | None, ranges: Ranges) -> list[Expr]:
     if guard is None:
         return []
     terms = [build.ge(value, guard.low), build.lt(value, build.add(guard.high, 1))]
-    return [t for t in terms if not prove(t, ranges)]
+    apart, loops = unfused(terms, ranges)
+    return [t for t, plain in zip(terms, apart, strict=True) if not prove(plain, loops)]
 
 
 __all__ = ["Boxes", "Domain", "Span", "guard_terms", "needed_domains", "with_var"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis import is_covered, joined_splits, only_guards_domain, writes_distinct
-from ..arith import bounds, detect_iter_map, linear
+from ..arith import bounds, detect_iter_map, interval, linear, prove, prove_equal
 from ..ir import (
     BlockRealize,
     Buffer,
@@ -23,7 +23,6 @@ from ..ir import (
     Var,
     build,
     replace_nodes,
-    structural_equal,
     uses_var,
 )
 from .checks import require_free_block
@@ -190,11 +189,12 @@ def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
 
 def _reaches_ends(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) -> bool:
     known, first, extent = bounds(value, loops), build.int_value(iter_var.dom.min), build.int_value(iter_var.dom.extent)
-    if first is None or extent is None or known.high is None:
-        return structural_equal(
-            value, next(iter(loops), value)
-        )  # a symbolic domain: only the plain loop is surely all of it
-    return known.low == first and known.high >= first + extent - 1
+    if first is not None and extent is not None and known.high is not None:
+        return known.low == first and known.high >= first + extent - 1
+    span, dom = interval(value, loops), iter_var.dom
+    if span is None or not span.exact or not prove_equal(span.min, dom.min):
+        return False
+    return prove(build.ge(build.add(span.max, 1), build.add(dom.min, dom.extent)))
 
 
 def _is_dense(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) -> bool:

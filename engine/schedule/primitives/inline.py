@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import accessed_regions
+from ...analysis import accessed_regions, is_covered
 from ...arith import inverse, prove, simplify
 from ...ir import (
     Block,
@@ -77,7 +77,8 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
             C[i] = B[i] + 1
     Where the producer makes more than the consumer takes, it gets a predicate.
     Requires: a complete block without a predicate that stores one element and reads one intermediate buffer, at indices that map one
-    to one onto its iterators; the one producer of it is a complete block that stores one element and has no other consumer.
+    to one onto its iterators; the one producer of it is a complete block that stores one element, for each that the consumer reads, and
+    has no other consumer. Where the producer has an init, the consumer is a copy.
     Returns: nothing. The block, its loops and the intermediate buffer die; the producer lives on.
     Errors: not-complete, has-init, has-predicate, not-one-store, not-one-input, not-one-producer, not-the-only-consumer,
     indices-not-invertible, indices-differ, only-block, opaque-access, region-not-covered, write-after-read.
@@ -94,12 +95,16 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
     moves.removal(ctx, realize)
     moves.require_read_before_write(ctx, realize)
     moves.require_own_order(ctx, realize, "inline")
-    moves.require_covered(ctx, producer, realize)
+    element = _require_one_element(realize, store, buffer)
+    _require_made(ctx, producer, realize, buffer, element)
     if ctx.index.is_output(block):
         moves.require_full_domain(ctx, realize)
 
     made = _require_one_store(producer)
-    values = _iterators_by_element(realize.block, _same_indices(realize, store, buffer), made)
+    _require_own_element(producer, made)
+    if producer.block.init is not None:
+        _require_copy(realize, store)
+    values = _iterators_by_element(realize.block, element, made)
     merged = _merged_producer(ctx, realize, producer, store, made, values)
     scope = ctx.index.scope_of(realize)
     body = moves.removed(ctx, realize, scope.body)
@@ -238,7 +243,7 @@ def _without_buffer(scope: Block, buffer: Buffer) -> Block:
 
 
 # All loads of the buffer must mean one element: the one that the producer is about to store.
-def _same_indices(realize: BlockRealize, store: BufferStore, buffer: Buffer) -> tuple[Expr, ...]:
+def _require_one_element(realize: BlockRealize, store: BufferStore, buffer: Buffer) -> tuple[Expr, ...]:
     loads = [n for n in walk(store) if isinstance(n, BufferLoad) and n.buffer is buffer]
     first = loads[0].indices
     if any(not structural_equal(a, b) for load in loads for a, b in zip(load.indices, first, strict=True)):
@@ -247,6 +252,38 @@ def _same_indices(realize: BlockRealize, store: BufferStore, buffer: Buffer) -> 
             expected="one element an iteration",
         )  # fmt: skip
     return first
+
+
+# Each iteration of the consumer must be met by an iteration of the producer, or what it stores would be left out.
+def _require_made(
+    ctx: Context, producer: BlockRealize, realize: BlockRealize, buffer: Buffer, element: Sequence[Expr]
+) -> None:
+    if not is_covered(ctx.index, producer, realize, buffer, element):
+        name, maker = realize.block.name, producer.block.name
+        raise refuse(
+            "region-not-covered", f"block {maker!r} may not make an element of {buffer.name!r} for each iteration of block {name!r}",
+            producer, realize, expected=f"a block {maker!r} that runs for all that {name!r} stores",
+        )  # fmt: skip
+
+
+# What the producer reads of its own output must be the element at hand: the others are stored elsewhere, as other values.
+def _require_own_element(producer: BlockRealize, made: BufferStore) -> None:
+    parts = [part for part in (producer.block.init, made) if part is not None]
+    loads = [n for part in parts for n in walk(part) if isinstance(n, BufferLoad) and n.buffer is made.buffer]
+    if any(not structural_equal(a, b) for load in loads for a, b in zip(load.indices, made.indices, strict=True)):
+        raise refuse(
+            "indices-differ", f"block {producer.block.name!r} reads other elements of its output", producer,
+            expected="the element that it stores, at the same indices",
+        )  # fmt: skip
+
+
+# Between its init and its update the producer keeps its own value in the buffer: only a copy of it can be stored instead.
+def _require_copy(realize: BlockRealize, store: BufferStore) -> None:
+    if not isinstance(store.value, BufferLoad):
+        raise refuse(
+            "has-init", f"the producer has an init, and block {realize.block.name!r} does more than copy its result", realize,
+            expected="a copy, or a producer without T.init()",
+        )  # fmt: skip
 
 
 def _iterators_by_element(block: Block, indices: Sequence[Expr], made: BufferStore) -> dict[Var, Expr]:
@@ -265,11 +302,18 @@ def _merged_producer(
     values: Mapping[Var, Expr],
 ) -> BlockRealize:
     """The producer that stores the consumer's value, where the consumer has one."""
+    target = substitute(store, values)
+
+    def moved(node: Node) -> Node:
+        if isinstance(node, BufferStore | BufferLoad) and node.buffer is made.buffer:
+            return replace_fields(node, buffer=target.buffer, indices=target.indices)
+        return node
 
     def leave(node: Node) -> Node:
-        return made.value if isinstance(node, BufferLoad) and node.buffer is made.buffer else node
+        return rewrite(made.value, moved) if isinstance(node, BufferLoad) and node.buffer is made.buffer else node
 
-    body = rewrite(substitute(store, values), leave)
+    init = producer.block.init
+    body = rewrite(target, leave)
     ranges: dict[Var, Range] = {iv.var: iv.dom for iv in producer.block.iter_vars}
     bindings = dict(zip((iv.var for iv in producer.block.iter_vars), producer.iter_values, strict=True))
     terms: list[Expr] = []
@@ -279,8 +323,10 @@ def _merged_producer(
         terms.extend(simplify(t, ranges) for t in bounds if not prove(t, ranges))
     around = ctx.loop_ranges(producer)
     terms = [simplify(substitute(t, bindings), around) for t in terms]
-    block = replace_fields(producer.block, body=body)
+    block = replace_fields(producer.block, body=body, init=None if init is None else rewrite(init, moved))
     reads, writes = accessed_regions(block)
     block = replace_fields(block, reads=reads, writes=writes)
+    known = [simplify(t, around) for t in build.conjuncts(producer.predicate)]
+    terms = [t for t in terms if not any(structural_equal(t, k) for k in known)]
     predicate = build.logical_and(producer.predicate, *terms) if terms else producer.predicate
     return replace_fields(producer, block=block, predicate=predicate)

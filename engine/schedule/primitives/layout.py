@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import accessed_regions
-from ...arith import inverse, map_shape, prove_equal, simplify
+from ...arith import interval, inverse, map_shape, prove_equal, simplify
 from ...ir import (
     Block,
     Buffer,
@@ -138,7 +138,9 @@ def require_bijection(buffer: Buffer, index_map: IndexMap, shape: tuple[Expr, ..
             "not-bijective", f"the index map does not give each element of {buffer.name!r} a place of its own", buffer,
             expected="sums of multiples, quotients and remainders of the axes that can be turned round",
         )  # fmt: skip
-    if not prove_equal(places, elements):
+    first = [interval(index, dict(zip(index_map.params, domain, strict=True))) for index in index_map.indices]
+    from_zero = all(span is not None and prove_equal(span.min, build.const(0, span.min.dtype)) for span in first)
+    if not from_zero or not prove_equal(places, elements):
         raise refuse(
             "layout-needs-padding", f"the new layout of {buffer.name!r} has places without an element", buffer,
             found=f"{_count(places)} places for {_count(elements)} elements", expected="factors that divide the axes, and no offset",

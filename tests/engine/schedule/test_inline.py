@@ -107,6 +107,40 @@ def test_given_a_consumer_of_a_part_when_inlined_backwards_then_the_producer_is_
     assert sch.verify().status == "tested"
 
 
+PADDED = (
+    CROP.replace("C: T.Buffer((4,)", "C: T.Buffer((12,)")
+    .replace("range(4)", "range(12)")
+    .replace("spatial(4,", "spatial(12,")
+    .replace("C[vi] = B[vi + 2] + T.float32(1)", "C[vi] = T.if_then_else(vi >= 4, B[vi - 4], T.float32(7))")
+    .replace("T.reads(B[vi + 2])", "T.reads(B[vi - 4])")
+)
+
+GUARDED = CROP.replace("vi = T.axis.spatial(8, i)\n", "vi = T.axis.spatial(8, i)\n            T.where(i < 6)\n")
+
+WITH_INIT = (
+    CROP.replace("B[vi] = A[vi] * T.float32(2)", "with T.init():\n                B[vi] = T.float32(1)\n            B[vi] = B[vi] + A[vi]")
+    .replace("C[vi] = B[vi + 2] + T.float32(1)", "C[vi] = B[vi + 2]")
+)  # fmt: skip
+
+
+def test_given_a_producer_that_runs_for_a_part_when_it_is_all_that_is_read_then_it_stores_the_consumers_value():
+    sch = schedule(GUARDED)
+    sch.reverse_compute_inline("C")
+    assert names(sch) == ["B"]
+    assert sch.verify().status == "tested"
+
+
+def test_given_a_producer_with_an_init_when_its_copy_is_inlined_then_init_and_update_go_along():
+    sch = schedule(WITH_INIT)
+    sch.reverse_compute_inline("C")
+    block = sch.index.block("B")
+    assert isinstance(block.init, BufferStore)
+    assert block.init.buffer.name == "C"
+    assert value(sch, "B") == "C[vi - 2] + A[vi]"
+    assert [r.buffer.name for r in block.reads] == ["A"]
+    assert sch.verify().status == "tested"
+
+
 TWO_READERS = CROP.replace("C: T.Buffer((4,)", 'D: T.Buffer((8,), "float32"), C: T.Buffer((4,)') + (
     """    for i in range(8):
         with T.sblock("D"):
@@ -128,6 +162,17 @@ REFUSALS = {
         ELEMENTWISE_CHAIN,
         "has-predicate",
         lambda s: (s.split(s.get_loops("D")[0], [None, 60]), s.reverse_compute_inline("D")),
+    ),
+    "more than is made": (PADDED, "region-not-covered", lambda s: s.reverse_compute_inline("C")),
+    "more than is left by a guard": (
+        GUARDED.replace("i < 6", "i < 5"),
+        "region-not-covered",
+        lambda s: s.reverse_compute_inline("C"),
+    ),
+    "other work after an init": (
+        WITH_INIT.replace("C[vi] = B[vi + 2]", "C[vi] = B[vi + 2] * T.float32(2)"),
+        "has-init",
+        lambda s: s.reverse_compute_inline("C"),
     ),
     "two readers": (TWO_READERS, "not-the-only-consumer", lambda s: s.reverse_compute_inline("C")),
     "the root": (ELEMENTWISE_CHAIN, "root-block", lambda s: s.compute_inline("root")),

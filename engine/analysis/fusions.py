@@ -1,0 +1,102 @@
+"""Fused loops of symbolic extents taken apart again: `f // n` and `f % n` of a loop over `m * n` are two loops, over m and over n.
+
+With constant extents the iterator maps of `arith` read such digits themselves; a symbolic digit has no place in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..ir import Expr, FloorDiv, FloorMod, Mul, Node, Range, Var, build, rewrite, walk
+
+Ranges = Mapping[Var, Range]
+
+
+def unfused(values: Sequence[Expr], loops: Ranges) -> tuple[tuple[Expr, ...], Ranges]:
+    """The values over loops that were fused to the given ones; loops that are used in another way stay as they are."""
+    result, values = dict(loops), tuple(values)
+    pending = [v for v, r in loops.items() if build.int_value(r.extent) is None and build.is_const(r.min, 0)]
+    while pending:
+        var = pending.pop()
+        found = _taken_apart(var, result, values)
+        if found is None:
+            continue
+        values, high, low = found
+        result = _replaced(result, var, {**high, **low})
+        pending.extend(v for v, r in high.items() if build.int_value(r.extent) is None)
+    return values, result
+
+
+def _replaced(loops: Ranges, var: Var, new: Ranges) -> dict[Var, Range]:
+    """`loops` with `new` ones where `var` stood."""
+    return {v: r for old, known in loops.items() for v, r in (new.items() if old is var else ((old, known),))}
+
+
+def _taken_apart(var: Var, loops: Ranges, values: tuple[Expr, ...]) -> tuple[tuple[Expr, ...], Ranges, Ranges] | None:
+    """(values, the loop of `var // divisor`, the loop of `var % divisor`) for the divisor that fits all uses of the loop."""
+    divisors = [n.b for v in values for n in walk(v) if isinstance(n, FloorDiv | FloorMod) and n.a is var]
+    for divisor in divisors:
+        trips = _quotient(loops[var].extent, divisor, loops)
+        if trips is None:
+            continue
+        high, low = Var(f"{var.name}_0", var.dtype), Var(f"{var.name}_1", var.dtype)
+        digits = _Digits(var, divisor, high, low, loops)
+        new = tuple(rewrite(v, digits.leave) for v in values)
+        if not any(n is var for v in new for n in walk(v)):
+            return new, {high: build.make_range(0, trips)}, {low: build.make_range(0, divisor)}
+    return None
+
+
+class _Digits:
+    """Digits of `var` written with `high`, `var // divisor`, and `low`, `var % divisor`."""
+
+    def __init__(self, var: Var, divisor: Expr, high: Var, low: Var, loops: Ranges) -> None:
+        self.var, self.divisor, self.high, self.low, self.loops = var, divisor, high, low, loops
+
+    def leave(self, node: Node) -> Node:
+        if not isinstance(node, FloorDiv | FloorMod) or node.a is not self.var:
+            return node
+        coarse = _quotient(node.b, self.divisor, self.loops)
+        if coarse is None:
+            return node
+        if isinstance(node, FloorDiv):
+            return build.floordiv(self.high, coarse)
+        return build.add(build.mul(build.floormod(self.high, coarse), self.divisor), self.low)
+
+
+def _quotient(product: Expr, divisor: Expr, loops: Ranges) -> Expr | None:
+    """What the factors of `divisor` leave of the product, for factors that are sizes or positive constants; else None."""
+    left, parts = _factors(product), _factors(divisor)
+    if not all(_is_size(f, loops) for f in (*left, *parts)):
+        return None
+    number, taken = (_number(factors) for factors in (left, parts))
+    if number % taken:
+        return None
+    rest = [f for f in left if not build.int_value(f)]
+    for part in parts:
+        if build.int_value(part):
+            continue
+        same = next((f for f in rest if f is part), None)
+        if same is None:
+            return None
+        rest = [f for i, f in enumerate(rest) if i != rest.index(same)]
+    result: Expr = build.const(number // taken, product.dtype)
+    for factor in rest:
+        result = build.mul(factor, result)
+    return result
+
+
+def _number(factors: Sequence[Expr]) -> int:
+    result = 1
+    for factor in factors:
+        result *= build.int_value(factor) or 1
+    return result
+
+
+def _is_size(factor: Expr, loops: Ranges) -> bool:
+    value = build.int_value(factor)
+    return value > 0 if value is not None else isinstance(factor, Var) and factor not in loops
+
+
+def _factors(expr: Expr) -> list[Expr]:
+    return [*_factors(expr.a), *_factors(expr.b)] if isinstance(expr, Mul) else [expr]
