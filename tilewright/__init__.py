@@ -14,6 +14,7 @@ print(tilewright.to_tvm_python(sch))            # Python for Apache TVM
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from .app.document import DocumentError, Notebook, evaluate, load_document
 from .engine import export as _export
@@ -59,8 +60,8 @@ __all__ = [
     "verify",
 ]
 
-Scheduled = Schedule | Notebook
-"""A schedule, or a notebook that has one."""
+Scheduled = Schedule | Notebook | IRModule | PrimFunc
+"""A schedule, a notebook that has one, or a program: a schedule without calls."""
 
 
 def parse(text: str, filename: str = "") -> IRModule | PrimFunc:
@@ -79,13 +80,20 @@ def load(path: str | Path) -> Notebook:
     return evaluate(load_document(path))
 
 
-def to_script(program: Scheduled | IRModule | PrimFunc, dialect: str = "current") -> str:
-    """TVMScript text of a program, or of what a schedule made of it; `dialect` is "current" (TVM 0.24 and newer) or "classic"."""
+def to_script(program: Scheduled, dialect: Literal["current", "classic"] = "current") -> str:
+    """TVMScript text of a program, or of what a schedule made of it; `dialect` is "current" (TVM 0.24 and newer) or "classic".
+
+    Raises TilewrightError "unknown-dialect".
+    """
+    if dialect not in ("current", "classic"):
+        raise TilewrightError(
+            Refusal("unknown-dialect", f"there is no dialect {dialect!r}", expected='"current" or "classic"')
+        )
     shown = program if isinstance(program, IRModule | PrimFunc) else schedule_of(program).mod
-    return _script.to_script(shown, "classic" if dialect == "classic" else "current")
+    return _script.to_script(shown, dialect)
 
 
-def simulate(program: Scheduled | PrimFunc, machine: Machine | str | Path | None = None) -> Report:
+def simulate(program: Scheduled, machine: Machine | str | Path | None = None) -> Report:
     """What the program does on a machine (itself, its name, or its TOML file; a notebook's own when left out).
 
     Raises MachineError (a TilewrightError) when an engine cannot reach an operand, or the machine's description is wrong.
@@ -95,6 +103,7 @@ def simulate(program: Scheduled | PrimFunc, machine: Machine | str | Path | None
     if machine is None:
         raise TilewrightError(Refusal("no-machine", "no machine was named", expected="one of " + ", ".join(machines())))
     found = machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)
+    # A function as it is: a lowered one has no blocks that could be scheduled.
     return _hwsim.simulate(program if isinstance(program, PrimFunc) else schedule_of(program).func, found)
 
 
@@ -112,6 +121,8 @@ def schedule_of(scheduled: Scheduled) -> Schedule:
     """The schedule itself. Raises a notebook's error when it has one: what its last lines say would be missing."""
     if isinstance(scheduled, Schedule):
         return scheduled
+    if not isinstance(scheduled, Notebook):
+        return Schedule(scheduled)
     if scheduled.error is not None:
         raise scheduled.error
     assert scheduled.schedule is not None, "a notebook without an error has a schedule"

@@ -39,13 +39,13 @@ class Schedule:
     """
 
     def __init__(self, program: IRModule | PrimFunc, func_name: str | None = None) -> None:
-        module = program if isinstance(program, IRModule) else IRModule((program,))
-        if not module.functions:
-            raise refuse("no-function", "the module has no function to schedule")
+        module = _module(program)
         module = replace_fields(
             module, functions=tuple(unique_block_names(_require_blocks(f)) for f in module.functions)
         )
-        self._states: tuple[State, ...] = (State(module, func_name or _default_function(module), Trace()),)
+        name = _default_function(module) if func_name is None else func_name
+        _require_function(module, name)
+        self._states: tuple[State, ...] = (State(module, name, Trace()),)
         self._context: Context | None = None
 
     def __repr__(self) -> str:
@@ -94,9 +94,7 @@ class Schedule:
 
     def work_on(self, func_name: str) -> None:
         """Work on another function of the module."""
-        if all(f.name != func_name for f in self.mod.functions):
-            names = ", ".join(f.name for f in self.mod.functions)
-            raise refuse("unknown-function", f"there is no function {func_name!r}", expected=f"one of {names}")
+        _require_function(self.mod, func_name)
         self._context = None
         step = Step("work_on", (("func_name", func_name),), changes=False)
         self._states = (*self._states, State(self.mod, func_name, Trace((*self.trace.steps, step))))
@@ -354,6 +352,23 @@ def _loops(state: State) -> list[Var]:
     """The loops of a moment in text order: the same calls give the same loops in the same places."""
     found = loops_and_blocks(state.mod[state.func_name].body)
     return [stmt.loop_var for stmt in found if isinstance(stmt, For)]
+
+
+def _module(program: object) -> IRModule:
+    if not isinstance(program, IRModule | PrimFunc):
+        raise TypeError(
+            f"a schedule is of an IRModule or a PrimFunc, not of {program!r:.40}; `parse` makes them of text"
+        )
+    module = program if isinstance(program, IRModule) else IRModule((program,))
+    if not module.functions:
+        raise refuse("no-function", "the module has no function to schedule")
+    return module
+
+
+def _require_function(module: IRModule, name: str) -> None:
+    names = [f.name for f in module.functions]
+    if name not in names:
+        raise refuse("unknown-function", f"there is no function {name!r}", expected=f"one of {', '.join(names)}")
 
 
 def _default_function(module: IRModule) -> str:

@@ -135,3 +135,24 @@ def test_what_a_prompt_shows_is_short(tmp_path: Path) -> None:
     for value in (*values, sch.get("C"), sch.get(loops[0]), refused.value.refusal):
         assert len(repr(value)) < 400 and "\n" not in repr(value), repr(value)
     assert "A: float32[128, 128]" in repr(program) and "local.vtcm" in repr(machine)
+
+
+def test_a_program_is_a_schedule_without_calls() -> None:
+    for text in (MATMUL, MATMUL_RELU):
+        program = tilewright.parse(text)
+        report = tilewright.simulate(program, "dual-bank-npu")
+        assert report.cycles == tilewright.simulate(tilewright.Schedule(program), "dual-bank-npu").cycles
+        assert tilewright.verify(program).status == "tested"
+        compile(tilewright.to_tvm_python(program), "exported.py", "exec")
+
+
+def test_what_is_no_program_is_refused_in_words() -> None:
+    for wrong in (MATMUL, None, 3):
+        for door in (tilewright.Schedule, tilewright.verify, tilewright.to_script, tilewright.to_tvm_python):
+            with pytest.raises(TypeError, match="IRModule or a PrimFunc"):
+                door(wrong)  # pyright: ignore[reportArgumentType]
+    program = tilewright.parse(MATMUL)
+    with pytest.raises(tilewright.ScheduleError, match="unknown-function"):
+        tilewright.Schedule(program, "nobody")
+    with pytest.raises(tilewright.TilewrightError, match="unknown-dialect"):
+        tilewright.to_script(program, "fortran")  # pyright: ignore[reportArgumentType]
