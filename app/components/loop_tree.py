@@ -44,7 +44,8 @@ class LoopTree(JSComponent):
         self._find_targets = find_targets
         self._intent_callbacks: list[Callable[[Intent], None]] = []
         super().__init__(**params)
-        self.param.watch(self._pack, ["rows", "targets", "menus"])
+        # Whoever sets them knows that they are new: comparing all rows and menus takes longer than packing them.
+        self.param.watch(self._pack, ["rows", "targets", "menus"], onlychanged=False)
         self._pack()
 
     def on_intent(self, callback: Callable[[Intent], None]) -> None:

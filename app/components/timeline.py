@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import panel as pn
 from bokeh.core.properties import value
 from bokeh.events import RangesUpdate
@@ -228,7 +229,8 @@ class _Lanes:
         self.figure.y_range.update(start=-GAP, end=max(total, 0.1))
         middles = [low + high / 2 for low, high in zip(self.bottoms, self.heights, strict=True)]
         axis = self.figure.yaxis[0]
-        axis.ticker = FixedTicker(ticks=middles)
+        # A ticker of its own each time would have Bokeh look for new models in the whole page.
+        axis.ticker.update(ticks=middles)
         axis.major_label_overrides = {middle: lane.name for middle, lane in zip(middles, lanes, strict=True)}
 
     def show_bars(self, bars: list[Bar], dark: bool) -> None:
@@ -243,12 +245,12 @@ class _Lanes:
         surface = INK["surface"][dark] if len(bars) <= FEW_BARS else None
         fills = [colour(bar.colour, dark=dark) for bar in bars]
         return {
-            "start": [bar.start for bar in bars],
-            "end": [bar.end for bar in bars],
-            "low": [self.bottoms[bar.lane] + bar.low * self.heights[bar.lane] for bar in bars],
-            "high": [self.bottoms[bar.lane] + bar.high * self.heights[bar.lane] for bar in bars],
+            "start": _packed([bar.start for bar in bars]),
+            "end": _packed([bar.end for bar in bars]),
+            "low": _packed([self.bottoms[bar.lane] + bar.low * self.heights[bar.lane] for bar in bars]),
+            "high": _packed([self.bottoms[bar.lane] + bar.high * self.heights[bar.lane] for bar in bars]),
             "fill": fills,
-            "alpha": [0.28 if bar.soft else 0.9 for bar in bars],
+            "alpha": _packed([0.28 if bar.soft else 0.9 for bar in bars]),
             "edge": [fill if bar.soft or surface is None else surface for bar, fill in zip(bars, fills, strict=True)],
             "tip": [bar.tip for bar in bars],
         }
@@ -257,8 +259,8 @@ class _Lanes:
         """The lines of live bytes, and of capacity."""
         lines = [(steps.lane, *steps.in_sight(start, end, MAX_CORNERS)) for steps in chart.memory_steps]
         self.steps.data = {
-            "xs": [xs for _, xs, _ in lines],
-            "ys": [[self.bottoms[lane] + y * self.heights[lane] for y in ys] for lane, _, ys in lines],
+            "xs": [_packed(xs) for _, xs, _ in lines],
+            "ys": [_packed([self.bottoms[lane] + y * self.heights[lane] for y in ys]) for lane, _, ys in lines],
         }
         limited = [(n, lane) for n, lane in enumerate(chart.memories) if lane.limit_text]
         data = {
@@ -283,6 +285,11 @@ class _Lanes:
         }
         if data != self.excess.data:
             self.excess.data = data
+
+
+def _packed(numbers: list[float]) -> Any:
+    """Many numbers as an array, which travels as bytes; a few as they are, since each array is a message of its own."""
+    return np.array(numbers, np.float64) if len(numbers) > FEW_BARS else numbers
 
 
 BAR_COLUMNS = ("start", "end", "low", "high", "fill", "alpha", "edge", "tip")

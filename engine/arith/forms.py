@@ -143,15 +143,20 @@ def digit_expr(digit: Digit, *, scale: int | None = None) -> Expr:
         value = build.floormod(value, digit.upper)
     if digit.lower != 1:
         value = build.floordiv(value, digit.lower)
-    return build.mul(value, digit.scale if scale is None else scale)
+    factor = digit.scale if scale is None else scale
+    return value if factor == 1 else build.mul(value, factor)
 
 
 def sum_expr(form: Sum, dtype: str) -> Expr:
     """The sum as an expression: what is added first, in order, then what is taken away, as TVM writes it."""
-    result: Expr = build.const(0, dtype)
+    result: Expr | None = None
     for digit in form.digits:
         if digit.scale > 0:
-            result = build.add(result, digit_expr(digit))
+            value = digit_expr(digit)
+            first = build.const(0, dtype) if result is None and value.dtype != dtype else result
+            result = value if first is None else build.add(first, value)
+    if result is None:
+        result = build.const(0, dtype)
     if form.constant > 0:
         result = build.add(result, form.constant)
     for digit in form.digits:
