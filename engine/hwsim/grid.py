@@ -74,12 +74,17 @@ _BINARY: dict[type[Expr], Callable[[Any, Any], Any]] = {
 
 
 def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
-    """One axis for each variable, in order, running from 0."""
+    """One axis for each variable, in order, running from 0. One of more than MAX_POINTS has its length only: `values` refuses it."""
     rank = len(extents)
-    return {
-        var: np.arange(extent, dtype=np.int64).reshape([extent if i == n else 1 for i in range(rank)])
-        for n, (var, extent) in enumerate(extents.items())
-    }
+    found: dict[Var, Values] = {}
+    for n, (var, extent) in enumerate(extents.items()):
+        shape = [extent if i == n else 1 for i in range(rank)]
+        found[var] = (
+            np.arange(extent, dtype=np.int64).reshape(shape)
+            if extent <= MAX_POINTS
+            else np.broadcast_to(np.int64(0), shape)
+        )
+    return found
 
 
 def used_vars(expr: Expr, among: Mapping[Var, Any]) -> set[Var]:

@@ -56,3 +56,11 @@ def test_given_data_or_too_many_points_when_evaluated_then_it_says_so():
         values(build.add(I, J), {I: np.arange(MAX_POINTS), J: np.arange(2).reshape(2, 1)})
     with pytest.raises(UnknownValueError):
         values(Var("elsewhere"), axes(SIZES))
+
+
+def test_given_a_loop_of_very_many_iterations_then_it_takes_no_memory_and_its_values_are_unknown() -> None:
+    over = axes({I: 2**40, J: 4})
+    assert over[I].strides == (0, 0)
+    with pytest.raises(UnknownValueError):
+        values(build.add(I, J), over)
+    assert values(build.add(J, 1), over).reshape(-1).tolist() == [1, 2, 3, 4]
