@@ -95,7 +95,10 @@ class WatchedPage:
 
 
 @pytest.fixture
-def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
+def open_page(
+    browser: Browser, request: pytest.FixtureRequest, serve: object, serve_command: object
+) -> Iterator[Callable[..., Page]]:
+    """Made after the servers, so that pages are closed before them: a page that lost its server has errors to tell."""
     opened: list[WatchedPage] = []
 
     def open_one(*, width: int = 1280, height: int = 800, dark: bool = False, **context: Any) -> Page:
