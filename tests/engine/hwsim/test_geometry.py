@@ -121,6 +121,6 @@ def test_given_a_sliding_window_when_copied_then_the_longer_loop_makes_the_runs_
     # Repeated with new variables: which came first depended on where they lay in memory.
     for _ in range(20):
         loops, analyzer = nest([3, 64])
-        x, r = list(loops)[1], list(loops)[0]
+        r, x = loops
         window = Access(Buffer("A", (build.as_expr(66),)), (build.add(x, r),))
         assert runs([layout(window, loops, analyzer)], domain(loops, [], {})) == (Runs(64, 3),)
