@@ -45,6 +45,8 @@ from .func import IRModule, PrimFunc
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap
 from .stmt import (
     Allocate,
+    Annotation,
+    AnnotationMap,
     Annotations,
     AssertStmt,
     Block,
@@ -88,6 +90,8 @@ __all__ = [
     "Add",
     "Allocate",
     "And",
+    "Annotation",
+    "AnnotationMap",
     "Annotations",
     "AssertStmt",
     "AxisSeparator",

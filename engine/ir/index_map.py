@@ -36,8 +36,11 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
 
         A `*name` parameter takes all axes that are left. Raises TypeError when the number of axes does not fit.
         """
-        params = _axes(function, ndim, dtype)
-        result = function(*(Term(p) for p in params))
+        params, named = _axes(function, ndim, dtype)
+        given = [Term(p) for p in params]
+        result = function(
+            *given[: ndim - named], **{p.name: t for p, t in list(zip(params, given, strict=True))[ndim - named :]}
+        )
         items = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else [result]
         return IndexMap.from_items(params, items)
 
@@ -65,13 +68,17 @@ def substitute_all(exprs: Sequence[Expr], values: dict[Var, Expr]) -> tuple[Expr
     return tuple(substitute(e, values) for e in exprs)
 
 
-def _axes(function: Callable[..., Any], ndim: int, dtype: str) -> list[Var]:
+def _axes(function: Callable[..., Any], ndim: int, dtype: str) -> tuple[list[Var], int]:
+    """A variable for each axis, and how many of the last are given by name (those behind a `*name`)."""
+    parameters = list(inspect.signature(function).parameters.values())
+    starred = [p for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL]
     names: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            names.extend(f"{parameter.name}_{i}" for i in range(ndim - len(names)))
+    for parameter in parameters:
+        if parameter in starred:
+            names.extend(f"{parameter.name}_{i}" for i in range(ndim - len(parameters) + 1))
         else:
             names.append(parameter.name)
     if len(names) != ndim:
         raise TypeError(f"the index map takes {len(names)} axes, the buffer has {ndim}")
-    return [Var(name, dtype) for name in names]
+    named = sum(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters)
+    return [Var(name, dtype) for name in names], named

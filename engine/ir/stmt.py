@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from .buffer import Buffer, BufferRegion, MatchBufferRegion
 from .expr import Expr, IntImm, IterVar, Node, Var
 
-Annotations = tuple[tuple[str, Expr | tuple[Expr, ...]], ...]
+
+class AnnotationMap(Node, frozen=True, eq=False):
+    """A value of an annotation that is a dict itself."""
+
+    items: Annotations
+
+
+Annotation: TypeAlias = Expr | AnnotationMap | tuple[Any, ...]
+"""A tuple is a list of annotations, which may be lists again."""
+Annotations = tuple[tuple[str, Annotation], ...]
 ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
 
 

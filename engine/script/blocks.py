@@ -6,6 +6,8 @@ import ast
 
 from ..analysis import accessed_regions
 from ..ir import (
+    Annotation,
+    AnnotationMap,
     Annotations,
     Block,
     BlockRealize,
@@ -184,29 +186,33 @@ def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion
 
 
 def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
-    """`{"key": value}` with numbers, strings, truth values and lists of them."""
+    """`{"key": value}` with numbers, strings, truth values, expressions, and lists and dicts of them."""
     if not isinstance(node, ast.Dict):
         raise reader.error(node, "wrong-type", "annotations are a dict", expected='{"key": value}')
-    found: list[tuple[str, Expr | tuple[Expr, ...]]] = []
+    found: list[tuple[str, Annotation]] = []
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             raise reader.error(value, "unsupported", "** has no meaning here", expected='"key": value')
-        if isinstance(value, ast.List | ast.Tuple):
-            found.append((reader.string(key), tuple(_attribute(reader, item) for item in value.elts)))
-        else:
-            found.append((reader.string(key), _attribute(reader, value)))
+        found.append((reader.string(key), _attribute(reader, value)))
     return tuple(found)
 
 
-def _attribute(reader: ExpressionReader, node: ast.expr) -> Expr:
+def _attribute(reader: ExpressionReader, node: ast.expr) -> Annotation:
     """A value of an annotation. A Python float is kept as float64 to tell it from T.float32(…)."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return tuple(_attribute(reader, item) for item in node.elts)
+    if isinstance(node, ast.Dict):
+        return AnnotationMap(read_annotations(reader, node))
     value = reader.value(node)
     if isinstance(value, float):
         return build.const(value, "float64")
     if isinstance(value, str):
         return StringImm(value)
-    if isinstance(value, bool | int) or (isinstance(value, Expr) and not isinstance(value, Var)):
+    if isinstance(value, bool | int) or (isinstance(value, Expr) and not (isinstance(value, Var) and not value.name)):
         return reader.as_expr(value, node)
     raise reader.error(
-        node, "unsupported", "annotations hold numbers, strings, truth values and lists of them", expected="a constant"
+        node,
+        "unsupported",
+        "annotations hold numbers, strings, expressions, lists and dicts of them",
+        expected="a value",
     )

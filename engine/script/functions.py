@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from ..ir import (
+    Annotation,
     Annotations,
     Block,
     BlockRealize,
     Buffer,
-    Expr,
     Node,
     PrimFunc,
     Stmt,
@@ -161,7 +161,7 @@ class FunctionReader:
         return body
 
     def _attributes(self, node: ast.FunctionDef, *, private: bool) -> Annotations:
-        found: list[tuple[str, Expr | tuple[Expr, ...]]] = [(PRIVATE, build.TRUE)] if private else []
+        found: list[tuple[str, Annotation]] = [(PRIVATE, build.TRUE)] if private else []
         for name, value in self.reader.func_attrs:
             if name == "global_symbol" and isinstance(value, StringImm) and value.value == node.name:
                 continue  # it is the function's name

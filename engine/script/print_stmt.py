@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..ir import (
     Allocate,
+    Annotation,
+    AnnotationMap,
     Annotations,
     AssertStmt,
     Block,
@@ -369,15 +371,7 @@ class StmtPrinter:
         self.out.write("{")
         for i, (key, value) in enumerate(annotations):
             self.out.write(f"{', ' if i else ''}{quoted(key)}: ")
-            if isinstance(value, tuple):
-                self.out.write("[")
-                for j, item in enumerate(value):
-                    if j:
-                        self.out.write(", ")
-                    self._attribute(item)
-                self.out.write("]")
-            else:
-                self._attribute(value)
+            self._attribute(value)
         self.out.write("}")
 
     def _annotations_keyword(self, annotations: Annotations) -> None:
@@ -385,9 +379,17 @@ class StmtPrinter:
             self.out.write(", annotations=")
             self.annotations(annotations)
 
-    def _attribute(self, value: Expr) -> None:
+    def _attribute(self, value: Annotation) -> None:
         """Python's own constants where they mean the same."""
         match value:
+            case tuple():
+                self.out.write("[")
+                for i, item in enumerate(value):
+                    self.out.write(", " if i else "")
+                    self._attribute(item)
+                self.out.write("]")
+            case AnnotationMap():
+                self.annotations(value.items)
             case IntImm(dtype="bool"):
                 self.out.write(str(bool(value.value)))
             case FloatImm(dtype="float64") if abs(value.value) != float("inf") and value.value == value.value:
