@@ -31,6 +31,7 @@ from ..ir import (
     structural_equal,
     uses_var,
 )
+from .clipping import clipped
 from .fusions import unfused
 from .index import ProgramIndex
 from .pullback import pull_back
@@ -163,12 +164,12 @@ def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, R
     """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
 
     Only where the sum takes all values below its guard and stands in one iterator; the rest stays as it is. Loops that were fused over
-    symbolic extents are several again.
+    symbolic extents are several again, and those that a guard cuts are shorter.
     """
     whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
     if whole != (*realize.iter_values, realize.predicate):
         realize, loops = BlockRealize(whole[:-1], whole[-1], realize.block), apart
-    loops = dict(loops)
+    realize, loops = clipped(realize, loops)
     values = list(realize.iter_values)
     kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from msgspec.structs import replace as replace_fields
 
@@ -15,6 +16,8 @@ from ...ir import (
     BufferLoad,
     BufferStore,
     Expr,
+    FloorDiv,
+    FloorMod,
     IndexMap,
     Node,
     Range,
@@ -24,6 +27,7 @@ from ...ir import (
     rewrite,
     structural_equal,
     substitute,
+    uses_var,
     walk,
 )
 from .. import moves
@@ -194,7 +198,8 @@ def _value_by_axes(block: Block, store: BufferStore) -> tuple[tuple[Var, ...], E
 def _turned_round(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
     """Axes, and each iterator of the block as a function of them. Refuses "indices-not-invertible"."""
     params = tuple(iv.var for iv in block.iter_vars)
-    back = inverse(IndexMap(params, tuple(indices)), [iv.dom for iv in block.iter_vars])
+    index_map = IndexMap(params, tuple(indices))
+    back = inverse(index_map, [iv.dom for iv in block.iter_vars]) or inverse(index_map, _whole_digits(block, indices))
     if back is None:
         raise _not_invertible(block)
     iterators = dict(zip(params, back.indices, strict=True))
@@ -202,6 +207,17 @@ def _turned_round(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...
         if isinstance(index, Var) and index in iterators:
             iterators[index] = axis  # an iterator of one trip stays named too, as in TVM
     return back.params, iterators
+
+
+def _whole_digits(block: Block, indices: Sequence[Expr]) -> list[Range]:
+    """The iterators' domains, made longer until the divisors in the indices divide them: what is turned round there is so in a part too."""
+    result: list[Range] = []
+    for iv in block.iter_vars:
+        digits = (n for i in indices for n in walk(i) if isinstance(n, FloorDiv | FloorMod) and uses_var(n.a, iv.var))
+        whole, extent = prod({build.int_value(d.b) or 1 for d in digits}), build.int_value(iv.dom.extent)
+        longer = None if extent is None else build.const(-(-extent // whole) * whole, iv.dom.extent.dtype)
+        result.append(iv.dom if longer is None else Range(iv.dom.min, longer))
+    return result
 
 
 def _not_invertible(block: Block):

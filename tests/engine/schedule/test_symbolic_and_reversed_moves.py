@@ -169,3 +169,56 @@ def test_given_an_iterator_of_one_trip_when_moved_into_a_loop_then_it_runs_where
     assert values(sch, "D")[0] == "i"
     assert "i < 1" in expr_text(sch.index.realize("D").predicate)
     assert sch.verify().status == "tested"
+
+
+PADDED_LOOPS = """@T.prim_func(s_tir=True)
+def padded_loops(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.sblock_alloc_buffer((8,))
+    for i, k in T.grid(10, 10):
+        with T.sblock("B"):
+            vi = T.axis.spatial(8, i - 1)
+            vk = T.axis.reduce(8, k - 1)
+            T.where(1 <= i and i < 9 and 1 <= k and k < 9)
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+    for i in range(8):
+        with T.sblock("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] * T.float32(2)
+"""
+
+
+def test_given_loops_that_a_guard_cuts_to_the_domain_when_moved_then_they_are_all_of_it():
+    sch = schedule(PADDED_LOOPS)
+    sch.compute_at("B", sch.get_loops("C")[0])
+    assert sch.verify().status == "tested"
+
+
+@pytest.mark.parametrize("part", ["1 <= k and k < 8", "2 <= k and k < 9"])
+def test_given_loops_that_a_guard_cuts_short_when_moved_then_they_are_not_all_of_the_sum(part):
+    sch = schedule(PADDED_LOOPS.replace("1 <= k and k < 9", part))
+    with pytest.raises(ScheduleError) as refused:
+        sch.compute_at("B", sch.get_loops("C")[0])
+    assert refused.value.code in ("partial-domain", "order-dependent")
+
+
+BLOCKED = """@T.prim_func(s_tir=True)
+def blocked(A: T.Buffer((32,), "float32"), C: T.Buffer((30,), "float32")):
+    B = T.sblock_alloc_buffer((4, 8))
+    for i, j in T.grid(4, 8):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi * 8 + vj] * T.float32(2)
+    for i in range(30):
+        with T.sblock("C"):
+            vi = T.axis.spatial(30, i)
+            C[vi] = B[vi // 8, vi % 8] + T.float32(1)
+"""
+
+
+def test_given_whole_blocks_of_which_a_part_is_read_when_inlined_backwards_then_the_producer_is_guarded():
+    sch = schedule(BLOCKED)
+    sch.reverse_compute_inline("C")
+    assert expr_text(sch.index.realize("B").predicate) == "i * 8 + j < 30"
+    assert sch.verify().status == "tested"

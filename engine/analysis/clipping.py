@@ -1,0 +1,56 @@
+"""Loops cut to the iterations that a guard lets run: a loop over 10 with `1 <= i and i < 9` runs from 1 to 8."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace as replace_fields
+
+from ..arith import linear
+from ..ir import GE, GT, LE, LT, BlockRealize, Expr, Range, Var, build, substitute, uses_var
+
+Ranges = Mapping[Var, Range]
+
+
+def clipped(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
+    """The block over shorter loops without the terms of its predicate that each cut one loop, of a single iterator, by a constant."""
+    for var, loop in loops.items():
+        users = [v for v in realize.iter_values if uses_var(v, var)]
+        first, trips = build.int_value(loop.min), build.int_value(loop.extent)
+        if len(users) != 1 or first is None or trips is None:
+            continue
+        low, end, kept = _limits(var, (first, first + trips), build.conjuncts(realize.predicate))
+        if (low, end) == (first, first + trips) or end <= low or any(uses_var(t, var) for t in kept):
+            continue
+        cut = Var(var.name, var.dtype)
+        values = tuple(substitute(v, {var: cut}) for v in realize.iter_values)
+        realize = replace_fields(realize, iter_values=values, predicate=build.logical_and(*kept))
+        run = Range(build.const(low, var.dtype), build.const(end - low, var.dtype))
+        loops = {cut if v is var else v: run if v is var else r for v, r in loops.items()}
+    return realize, loops
+
+
+def _limits(var: Var, span: tuple[int, int], terms: Sequence[Expr]) -> tuple[int, int, list[Expr]]:
+    """(first value, end, what is left of the terms): `span` cut by all terms that bound the variable alone."""
+    (low, end), kept = span, list[Expr]()
+    for term in terms:
+        least, limit = _bounds_of(var, term)
+        low, end = max(low, low if least is None else least), min(end, end if limit is None else limit)
+        if least is None and limit is None:
+            kept.append(term)
+    return low, end, kept
+
+
+def _bounds_of(var: Var, term: Expr) -> tuple[int | None, int | None]:
+    """(least value, end) that the term leaves to the variable; None where it bounds it on no side, or not it alone."""
+    match term:
+        case LT() | LE():
+            gap = linear(build.sub(term.a, term.b))
+        case GT() | GE():
+            gap = linear(build.sub(term.b, term.a))
+        case _:
+            return None, None
+    if gap is None or len(gap.terms) != 1 or gap.terms[0][0] is not var or abs(gap.terms[0][1]) != 1:
+        return None, None
+    slack = gap.constant + (1 if isinstance(term, LT | GT) else 0)  # term: factor * var + slack <= 0
+    return (None, 1 - slack) if gap.terms[0][1] > 0 else (slack, None)
