@@ -24,6 +24,7 @@ from ...ir import (
     Node,
     Range,
     Var,
+    addressed_buffers,
     build,
     map_children,
     replace_buffers,
@@ -35,6 +36,7 @@ from ..context import BlockRV, Context, Result
 from ..errors import refuse
 
 N = TypeVar("N", bound=Node)
+
 
 def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> Result:
     """Put a buffer that `block` writes into another memory.
@@ -86,6 +88,7 @@ def transform_layout(
     require_no_view_of_other(ctx, old)
     require_no_views(ctx, old)
     require_plain(old)
+    require_no_address(ctx, old)
     index_map = _in_index_dtype(old, index_map)
     shape = map_shape_or_refuse(old, index_map)
     if not assume_injective_transform:
@@ -116,6 +119,15 @@ def require_no_views(ctx: Context, buffer: Buffer) -> None:
     for name in ctx.index.block_names:
         if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
             raise refuse("view-buffer", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
+
+
+# Who has the address finds the elements where they lay.
+def require_no_address(ctx: Context, buffer: Buffer) -> None:
+    if buffer in addressed_buffers(ctx.func.body):
+        raise refuse(
+            "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for cannot follow a new layout", buffer,
+            expected="a buffer that is only accessed by its indices",
+        )  # fmt: skip
 
 
 # Strides and offsets speak of the old axes.
