@@ -26,6 +26,7 @@ from ..ir import (
     Call,
     Expr,
     For,
+    IntImm,
     Let,
     LetStmt,
     Node,
@@ -51,7 +52,7 @@ def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
     As TVM's GetBlockAccessRegion: loops inside are run over, blocks inside count by their own reads and writes, what is written is not
     listed as read when the block has an init, buffers that live only inside are left out, and a matched buffer counts as its source. An
     index that no hull is known for gives the whole axis. Conditions do not narrow a region. A buffer whose address is taken counts as
-    read and written all over (TVM refuses to find regions for it).
+    read and written all over (TVM refuses to find regions for it), or as what `T.tvm_access_ptr` says is done with it.
     """
     found = _Accesses()
     found.visit(stmt, _Context())
@@ -178,6 +179,13 @@ class _Accesses:
         match node:
             case For():
                 context = context.under(node)
+            case Call(op="tvm_access_ptr", args=(_, BufferData(buffer=buffer), *others, IntImm(value=mask))) if (
+                mask in (1, 2)
+            ):
+                (self.reads if mask == 1 else self.writes).append(build.full_region(buffer))
+                for part in others:
+                    self.visit(part, context)
+                return
             case BufferData(buffer=buffer) | Call(op="address_of", args=(BufferLoad(buffer=buffer), *_)):
                 self.reads.append(build.full_region(buffer))
                 self.writes.append(build.full_region(buffer))

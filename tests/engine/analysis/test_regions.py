@@ -39,6 +39,9 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64)), S: T.Buffer((16,), "int32"))
         ("L = T.sblock_alloc_buffer((4,))\nL[0] = B[vi, vj]\nA[vi, vj] = L[0]", ["B[vi, vj]"], ["A[vi, vj]"]),
         ("M = T.match_buffer(A[vi * 2:vi * 2 + 2, 8:16], (2, 8), offset_factor=1)\nM[1, vj] = 1.0", [], ["A[vi * 2 + 1, 8 + vj]"]),
         ("x: T.let[T.int32] = vi * 2\nA[x, vj] = B[x + 1, vj]", ["B[vi * 2 + 1, vj]"], ["A[vi * 2, vj]"]),
+        ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 1)\nA[vi, vj] = 1.0', ["S[0:16]"], ["A[vi, vj]"]),
+        ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 2)\nA[vi, vj] = 1.0', [], ["S[0:16]", "A[vi, vj]"]),
+        ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 3)\nA[vi, vj] = 1.0', ["S[0:16]"], ["S[0:16]", "A[vi, vj]"]),
     ],
 )  # fmt: skip
 def test_given_a_block_then_its_regions(body: str, reads: list[str], writes: list[str]) -> None:
