@@ -1,0 +1,242 @@
+"""How long a drop takes until it is on the screen: a real Chromium, the real server, the mouse.
+
+Each drag (a block onto a loop of an example) is made and undone again and again. Measured in the page: from `pointerup` to the end of the
+first frame in which tree, code and timeline show the new program. "server" is from the page's message to the arrival of the last part of
+the answer, "page" the rest. Below it the parts of the work on the server, as multiples of
+`plan`, which sizes and report share; evaluating is the drop's call and its line in the notebook.
+
+Run: `python bench/drop.py [--rounds 20] [--example NAME]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
+Times are of this machine and of what else runs on it; the ratios are what to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from tilewright.app.document import Notebook, apply_call, evaluate, load_document
+from tilewright.app.views.gallery import FOLDER
+from tilewright.engine.hwsim import simulate
+from tilewright.engine.ir import Var
+from tilewright.engine.lower import allocations, planned
+from tilewright.engine.script import to_script
+
+DRAGS = (
+    ("what_moves_what", "compute_at", "W_local", "ii"),
+    ("what_moves_what", "reverse_compute_at", "C_local", "ii"),
+    ("fused_matmul_relu", "compute_at", "x_local", "k_outer"),
+    ("fused_matmul_relu", "reverse_compute_at", "bias_local", "k_outer"),
+    ("box_blur", "reverse_compute_at", "blurred_local", "y"),
+    ("place_the_copies", "compute_at", "A_local.vtcm", "ko"),
+    ("vtcm_two_halves", "compute_at", "A_local.vtcm", "kh"),
+    ("vtcm_double_buffer", "compute_at", "A_local.vtcm", "mi"),
+)
+"""Example, call, block, loop. The last one makes 16 528 tasks of 400."""
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+LISTEN = """
+window.benchTalk = {sent: 0, heard: 0};
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (data) {
+  benchTalk.sent ||= performance.now();
+  if (!this.benchHears) this.addEventListener("message", () => { benchTalk.heard = performance.now(); });
+  this.benchHears = true;
+  return send.call(this, data);
+};
+"""
+
+WATCH = """
+() => {
+  const roots = (node, found = []) => {
+    found.push(node);
+    for (const inner of node.querySelectorAll("*")) if (inner.shadowRoot) roots(inner.shadowRoot, found);
+    return found;
+  };
+  const all = (selector) => roots(document).flatMap((root) => [...root.querySelectorAll(selector)]);
+  const rows = () => all('[role="treeitem"]').map((e) => e.dataset.id + e.getAttribute("aria-level")).join("\\n");
+  const text = (selector) => all(selector).map((e) => e.textContent).join("\\n");
+  const bars = () => Bokeh.documents.flatMap((d) => [...d.all_models]).filter((m) => m.data?.tip).map((m) => m.data);
+  let painted = 0;
+  const clear = CanvasRenderingContext2D.prototype.clearRect;
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) { painted += 1; return clear.apply(this, box); };
+  const differ = (a, b) => a.length !== b.length || a.some((x, n) => x !== b[n]);
+  window.benchDrop = () => new Promise((resolve) => {
+    const before = {tree: rows(), code: text(".code-line"), bars: bars()};
+    benchTalk.sent = benchTalk.heard = 0;
+    window.addEventListener("pointerup", (event) => {
+      const start = event.timeStamp, at = {};
+      let paintedAtNews = -1;
+      const look = () => {
+        const now = performance.now();
+        if (!at.tree && rows() !== before.tree) at.tree = now;
+        if (!at.code && text(".code-line") !== before.code) at.code = now;
+        if (paintedAtNews < 0 && differ(bars(), before.bars)) paintedAtNews = painted - 1;
+        if (!at.timeline && paintedAtNews >= 0 && painted > paintedAtNews) at.timeline = now;
+        const done = at.tree && at.code && at.timeline;
+        if (!done && now - start < 20000) return requestAnimationFrame(look);
+        const {sent, heard} = benchTalk, channel = new MessageChannel(); // runs once the frame is out
+        channel.port1.onmessage = () => {
+          const end = performance.now();
+          resolve({all: end - start, away: heard - sent, page: end - start - (heard - sent), tree: at.tree - start, done: !!done});
+        };
+        channel.port2.postMessage(0);
+      };
+      requestAnimationFrame(look);
+    }, {capture: true, once: true});
+  });
+}
+"""
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    reader.add_argument("--rounds", type=int, default=20)
+    reader.add_argument("--example", default="")
+    options = reader.parse_args()
+    drags = [drag for drag in DRAGS if options.example in drag[0]]
+    print(
+        f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {options.rounds} drops each; ms from the button's release\n"
+    )
+    print("| example | drop | tasks | server p50 | page p50 | p50 | p95 |\n|---|---|---:|---:|---:|---:|---:|")
+    with server() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        for drag in drags:
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            print(dropped(page, url, drag, options.rounds), flush=True)
+            page.close()
+        browser.close()
+    print(
+        "\n| example | drop | plan ms | evaluate | allocations | simulate | code | sum |\n|---|---|---:|---:|---:|---:|---:|---:|"
+    )
+    for drag in drags:
+        print(parts(drag), flush=True)
+
+
+def chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return os.environ.get("TILEWRIGHT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """`tilewright app` in a process of its own, as a person starts it."""
+    code = "from tilewright.app.shell import serve; serve(port=0)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found is not None, "the server did not start"
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def dropped(page: Page, url: str, drag: tuple[str, str, str, str], rounds: int) -> str:
+    """A row of the first table."""
+    example, _, block, loop = drag
+    page.add_init_script(LISTEN)
+    page.goto(f"{url}?example={example}")
+    page.get_by_role("treeitem").first.wait_for()
+    page.locator("[data-verdict=tested]").wait_for(timeout=30_000)
+    page.evaluate(WATCH)
+    steps = page.locator(".step code")
+    count = steps.count()
+    found: list[dict[str, float]] = []
+    for _ in range(rounds + 1):
+        grab(page, block, loop)
+        page.evaluate("() => { window.benchResult = benchDrop(); }")
+        page.mouse.up()
+        found.append(page.evaluate("() => window.benchResult"))
+        if not found[-1]["done"]:
+            said = page.locator("[role=alert]").all_inner_texts()
+            raise SystemExit(f"{example}: {block} onto {loop} was never drawn: {said}")
+        page.wait_for_timeout(700)  # what is worked out after the paint
+        page.get_by_label("Undo (Ctrl+Z)").click()
+        steps.nth(count).wait_for(state="detached")
+        page.wait_for_timeout(300)
+    del found[0]  # it warms the server up
+    server_ms, page_ms, all_ms = (statistics.median(f[key] for f in found) for key in ("away", "page", "all"))
+    p95 = statistics.quantiles([f["all"] for f in found], n=20, method="inclusive")[-1] if rounds > 1 else all_ms
+    tasks = len(simulated(drag).segments)
+    return f"| {example} | {block} onto {loop} | {tasks} | {server_ms:.0f} | {page_ms:.0f} | {all_ms:.0f} | {p95:.0f} |"
+
+
+def grab(page: Page, block: str, loop: str) -> None:
+    """The block is held over the loop, its offers shown."""
+    source, target = (page.locator(f'[role="treeitem"][data-id="{row}"]') for row in (block, loop))
+    source.scroll_into_view_if_needed()
+    start, end = source.bounding_box(), target.bounding_box()
+    assert start is not None and end is not None
+    page.mouse.move(start["x"] + 60, start["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 70, start["y"] + 20, steps=3)
+    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=8)
+
+
+def opened(drag: tuple[str, str, str, str]) -> tuple[Notebook, Var]:
+    notebook = evaluate(load_document(FOLDER / f"{drag[0]}.py"))
+    assert notebook.schedule is not None
+    (loop,) = [v for v in map(loop_var, notebook.schedule.index.loops) if v.name == drag[3]]
+    return notebook, loop
+
+
+def loop_var(loop: Any) -> Var:
+    return loop.loop_var
+
+
+def simulated(drag: tuple[str, str, str, str]) -> Any:
+    notebook, loop = opened(drag)
+    after = apply_call(notebook, drag[1], drag[2], loop)
+    assert after.schedule is not None and after.machine is not None
+    return simulate(after.schedule.func, after.machine)
+
+
+def parts(drag: tuple[str, str, str, str]) -> str:
+    """A row of the second table."""
+    notebook, loop = opened(drag)
+    after = apply_call(notebook, drag[1], drag[2], loop)
+    assert after.schedule is not None and after.machine is not None
+    schedule, machine = after.schedule, after.machine
+    func = schedule.func
+    shared = planned(func)
+    planning = quickest(lambda: planned(func))
+    works: tuple[Callable[[], object], ...] = (
+        lambda: apply_call(notebook, drag[1], drag[2], loop),
+        lambda: allocations(func, shared),
+        lambda: simulate(func, machine, known_plan=shared),
+        lambda: to_script(schedule.mod),
+    )
+    times = [quickest(work) for work in works]
+    ratios = " | ".join(f"{t / planning:.2f}" for t in (*times, planning + sum(times)))
+    return f"| {drag[0]} | {drag[2]} onto {drag[3]} | {planning:.1f} | {ratios} |"
+
+
+def quickest(work: Callable[[], object]) -> float:
+    """Milliseconds of the quickest of ten runs."""
+    times: list[float] = []
+    for _ in range(10):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1000
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        main()
