@@ -1,10 +1,12 @@
 """Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches, what depends on what."""
 
-from .cover import is_covered, joined_splits, only_guards_domain
+from .cover import is_covered, joined_splits, only_guards_domain, runs_at, surely_runs, touched_box, writes_all
 from .dependence import Conflict, find_conflict, is_associative_update, updates_only_own_element
 from .fusions import unfused
 from .index import ProgramIndex, fresh_name, unique_block_names
+from .inside import stays_inside
 from .regions import accessed_regions, hull, realized
+from .repeats import is_once, is_update, reduction_loops, starts_with_init
 from .separation import is_injective, separated_loops, writes_distinct
 
 __all__ = [
@@ -17,12 +19,21 @@ __all__ = [
     "is_associative_update",
     "is_covered",
     "is_injective",
+    "is_once",
+    "is_update",
     "joined_splits",
     "only_guards_domain",
     "realized",
+    "reduction_loops",
+    "runs_at",
     "separated_loops",
+    "starts_with_init",
+    "stays_inside",
+    "surely_runs",
+    "touched_box",
     "unfused",
     "unique_block_names",
     "updates_only_own_element",
+    "writes_all",
     "writes_distinct",
 ]

@@ -5,7 +5,7 @@ All answers are safe: "yes, covered" is given only when it surely holds, for aff
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from math import prod
 
 import msgspec
@@ -21,11 +21,13 @@ from ..ir import (
     BufferStore,
     Expr,
     For,
+    IfThenElse,
     IterVar,
     Range,
     SeqStmt,
     Stmt,
     Var,
+    addressed_buffers,
     build,
     free_vars,
     structural_equal,
@@ -36,7 +38,7 @@ from .fusions import unfused
 from .index import ProgramIndex
 from .pullback import pull_back
 from .regions import hull, realized
-from .separation import is_injective
+from .separation import is_injective, without_outer
 
 Ranges = Mapping[Var, Range]
 
@@ -54,17 +56,57 @@ def is_covered(
     indices in the consumer's iterators, the question is whether `producer` wrote that element for every iteration, done or not.
     """
     write = _sure_write(producer.block, buffer)
-    read = [r for r in consumer.block.reads if r.buffer is buffer]
+    regions = [r for r in consumer.block.reads if r.buffer is buffer]
     whole = element is not None
     if element is not None:
-        read = [BufferRegion(buffer, tuple(map(build.point, element)))]
-    if write is None or not read:
+        regions = [BufferRegion(buffer, tuple(map(build.point, element)))]
+    if write is None or not regions or not surely_runs(index, producer, set(index.path(consumer))):
         return False
-    if _covers(index, producer, write, consumer, _Access(tuple(read), {}), whole=whole):
+    if _covers(index, producer, write, consumer, _Access(tuple(regions), {}), whole=whole):
         return True
     pulled = pull_back(producer.block, consumer.block, buffer)
-    return pulled is not None and _covers(
-        index, producer, _Access((pulled.written,), {}), consumer, _Access(pulled.read, pulled.loops), whole=whole
+    if pulled is None:
+        return False
+    written, read = _Access((pulled.written,), {}), _Access(pulled.read, pulled.loops)
+    return _covers(index, producer, written, consumer, read, whole=whole or not pulled.fills)
+
+
+def surely_runs(index: ProgramIndex, realize: BlockRealize, around: Container[Stmt]) -> bool:
+    """Whether the block runs wherever the statements `around` it do: under no other branch, in loops that have iterations."""
+    parent = index.parent(realize)
+    return parent is None or runs_at(index, parent, around)
+
+
+def runs_at(index: ProgramIndex, stmt: Stmt, around: Container[Stmt]) -> bool:
+    """Whether what stands in `stmt` runs wherever the statements `around` it do."""
+    loops = {f.loop_var: Range(f.min, f.extent) for f in (*index.loops_above(stmt), stmt) if isinstance(f, For)}
+    for outer in (stmt, *index.path(stmt)):
+        if isinstance(outer, Block):
+            return True
+        if outer in around:
+            continue
+        if isinstance(outer, IfThenElse) or (isinstance(outer, For) and not has_iterations(outer.extent, loops)):
+            return False
+    return True
+
+
+def has_iterations(extent: Expr, loops: Ranges) -> bool:
+    """Whether a loop runs at all; sizes that the caller gives are taken to be positive."""
+    value = build.int_value(extent)
+    if value is not None:
+        return value > 0
+    return not free_vars(extent) & loops.keys() or prove(build.ge(extent, 1), loops)
+
+
+def writes_all(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, around: Sequence[For]) -> bool:
+    """Whether in each iteration of the loops `around` it the block surely writes all of the box that it may write of the buffer."""
+    write = _sure_write(realize.block, buffer)
+    if write is None or not surely_runs(index, realize, around):
+        return False
+    realize, inner = joined_splits(realize, inner_loops(index, realize, around))
+    outer = {f.loop_var: Range(f.min, f.extent) for f in around}
+    return only_guards_domain(realize) and _is_dense(
+        realized(write.regions[0], realize), {**inner, **write.loops}, outer
     )
 
 
@@ -84,7 +126,7 @@ def _sure_write(block: Block, buffer: Buffer) -> _Access | None:
     regions = [w for w in block.writes if w.buffer is buffer]
     if len(regions) != 1:
         return None
-    if any(m.source.buffer is buffer for m in block.match_buffers):
+    if any(m.source.buffer is buffer for m in block.match_buffers) or buffer in addressed_buffers(block.body):
         return _Access((regions[0],), {})
     found = _find_store(block.body, buffer, {})
     is_point = all(build.is_const(r.extent, 1) for r in regions[0].region)
@@ -97,11 +139,13 @@ def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
         case BufferStore() if stmt.buffer is buffer:
             return _Access((BufferRegion(buffer, tuple(build.point(i) for i in stmt.indices)),), loops)
         case BlockRealize() if build.is_true(stmt.predicate):
-            regions = tuple(realized(w, stmt) for w in stmt.block.writes if w.buffer is buffer)
-            return _Access(regions, loops) if len(regions) == 1 else None
+            inner = _sure_write(stmt.block, buffer)
+            if inner is None:
+                return None
+            return _Access(tuple(realized(r, stmt) for r in inner.regions), {**loops, **inner.loops})
         case SeqStmt():
             return next((a for s in stmt.seq if (a := _find_store(s, buffer, loops)) is not None), None)
-        case For():
+        case For() if has_iterations(stmt.extent, loops):
             return _find_store(stmt.body, buffer, {**loops, stmt.loop_var: Range(stmt.min, stmt.extent)})
         case AssertStmt():
             return _find_store(stmt.body, buffer, loops)
@@ -288,7 +332,7 @@ def _is_own_range(loop: Range, inner: Ranges) -> bool:
 
 def _is_dense_by_digits(region: BufferRegion, inner: Ranges) -> bool:
     """Each axis runs over whole digits of the inner loops (`i // 4 % 8`) that no other axis uses: what fused loops leave."""
-    values = [_without_outer(axis.min, inner) for axis in region.region if build.is_const(axis.extent, 1)]
+    values = [without_outer(axis.min, inner) for axis in region.region if build.is_const(axis.extent, 1)]
     if len(values) < len(region.region):
         return False
     used = {v: r for v, r in inner.items() if any(value is not None and uses_var(value, v) for value in values)}
@@ -305,17 +349,3 @@ def _is_dense_by_digits(region: BufferRegion, inner: Ranges) -> bool:
                 return False
             reach = part.lower * (part.extent or 1)
     return True
-
-
-def _without_outer(value: Expr, inner: Ranges) -> Expr | None:
-    """The part of a sum that runs with the inner loops; None when a term mixes them with outer ones."""
-    form = linear(value)
-    if form is None:
-        return None
-    mine = [(a, f) for a, f in form.terms if any(uses_var(a, v) for v in inner)]
-    if any(not free_vars(a) <= inner.keys() for a, _ in mine):
-        return None
-    result: Expr = build.const(0, value.dtype)
-    for atom, factor in mine:
-        result = build.add(result, build.mul(atom, factor))
-    return result

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from ..arith import prove
 from ..ir import (
     Add,
     And,
@@ -16,6 +17,7 @@ from ..ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferData,
     BufferLoad,
     BufferRegion,
     BufferStore,
@@ -27,12 +29,14 @@ from ..ir import (
     Or,
     Range,
     Var,
+    addressed_buffers,
     build,
     structural_equal,
     walk,
 )
 from .cover import common_loops, is_covered, touched_box
 from .index import ProgramIndex
+from .regions import accessed_regions
 from .separation import separated_loops
 
 Ranges = Mapping[Var, Range]
@@ -118,16 +122,49 @@ def _is_same_element(expr: Expr, store: BufferStore) -> bool:
 
 
 def _touches(expr: Expr, buffer: Buffer) -> bool:
-    return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(expr))
+    return any(isinstance(n, BufferData | BufferLoad) and n.buffer is buffer for n in walk(expr))
 
 
 def updates_only_own_element(block: Block) -> bool:
-    """Whether the block reads, of the buffers it writes, only the elements that it writes."""
+    """Whether the block reads, of the buffers it writes, only elements of the boxes that it writes in the same iteration.
+
+    Of an address, the block's regions say what is done with it.
+    """
+    written = {w.buffer: w for w in block.writes}
+    nodes = list(walk(block))
+    views = {m.buffer for b in nodes if isinstance(b, Block) for m in b.match_buffers if m.source.buffer in written}
+    addressed = addressed_buffers(block)
+    if any(not _reads_what_it_writes(block, w) for b, w in written.items() if b in addressed or addressed & views):
+        return False
+    loads = [node for node in nodes if isinstance(node, BufferLoad)]
+    if any(load.buffer in views for load in loads):
+        return False
+    other = {b for b in (n.buffer for n in loads) if b in written}
+    other -= {b for b in other if all(_is_written_point(n, written[b]) for n in loads if n.buffer is b)}
+    if not other:
+        return True
+    domain = {iv.var: iv.dom for iv in block.iter_vars}
+    reads = {r.buffer: r for r in accessed_regions(block.body)[0]}
+    return all(b in reads and _is_within(reads[b], written[b], domain) for b in other)
+
+
+def _is_within(inner: BufferRegion, outer: BufferRegion, ranges: Ranges) -> bool:
+    """Whether the box `outer`, of more than one element, surely holds `inner`."""
+    if all(build.is_const(r.extent, 1) for r in outer.region):
+        return False
     return all(
-        isinstance(node, BufferStore) or _is_written_point(node, write)
-        for write in block.writes
-        for node in walk(block.body)
-        if isinstance(node, BufferLoad | BufferStore) and node.buffer is write.buffer
+        prove(build.le(a.min, b.min), ranges)
+        and prove(build.le(build.add(b.min, b.extent), build.add(a.min, a.extent)), ranges)
+        for a, b in zip(outer.region, inner.region, strict=True)
+    )
+
+
+def _reads_what_it_writes(block: Block, write: BufferRegion) -> bool:
+    return all(
+        structural_equal(a, b)
+        for r in block.reads
+        if r.buffer is write.buffer
+        for a, b in zip(r.region, write.region, strict=True)
     )
 
 

@@ -10,7 +10,26 @@ from functools import cached_property
 
 from msgspec.structs import replace as replace_fields
 
-from ..ir import Block, BlockRealize, Buffer, Expr, For, Node, PrimFunc, Stmt, Var, child_stmts, map_children, uses_var
+from ..ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferStore,
+    Evaluate,
+    Expr,
+    For,
+    IntImm,
+    Node,
+    PrimFunc,
+    Stmt,
+    Var,
+    child_stmts,
+    children,
+    map_children,
+    uses_var,
+)
 
 
 class ProgramIndex:
@@ -160,6 +179,32 @@ class ProgramIndex:
             for n, r in self._realizes.items()
             if r is not self.func.body and any(x.buffer is buffer for x in r.block.reads)
         )
+
+    def touched_loosely(self, scope: Block, apart: Container[Node] = ()) -> set[Buffer]:
+        """The buffers that statements of the scope touch outside of its blocks: conditions, bounds of loops, bindings, bare stores.
+
+        What stands in the nodes `apart` does not count.
+        """
+        found: set[Buffer] = set()
+        stack: list[Node] = [scope.body]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Block | Buffer) or node in apart:
+                continue
+            if isinstance(node, BufferData | BufferLoad | BufferStore):
+                found.add(node.buffer)
+            stack.extend(children(node))
+        return found
+
+    def is_bare(self, stmt: Stmt) -> bool:
+        """Whether below `stmt` something is stored or called outside of blocks, or there are no blocks at all."""
+        stack: list[Node] = [stmt]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, BufferStore) or (isinstance(node, Evaluate) and not isinstance(node.value, IntImm)):
+                return True
+            stack.extend(c for c in children(node) if isinstance(c, Stmt) and not isinstance(c, BlockRealize))
+        return not self.child_blocks(stmt)
 
     def is_output(self, name: str) -> bool:
         """Whether block `name` writes a buffer that lives outside of its scope (a parameter, for the root's blocks)."""

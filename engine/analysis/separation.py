@@ -12,6 +12,7 @@ from ..ir import (
     Range,
     Var,
     build,
+    free_vars,
     structural_equal,
     uses_var,
 )
@@ -69,13 +70,29 @@ def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
             return True
         if len(known) == before:
             break
-    found = detect_iter_map(list(indices), dict(loops))
+    inner = [i for i in (without_outer(index, loops) for index in indices) if i is not None]
+    found = detect_iter_map(inner, dict(loops)) if len(inner) == len(indices) else None
     return found is not None and found.bijective
 
 
-def writes_distinct(block: Block) -> bool:
-    """Whether different values of the spatial iterators write different elements."""
+def without_outer(value: Expr, inner: Ranges) -> Expr | None:
+    """The part of a sum that runs with the inner loops; None when a term mixes them with outer ones."""
+    form = linear(value)
+    if form is None:
+        return None
+    mine = [(a, f) for a, f in form.terms if any(uses_var(a, v) for v in inner)]
+    if any(not free_vars(a) <= inner.keys() for a, _ in mine):
+        return None
+    result: Expr = build.const(0, value.dtype)
+    for atom, factor in mine:
+        result = build.add(result, build.mul(atom, factor))
+    return result
+
+
+def writes_distinct(block: Block, loops: Ranges | None = None) -> bool:
+    """Whether different values of the spatial iterators, and of `loops` that the block uses directly, write different elements."""
     spatial = {iv.var: iv.dom for iv in block.iter_vars if iv.iter_type == "spatial"}
+    spatial |= {v: r for v, r in (loops or {}).items() if uses_var(block, v)}
     wanted = {v for v, dom in spatial.items() if not build.is_const(dom.extent, 1)}
     return all(
         wanted <= separated_loops(w.region, w.region, spatial)

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from ..analysis import find_conflict, is_associative_update, updates_only_own_element, writes_distinct
-from ..ir import BlockRealize, For, Var, uses_var
+from ..analysis import (
+    find_conflict,
+    is_associative_update,
+    is_covered,
+    is_once,
+    is_update,
+    reduction_loops,
+    separated_loops,
+    starts_with_init,
+    touched_box,
+    updates_only_own_element,
+    writes_distinct,
+)
+from ..ir import BlockRealize, Buffer, For, Range, Var, uses_var
 from .context import Context
 from .errors import refuse
 
@@ -28,10 +40,14 @@ def require_scope_name(storage_scope: object) -> None:
 
 # Iterations may run in another order when each block gives the same result in any order of its iterators, and no block needs what
 # another one computes in a different iteration.
-def require_order_free(ctx: Context, top: For, moving: Sequence[Var], what: str) -> None:
-    """`moving` are the loops, at or below `top`, whose iterations come to run in another order (or at once)."""
+def require_order_free(ctx: Context, chain: Sequence[For], moving: Sequence[Var], what: str) -> None:
+    """`moving` are the loops of `chain` (outermost first) whose iterations come to run in another order (or at once)."""
+    top = chain[0]
+    require_in_blocks(ctx, top, what)
     for realize in ctx.index.child_blocks(top):
-        require_free_block(realize, moving, what)
+        require_free_block(realize, {f.loop_var: Range(f.min, f.extent) for f in chain if f.loop_var in moving}, what)
+        require_updates_in_order(ctx, realize, chain, moving, what)
+    loose = ctx.index.touched_loosely(ctx.index.scope_of(top))
     conflict = find_conflict(ctx.index, top, moving)
     if conflict is not None:
         first, second = conflict.first.block.name, conflict.second.block.name
@@ -42,11 +58,32 @@ def require_order_free(ctx: Context, top: For, moving: Sequence[Var], what: str)
             found="an access that other iterations overwrite or need",
             expected="each iteration reads only what it wrote itself",
         )  # fmt: skip
+    for realize in ctx.index.child_blocks(top):
+        written = next((w.buffer for w in realize.block.writes if w.buffer in loose), None)
+        if written is not None:
+            raise used_outside_of_blocks(written, realize)
+
+
+# Nothing is known of statements that stand in no block.
+def require_in_blocks(ctx: Context, loop: For, what: str) -> None:
+    if ctx.index.is_bare(loop):
+        raise refuse(
+            "not-in-blocks", f"cannot {what} loop {loop.loop_var.name!r}: it runs statements that stand in no block of their own", loop,
+            expected="a loop around blocks",
+        )  # fmt: skip
+
+
+def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):
+    """The refusal for a block whose buffer is read by conditions, bounds of loops or bindings: they do not follow it."""
+    return refuse(
+        "opaque-access", f"{buffer.name!r}, which block {realize.block.name!r} writes, is also used outside of blocks", realize,
+        expected="a buffer that only blocks touch",
+    )  # fmt: skip
 
 
 # A block is free in its order when its spatial iterators write distinct elements, it reads none of its output but the element it
 # updates, and what it reduces may be summed up in any order.
-def require_free_block(realize: BlockRealize, moving: Sequence[Var], what: str) -> None:
+def require_free_block(realize: BlockRealize, moving: Mapping[Var, Range], what: str) -> None:
     block = realize.block
     driven = {
         iv.iter_type
@@ -59,12 +96,8 @@ def require_free_block(realize: BlockRealize, moving: Sequence[Var], what: str) 
             f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduced",
             realize,
         )
-    if not updates_only_own_element(block):
-        raise refuse(
-            "order-dependent", f"cannot {what}: block {block.name!r} reads elements of its own output that other iterations write", realize,
-            expected="a block whose iterations do not feed each other",
-        )  # fmt: skip
-    if not writes_distinct(block):
+    require_updates_own_element(realize, what)
+    if not writes_distinct(block, moving):
         raise refuse(
             "order-dependent", f"cannot {what}: several iterations of block {block.name!r} write one element, the last one wins", realize,
             expected="spatial iterators that each write elements of their own",
@@ -74,3 +107,98 @@ def require_free_block(realize: BlockRealize, moving: Sequence[Var], what: str) 
             "order-dependent", f"cannot {what}: block {block.name!r} combines values in a way whose order may matter", realize,
             expected="one update `x = op(x, …)` with op a sum, product, min, max, and, or",
         )  # fmt: skip
+
+
+# A block sees the loops through its iterators only; else nobody knows what it does in which iteration.
+def require_iterators_only(realize: BlockRealize, loops: Iterable[For], what: str) -> None:
+    direct = next((f.loop_var for f in loops if uses_var(realize.block, f.loop_var)), None)
+    if direct is not None:
+        raise refuse(
+            "opaque-iterator", f"cannot {what}: block {realize.block.name!r} uses loop {direct.name!r} directly", realize,
+            expected="a block that takes its loops as iterators",
+        )  # fmt: skip
+
+
+# A scan needs what its other iterations wrote.
+def require_updates_own_element(realize: BlockRealize, what: str) -> None:
+    if not updates_only_own_element(realize.block):
+        raise refuse(
+            "order-dependent",
+            f"cannot {what}: block {realize.block.name!r} reads elements of its own output that other iterations write", realize,
+            expected="a block whose iterations do not feed each other",
+        )  # fmt: skip
+
+
+# What is summed up or updated in place must meet each of its terms once, the one with the init first, in the old order and the new.
+def require_updates_in_order(
+    ctx: Context, realize: BlockRealize, chain: Sequence[For], moving: Sequence[Var], what: str
+) -> None:
+    """`chain` are the loops that `moving` ones are put into another order with, outermost first."""
+    block = realize.block
+    if not is_update(block):
+        return
+    below = ctx.index.loops_above(realize)
+    inner = {f.loop_var: Range(f.min, f.extent) for f in below[below.index(chain[0]) :]}
+    reducing = set(reduction_loops(realize, inner))
+    if block.init is None:
+        in_order = not reducing or is_associative_update(block) or is_once(realize, inner)
+    else:
+        stays_whole = not reducing & {f.loop_var for f in chain}
+        in_order = stays_whole or is_once(realize, inner)
+        in_order = in_order and (not reducing & set(moving) or starts_with_init(realize, inner))
+    if not in_order:
+        raise out_of_order(realize, what)
+
+
+# A block that leaves its loops does its sum once and from the start.
+def require_one_sum(ctx: Context, realize: BlockRealize, what: str) -> None:
+    if realize.block.init is None:
+        return
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    if not starts_with_init(realize, loops) or not is_once(realize, _from_first_reduction(realize, loops)):
+        raise out_of_order(realize, what)
+
+
+def _from_first_reduction(realize: BlockRealize, loops: Mapping[Var, Range]) -> dict[Var, Range]:
+    reducing = reduction_loops(realize, loops)
+    names = list(loops)
+    return {v: loops[v] for v in names[names.index(reducing[0]) :]} if reducing else {}
+
+
+def out_of_order(realize: BlockRealize, what: str):
+    """The refusal for a sum that does not take each of its terms once, or not from its init on."""
+    return refuse(
+        "order-dependent", f"cannot {what}: block {realize.block.name!r} may take terms of its sum twice, or not from its init on", realize,
+        expected="loops that each run an iterator, each sum starting where the init is",
+    )  # fmt: skip
+
+
+# Iterations that run at the same time do not update one element, unless each has a buffer of its own for it.
+def require_updates_apart(ctx: Context, loop: For, what: str) -> None:
+    for realize in ctx.index.child_blocks(loop):
+        if not is_update(realize.block):
+            continue
+        above = ctx.index.loops_above(realize)
+        inner = {f.loop_var: Range(f.min, f.extent) for f in above[above.index(loop) :]}
+        own = {loop.loop_var: Range(loop.min, loop.extent)}
+        for write in realize.block.writes:
+            box = touched_box(ctx.index, realize, write.buffer, above[: above.index(loop) + 1], writes=True)
+            apart = is_once(realize, inner) or (box and loop.loop_var in separated_loops(box.region, box.region, own))
+            if not apart and not _is_within(ctx, loop, realize, write.buffer):
+                raise refuse(
+                    "order-dependent",
+                    f"cannot {what}: several iterations of {loop.loop_var.name!r} update one element of {write.buffer.name!r}",
+                    loop, realize, expected="iterations that each update elements of their own",
+                )  # fmt: skip
+
+
+def _is_within(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
+    """Whether the buffer is only used below the loop, each iteration reading what the block wrote in it."""
+    users = {*ctx.index.readers(buffer), *ctx.index.writers(buffer)} - {realize.block.name}
+    below = {r.block.name: r for r in ctx.index.child_blocks(loop)}
+    return (
+        not ctx.index.is_param(buffer)
+        and users <= below.keys()
+        and buffer not in ctx.index.touched_loosely(ctx.index.scope_of(loop))
+        and all(is_covered(ctx.index, realize, below[name], buffer) for name in users)
+    )

@@ -6,9 +6,19 @@ same when they are final at both times, or when the same iterations of the loops
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
-from ..analysis import is_covered, joined_splits, only_guards_domain, writes_distinct
+from ..analysis import (
+    is_covered,
+    is_update,
+    joined_splits,
+    only_guards_domain,
+    realized,
+    separated_loops,
+    stays_inside,
+    surely_runs,
+    writes_distinct,
+)
 from ..arith import bounds, detect_iter_map, interval, linear, prove, prove_equal
 from ..ir import (
     BlockRealize,
@@ -22,10 +32,11 @@ from ..ir import (
     Stmt,
     Var,
     build,
+    free_vars,
     replace_nodes,
     uses_var,
 )
-from .checks import require_free_block
+from .checks import require_free_block, require_iterators_only, require_one_sum, used_outside_of_blocks
 from .context import Context
 from .errors import refuse
 
@@ -95,9 +106,19 @@ def written_for(first: BlockRealize, second: BlockRealize) -> list[Buffer]:
     return [b for b in dict.fromkeys(w.buffer for w in first.block.writes) if b in read]
 
 
+# A condition or a bound that reads what the block writes would not follow it.
+def require_not_loose(ctx: Context, realize: BlockRealize, apart: Container[Node] = ()) -> None:
+    loose = ctx.index.touched_loosely(ctx.index.scope_of(realize), apart)
+    for region in realize.block.writes:
+        if region.buffer in loose:
+            raise used_outside_of_blocks(region.buffer, realize)
+
+
 # Nobody may overwrite what the block reads, or read what it has yet to write, between its old place and its new one.
-def require_read_before_write(ctx: Context, realize: BlockRealize) -> None:
+def require_read_before_write(ctx: Context, realize: BlockRealize, apart: Container[Node] = ()) -> None:
+    """Reads outside of blocks are taken care of by the caller where they stand in the nodes `apart`."""
     block = realize.block
+    require_not_loose(ctx, realize, apart)
     read, written = {r.buffer for r in block.reads}, {w.buffer for w in block.writes}
     siblings = ctx.index.siblings(block.name)
     position = siblings.index(realize)
@@ -121,22 +142,48 @@ def _overwritten(reader: BlockRealize, writer: BlockRealize, buffer: Buffer):
 
 # A moved block runs in an order of its own: each of its results must be independent of it.
 def require_own_order(ctx: Context, realize: BlockRealize, what: str) -> None:
-    require_free_block(realize, [f.loop_var for f in ctx.index.loops_above(realize)], what)
+    loops = ctx.index.loops_above(realize)
+    require_iterators_only(realize, loops, what)
+    require_free_block(realize, {f.loop_var: Range(f.min, f.extent) for f in loops}, what)
+    require_one_sum(ctx, realize, what)
 
 
 # Between an iteration of the `lost` loops and their end, what the writer wrote must not change.
-def require_final(writer: BlockRealize, reader: BlockRealize, lost: Iterable[For]) -> None:
+def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost: Iterable[For]) -> None:
     loops = [f for f in lost if not build.is_const(f.extent, 1)]
     if not loops:
         return
-    if not writes_distinct(writer.block):
+    require_whole_sum(writer, reader, loops)
+    if not writes_distinct(writer.block) or not _is_settled(ctx, writer, loops, set()):
         raise refuse(
             "not-final",
             f"block {writer.block.name!r} writes one element in several iterations of {loops[0].loop_var.name!r}: "
             f"{reader.block.name!r} would see the last one instead of its own",
             writer, reader, loops[0],
         )  # fmt: skip
-    require_whole_sum(writer, reader, loops)
+
+
+def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: set[str]) -> bool:
+    """Whether what the writer writes in an iteration of the loops is what it writes there in every other one."""
+    around = ctx.index.loops_above(writer)
+    again = [f for f in loops if f in around and f.loop_var not in _loops_that_separate(ctx, writer)]
+    if not again:
+        return True
+    block = writer.block
+    if block.name in seen or any(uses_var(block, f.loop_var) for f in again):
+        return False
+    if is_update(block) and (block.init is None or any(drives_reduction(writer, f) for f in again)):
+        return False
+    read, written = {r.buffer for r in block.reads}, {w.buffer for w in block.writes}
+    makers = [r for r in ctx.index.siblings(block.name) if any(w.buffer in read - written for w in r.block.writes)]
+    return all(_is_settled(ctx, maker, again, seen | {block.name}) for maker in makers)
+
+
+def _loops_that_separate(ctx: Context, writer: BlockRealize) -> set[Var]:
+    """The loops in whose iterations the writer surely writes different elements."""
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(writer)}
+    boxes = [realized(w, writer).region for w in writer.block.writes]
+    return set.intersection(set(loops), *(separated_loops(box, box, loops) for box in boxes))
 
 
 # Inside of a reduction loop only a part of the sum is there.
@@ -172,14 +219,24 @@ def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
         )  # fmt: skip
 
 
+# A moved block may run iterations that its loops left out; where nobody needs them, they must at least do no harm.
+def require_safe_domain(ctx: Context, realize: BlockRealize) -> None:
+    if not stays_inside(realize.block):
+        require_full_domain(ctx, realize)
+
+
 def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
     around = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    if not surely_runs(ctx.index, realize, ()):
+        return False
     realize, loops = joined_splits(realize, around)
     if not only_guards_domain(realize):
         return False
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     values = [v for _, v in pairs]
     used = {v: r for v, r in loops.items() if any(uses_var(value, v) for value in values)}
+    if any((free_vars(r.min) | free_vars(r.extent)) & loops.keys() for r in used.values()):
+        return False  # a triangle
     found = detect_iter_map(values, used)
     if found is not None and found.bijective:
         return all(_reaches_ends(iv, value, used) for iv, value in pairs)

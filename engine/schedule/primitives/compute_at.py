@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import ProgramIndex, hull, is_covered, is_injective, realized
+from ...analysis import ProgramIndex, hull, is_covered, is_injective, realized, runs_at
 from ...arith import linear, simplify
 from ...ir import (
     BlockRealize,
@@ -75,7 +75,7 @@ def reverse_compute_at(
     Requires: a complete or reduction block; all producers under the loop, which is of the same scope and not around the block; in each
     iteration the block reads only what was finished in it: the loop, and those around it, run no reduction of a producer.
     Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order.
-    Errors: as compute_at, and not-all-producers, not-ready, consumer-before, reduction-repeated.
+    Errors: as compute_at, and not-all-producers, not-ready, consumer-before, reduction-repeated, loop-may-not-run.
     Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ReverseComputeAt; TVM accepts reduction loops of the producer.
     """
     return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, preserve_unit_loops, index))
@@ -211,6 +211,8 @@ def _require_movable(ctx: Context, realize: BlockRealize) -> None:
     moves.require_own_order(ctx, realize, "move")
     if realize.block.init is not None or ctx.index.is_output(realize.block.name):
         moves.require_full_domain(ctx, realize)
+    else:
+        moves.require_safe_domain(ctx, realize)
     for producer in _producers(ctx, realize):
         moves.require_covered(ctx, producer, realize)
     for consumer in _consumers(ctx, realize):
@@ -235,6 +237,7 @@ def _moved(
     _require_same_inputs(ctx, realize, around, forward=forward)
     others = _consumers(ctx, realize) if forward else _producers(ctx, realize)
     if not forward:
+        _require_runs(ctx, realize, loop)
         _require_same_outputs(ctx, realize, around)
 
     required = _required_boxes(ctx, realize, loop, others, forward=forward)
@@ -247,6 +250,15 @@ def _moved(
     if not forward:
         _require_ready(func, realize, others, around, before=ctx.index.loops_above(realize))
     return func
+
+
+# A block that no producer brings to the loop would not run at all where the loop does not.
+def _require_runs(ctx: Context, realize: BlockRealize, loop: For) -> None:
+    if not runs_at(ctx.index, loop, set(ctx.index.path(realize))):
+        raise refuse(
+            "loop-may-not-run", f"loop {loop.loop_var.name!r} may have no iteration, or stands under a condition", loop,
+            expected="a loop that always runs",
+        )  # fmt: skip
 
 
 def _statements(loop: For) -> tuple[Stmt, ...]:
@@ -309,7 +321,7 @@ def _places(
 def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[For], *, forward: bool) -> None:
     for producer in _producers(ctx, realize):
         lost = moves.lost_loops(ctx, producer, realize, around)
-        moves.require_final(producer, realize, lost if forward else (*lost, *around))
+        moves.require_final(ctx, producer, realize, lost if forward else (*lost, *around))
     before = ctx.index.loops_above(realize)
     for loop in around:
         if loop in before and moves.drives_reduction(realize, loop):
@@ -323,7 +335,7 @@ def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[F
 def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[For]) -> None:
     names = ctx.index.block_names
     for consumer in _consumers(ctx, realize):
-        moves.require_final(realize, consumer, moves.lost_loops(ctx, realize, consumer, around))
+        moves.require_final(ctx, realize, consumer, moves.lost_loops(ctx, realize, consumer, around))
         inside = ctx.index.child_blocks(around[-1])
         if consumer not in inside and any(names.index(r.block.name) > names.index(consumer.block.name) for r in inside):
             raise refuse(

@@ -23,6 +23,7 @@ from ...ir import (
     Range,
     Stmt,
     Var,
+    addressed_buffers,
     build,
     rewrite,
     structural_equal,
@@ -31,6 +32,7 @@ from ...ir import (
     walk,
 )
 from .. import moves
+from ..checks import require_iterators_only
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
 
@@ -57,13 +59,15 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result:
     moves.require_complete(ctx, realize)
     _require_direct_access(ctx, store.buffer)
     moves.removal(ctx, realize)
-    moves.require_read_before_write(ctx, realize)
-    for name in ctx.index.consumers(block):
-        consumer = ctx.index.realize(name)
+    consumers = [ctx.index.realize(name) for name in ctx.index.consumers(block)]
+    # A consumer's predicate is evaluated where the consumer runs, and gets the value too.
+    moves.require_read_before_write(ctx, realize, apart=[c.predicate for c in consumers])
+    require_iterators_only(realize, ctx.index.loops_above(realize), "inline")
+    for consumer in consumers:
         moves.require_covered(ctx, realize, consumer)
         for producer in map(ctx.index.realize, ctx.index.producers(block)):
             around = ctx.index.loops_above(consumer)
-            moves.require_final(producer, realize, moves.lost_loops(ctx, producer, realize, around))
+            moves.require_final(ctx, producer, realize, moves.lost_loops(ctx, producer, realize, around))
 
     axes, value = _value_by_axes(realize.block, store)
     scope = ctx.index.scope_of(realize)
@@ -103,6 +107,8 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
     _require_made(ctx, producer, realize, buffer, element)
     if ctx.index.is_output(block):
         moves.require_full_domain(ctx, realize)
+    else:
+        moves.require_safe_domain(ctx, realize)
 
     made = _require_one_store(producer)
     _require_own_element(producer, made)
@@ -142,6 +148,8 @@ def _require_direct_access(ctx: Context, buffer: Buffer) -> None:
     for name in ctx.index.block_names:
         if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
             raise refuse("opaque-access", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
+    if buffer in addressed_buffers(ctx.func.body):
+        raise refuse("opaque-access", f"the address of {buffer.name!r} is taken", buffer)
 
 
 # Only one input is replaced; the others must be there from the start.

@@ -6,14 +6,23 @@ import re
 
 from msgspec.structs import replace as replace_fields
 
-from ...ir import BlockRealize, Expr, For, ForKind, StringImm, build, uses_var
-from ..checks import require_order_free
+from ...ir import Annotation, AnnotationMap, BlockRealize, Expr, For, ForKind, StringImm, build, uses_var
+from ..checks import require_order_free, require_updates_apart
 from ..context import BlockRV, Context, LoopRV, Result, with_block
 from ..errors import refuse
 
 _THREAD_TAG = re.compile(r"(blockIdx|threadIdx|vthread)\.[xyz]$|vthread$|cthread$")
 
-AnnotationLike = Expr | str | int | float | bool | list["AnnotationLike"] | tuple["AnnotationLike", ...]
+AnnotationLike = (
+    Expr
+    | str
+    | int
+    | float
+    | bool
+    | list["AnnotationLike"]
+    | tuple["AnnotationLike", ...]
+    | dict[str, "AnnotationLike"]
+)
 
 
 def parallel(ctx: Context, loop: LoopRV) -> Result:
@@ -136,7 +145,9 @@ def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None
     old = ctx.loop(loop)
     cross_thread = thread_tag is not None and thread_tag.startswith("threadIdx")
     require_spatial(ctx, old, kind, reduction_allowed=cross_thread)
-    require_order_free(ctx, old, [old.loop_var], kind)
+    require_order_free(ctx, [old], [old.loop_var], kind)
+    if not cross_thread:
+        require_updates_apart(ctx, old, kind)
     return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}))
 
 
@@ -169,9 +180,13 @@ def _with_annotations(ctx: Context, target: BlockRV | LoopRV, annotations: tuple
     return Result(ctx.replaced({old: replace_fields(old, annotations=annotations)}))
 
 
-def _annotation_value(value: AnnotationLike) -> Expr | tuple[object, ...]:
+def _annotation_value(value: AnnotationLike) -> Annotation:
     if isinstance(value, str):
         return StringImm(value)
     if isinstance(value, list | tuple):
         return tuple(_annotation_value(v) for v in value)
+    if isinstance(value, dict):
+        return AnnotationMap(tuple((key, _annotation_value(v)) for key, v in value.items()))
+    if isinstance(value, float):
+        return build.const(value, "float64")  # Python's own number, as the reader of scripts keeps it
     return build.as_expr(value)

@@ -23,7 +23,7 @@ from ...ir import (
     uses_var,
 )
 from ...ir import Buffer as _Buffer
-from ..checks import require_order_free
+from ..checks import require_in_blocks, require_order_free
 from ..context import Context, LoopRV, Result
 from ..errors import refuse
 
@@ -66,6 +66,7 @@ def split(
                 "needs-predicate", f"the factors do not divide loop {old.loop_var.name!r}", old,
                 found=f"extent {_number(old.extent)}", expected="a divisor, or predication allowed",
             )  # fmt: skip
+        require_in_blocks(ctx, old, "split unevenly")
         body = with_predicate(body, condition)
     body = simplify_bindings(body, ranges)
     new = build.nest([build.serial(v, s, old.body) for v, s in zip(variables, sizes, strict=True)], body)
@@ -122,7 +123,7 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
     wanted = iter(named)
     order = [next(wanted) if f in named else f for f in chain]
     require_extents_above(order)
-    require_order_free(ctx, chain[0], [f.loop_var for f in named], "reorder")
+    require_order_free(ctx, chain, [f.loop_var for f in named], "reorder")
     return Result(ctx.replaced({chain[0]: build.nest(order, chain[-1].body)}))
 
 
@@ -242,6 +243,8 @@ def _new_vars(loop: For, sizes: Sequence[Expr], names: Sequence[str] | None) -> 
 
 def _unfused(fused: Var, nest: Sequence[For], ranges: Mapping[Var, Range]) -> dict[Var, Expr]:
     """Each old loop variable as a function of the fused one."""
+    if any(build.is_const(f.extent, 0) for f in nest):
+        return {f.loop_var: f.min for f in nest}  # nothing runs
     values: dict[Var, Expr] = {}
     inner: Expr = build.const(1, fused.dtype)
     for position, loop in reversed(list(enumerate(nest))):

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as replace_fields
 
+from ...analysis import accessed_regions, is_covered, is_once, starts_with_init, surely_runs, writes_distinct
 from ...ir import (
     Block,
     BlockRealize,
+    BufferLoad,
     Expr,
     For,
     IterVar,
     Node,
+    Range,
     SeqStmt,
     Stmt,
     Var,
@@ -22,7 +25,9 @@ from ...ir import (
     replace_nodes,
     substitute,
     uses_var,
+    walk,
 )
+from ..checks import out_of_order, require_iterators_only
 from ..context import BlockRV, Context, LoopRV, Result
 from ..errors import refuse
 
@@ -38,7 +43,7 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
                                                       with T.block("B"): B[i] = B[i] + A[i, k]     # decompose_reduction(B, k)
     Requires: a reduction block; `loop` around it; no loop outside of `loop` drives a reduction iterator.
     Returns: the init block `<block>_init`. The block keeps its name (TVM calls it `<block>_update`).
-    Errors: not-a-reduction, loop-not-around, reduction-outside, predicate-on-reduction.
+    Errors: not-a-reduction, loop-not-around, reduction-outside, predicate-on-reduction, order-dependent, opaque-iterator.
     Source: TVM src/s_tir/schedule/primitive/reduction.cc, DecomposeReduction.
     """
     realize = ctx.realize(block)
@@ -48,6 +53,8 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
     require_around(block, loops, target)
     position = loops.index(target)
     require_reduction_inside(realize, loops[:position])
+    require_own_sum(ctx, realize, loops[position:])
+    require_nobody_between(ctx, realize, target)
     body = realize.block
 
     init_name = ctx.fresh_block_name(f"{block}_init")
@@ -89,6 +96,34 @@ def require_reduction_inside(realize: BlockRealize, outside: Sequence[For]) -> N
                 )  # fmt: skip
 
 
+# The init runs once for each element, before all its terms: so it must have been.
+def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) -> None:
+    require_iterators_only(realize, ctx.index.loops_above(realize), "decompose")
+    loops = {f.loop_var: Range(f.min, f.extent) for f in inside}
+    around = set(ctx.index.path(inside[0]))
+    apart = writes_distinct(realize.block) and is_once(realize, loops)
+    if not (apart and starts_with_init(realize, loops) and surely_runs(ctx.index, realize, around)):
+        raise out_of_order(realize, "decompose")
+
+
+# The init comes before all that stands in the loop: nobody there may need the old value, or make what the init reads.
+def require_nobody_between(ctx: Context, realize: BlockRealize, loop: For) -> None:
+    block = realize.block
+    assert block.init is not None
+    written = {w.buffer for w in block.writes}
+    needed = {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)}
+    for other in ctx.index.child_blocks(loop):
+        makes = any(w.buffer in needed for w in other.block.writes)
+        reads = [r.buffer for r in other.block.reads if r.buffer in written]
+        if other is realize or not (makes or any(not is_covered(ctx.index, realize, other, b) for b in reads)):
+            continue
+        raise refuse(
+            "order-dependent",
+            f"the init of block {block.name!r} cannot run before loop {loop.loop_var.name!r}: {other.block.name!r} needs to run first",
+            realize, other, expected="a loop that holds nothing else that the init depends on",
+        )  # fmt: skip
+
+
 def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
     """The init as a block over the spatial iterators, under copies (kinds and notes too) of those of `loops` that drive them."""
     block = realize.block
@@ -98,21 +133,22 @@ def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
     predicate = _init_predicate(realize, loops, driven)
 
     fresh = {iv.var: Var(iv.var.name, iv.var.dtype) for iv, _ in spatial}
+    body = rename(block.init, fresh)
     init = Block(
         name=name,
         iter_vars=tuple(IterVar(fresh[iv.var], iv.dom, iv.iter_type) for iv, _ in spatial),
-        reads=(),
+        reads=accessed_regions(body)[0],
         writes=tuple(rename(w, fresh) for w in block.writes),
-        body=rename(block.init, fresh),
+        body=body,
         alloc_buffers=(),
         annotations=block.annotations,
     )
     copies = {f.loop_var: Var(f"{f.loop_var.name}_init", f.loop_var.dtype) for f in driven}
-    body: Stmt = BlockRealize(tuple(substitute(v, copies) for _, v in spatial), substitute(predicate, copies), init)
+    nest: Stmt = BlockRealize(tuple(substitute(v, copies) for _, v in spatial), substitute(predicate, copies), init)
     for old in reversed(driven):
-        extent = substitute(old.extent, copies)
-        body = For(copies[old.loop_var], old.min, extent, old.kind, body, old.thread_tag, old.annotations)
-    return body
+        first, extent = substitute(old.min, copies), substitute(old.extent, copies)
+        nest = For(copies[old.loop_var], first, extent, old.kind, nest, old.thread_tag, old.annotations)
+    return nest
 
 
 def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequence[For]) -> Expr:

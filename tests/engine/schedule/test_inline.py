@@ -141,6 +141,24 @@ def test_given_a_producer_with_an_init_when_its_copy_is_inlined_then_init_and_up
     assert sch.verify().status == "tested"
 
 
+BY_VALUE = ELEMENTWISE_CHAIN.replace(
+    """            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+""",
+    """            T.where(B[i, j] < T.float32(0.5))
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+""",
+)
+
+
+def test_given_a_predicate_that_reads_the_value_when_inlined_then_it_computes_it_too():
+    sch = schedule(BY_VALUE)
+    assert "B[i, j]" in expr_text(sch.index.realize("C").predicate)
+    sch.compute_inline("B")
+    assert expr_text(sch.index.realize("C").predicate) == "A[i, j] * T.float32(2.0) < T.float32(0.5)"
+
+
 TWO_READERS = CROP.replace("C: T.Buffer((4,)", 'D: T.Buffer((8,), "float32"), C: T.Buffer((4,)') + (
     """    for i in range(8):
         with T.sblock("D"):

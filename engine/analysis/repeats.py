@@ -1,0 +1,56 @@
+"""How often and in which order the iterations of a block come: whether each comes once, and a sum begins with its init."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..arith import detect_iter_map, prove_equal
+from ..ir import Block, BlockRealize, BufferLoad, Range, Var, substitute, uses_var, walk
+from .cover import has_iterations, joined_splits, only_guards_domain
+from .separation import is_injective, without_outer
+
+Ranges = Mapping[Var, Range]
+
+
+def is_update(block: Block) -> bool:
+    """Whether the block's result depends on what its output held before, or was set to by its init."""
+    written = {w.buffer for w in block.writes}
+    views = {m.buffer for m in block.match_buffers if m.source.buffer in written}
+    loaded = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
+    return block.init is not None or bool(loaded & (written | views)) or any(r.buffer in written for r in block.reads)
+
+
+def is_once(realize: BlockRealize, loops: Ranges) -> bool:
+    """Whether no two iterations of the loops give the iterators the same values."""
+    realize, loops = joined_splits(realize, loops)
+    return is_injective(realize.iter_values, loops)
+
+
+def reduction_loops(realize: BlockRealize, loops: Ranges) -> list[Var]:
+    """The loops that drive iterators which are not spatial."""
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    values = [v for iv, v in pairs if iv.iter_type != "spatial"]
+    return [v for v in loops if any(uses_var(value, v) for value in values)]
+
+
+def starts_with_init(realize: BlockRealize, loops: Ranges) -> bool:
+    """Whether, for each element, the first iteration of the loops that meets it runs the init, and there is one."""
+    realize, loops = joined_splits(realize, loops)
+    if not only_guards_domain(realize):
+        return False
+    reducing = reduction_loops(realize, loops)
+    if not all(has_iterations(loops[v].extent, loops) for v in reducing):
+        return False
+    first = {v: r.min for v, r in loops.items()}
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    reduced = [(iv, v) for iv, v in pairs if iv.iter_type == "reduce"]
+    if not all(prove_equal(substitute(v, first), iv.dom.min) for iv, v in reduced):
+        return False
+    spatial = [v for iv, v in pairs if iv.iter_type != "reduce"]
+    if not any(uses_var(value, v) for value in spatial for v in reducing):
+        return True
+    # The sum's digits and the elements' are digits of the same loops: each combination of them comes, the least first.
+    values = [without_outer(v, loops) for v in realize.iter_values]
+    used = {v: r for v, r in loops.items() if any(value is not None and uses_var(value, v) for value in values)}
+    found = None if None in values else detect_iter_map([v for v in values if v is not None], used)
+    return found is not None and found.bijective

@@ -1,0 +1,122 @@
+"""Addresses of buffers, quoted sizes and rich annotations: read as TVM prints them, written back as they were; what must not touch them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.ir import BufferData, Call, addressed_buffers, first_difference, walk
+from tilewright.engine.lower import allocations, lower
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+TILES = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def tiles(A: T.Buffer((64, 64), "float16"), C: T.Buffer((64, 64), "float16")):
+    B = T.sblock_alloc_buffer((64, 64), "float16")
+    for i, j in T.grid(64, 64):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float16(2)
+    for i, j in T.grid(4, 4):
+        with T.sblock("load"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16])
+            T.writes(C[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16])
+            %s
+"""
+WHOLE = (
+    'T.tvm_load_matrix_sync(C.data, 16, 16, 16, vi * 4 + vj, T.tvm_access_ptr(T.type_annotation("float16"), B.data, '
+    'vi * 1024 + vj * 16, 64, 1), 64, "row_major")'
+)
+VIEW = """V = T.match_buffer(B[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16], (16, 16), "float16", strides=(64, 1), offset_factor=1)
+            T.evaluate(T.call_extern("int32", "take", V.data, V.elem_offset, T.address_of(C[vi * 16, vj * 16])))"""
+
+
+@pytest.mark.parametrize(
+    "body", [WHOLE, VIEW, 'T.evaluate(T.call_extern("int32", "f", B.access_ptr("r"), C.access_ptr("w")))']
+)
+def test_given_addresses_when_printed_then_they_read_back_the_same(body: str):
+    program = parse(TILES % body).program
+    text = to_script(program)
+    again = parse(text).program
+    assert first_difference(again, program) is None
+    assert to_script(again) == text
+
+
+def test_given_an_access_pointer_when_read_then_it_is_tvms_call():
+    program = parse(TILES % 'T.evaluate(T.call_extern("int32", "f", B.access_ptr("rw")))').program
+    (call,) = (n for n in walk(program) if isinstance(n, Call) and n.op == "tvm_access_ptr")
+    assert isinstance(call.args[1], BufferData)
+    assert [getattr(a, "value", None) for a in call.args[2:]] == [0, 64 * 64, 3]
+
+
+def test_given_an_address_without_regions_when_read_then_the_whole_buffer_is_read_and_written():
+    text = (TILES % 'T.evaluate(T.call_extern("int32", "f", B.data))').replace(
+        "            T.reads(B[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16])\n", ""
+    )
+    text = text.replace("            T.writes(C[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16])\n", "")
+    block = Schedule(parse(text).program).get("load")
+    for regions in (block.reads, block.writes):
+        assert [[r.extent.value for r in region.region] for region in regions] == [[64, 64]]
+
+
+@pytest.mark.parametrize("body", [WHOLE, VIEW])
+def test_given_an_address_when_the_buffer_would_change_its_places_then_it_is_refused(body: str):
+    sch = Schedule(parse(TILES % body).program)
+    before = to_script(sch.mod)
+    for call in (
+        lambda: sch.compute_inline("B"),
+        lambda: sch.transform_layout("B", ("write", 0), lambda i, j: [j, i]),
+    ):
+        with pytest.raises(ScheduleError) as refused:
+            call()
+        assert refused.value.code in ("opaque-access", "view-buffer")
+    assert to_script(sch.mod) == before
+
+
+def test_given_an_address_when_cached_as_a_whole_then_it_is_the_cache_that_is_addressed():
+    sch = Schedule(parse(TILES % WHOLE).program)
+    sch.cache_read("load", 0, "shared")
+    assert {b.name for b in addressed_buffers(sch.func)} == {"B_shared", "C"}
+
+
+def test_given_an_address_when_lowered_then_the_buffer_keeps_its_shape():
+    sch = Schedule(parse(TILES % WHOLE).program)
+    sch.compute_at("B", sch.get_loops("load")[1])
+    (found,) = allocations(sch.func)
+    assert list(found.tile) == [64, 64]
+    assert {b.name for b in addressed_buffers(lower(sch.func))} == {"B", "C"}
+
+
+def test_given_a_program_with_addresses_when_verified_then_nothing_is_claimed():
+    assert Schedule(parse(TILES % WHOLE).program).verify().status == "unknown"
+
+
+def test_given_a_size_in_quotes_with_a_type_when_read_then_the_type_is_no_size():
+    text = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def f(X: T.Buffer((T.int64(8), "n * T.int64(32)"), "float32"), Y: T.Buffer((T.int64(8), n * T.int64(32)), "float32"), n: T.int64):
+    for i, k in T.grid(T.int64(8), n * T.int64(32)):
+        with T.sblock("Y"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            Y[vi, vk] = X[vi, vk]
+"""
+    func = parse(text).program
+    assert first_difference(parse(to_script(func)).program, func) is None
+    assert func.buffers[0].shape[1].a is func.buffers[1].shape[1].a is func.params[2]
+
+
+def test_given_annotations_of_all_kinds_when_printed_then_they_stay():
+    note = '{"a": [[1, 2], ["x", 3]], "c": True, "d": vi * 2, "e": {"x": 1, "y": [1, 2.5]}, "f": [], "g": {}, "h": T.float32(2.0)}'
+    text = to_script(parse(TILES % f"T.sblock_attr({note})\n            C[vi, vj] = B[vi, vj]").program)
+    assert f"T.sblock_attr({note})" in text
+
+
+def test_given_a_dict_when_annotated_then_it_is_printed_as_one():
+    sch = Schedule(parse(TILES % "C[vi, vj] = B[vi, vj]").program)
+    sch.annotate("B", "note", {"sizes": [4, 8], "rate": 0.25})
+    assert 'T.sblock_attr({"note": {"sizes": [4, 8], "rate": 0.25}})' in to_script(sch.mod)
