@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ..arith import inverse, prove_equal
+from ..arith import bounds, inverse, prove_equal
 from ..ir import (
     Block,
     Buffer,
@@ -24,17 +24,23 @@ from ..ir import (
     Var,
     build,
     children,
+    structural_equal,
     substitute,
     walk,
 )
 
 
 class PulledBack(msgspec.Struct, frozen=True, eq=False):
-    """Regions of an imaginary buffer with an axis for each iterator of the producer. `loops` run inside of the consumer's body."""
+    """Regions of an imaginary buffer with an axis for each iterator of the producer. `loops` run inside of the consumer's body.
+
+    `fills`: the producer's iterators reach every element of the true buffer, so that reads past the ends of the imaginary one lie
+    outside of the true one too.
+    """
 
     written: BufferRegion
     read: tuple[BufferRegion, ...]
     loops: Mapping[Var, Range]
+    fills: bool
 
 
 def pull_back(producer: Block, consumer: Block, buffer: Buffer) -> PulledBack | None:
@@ -54,7 +60,7 @@ def pull_back(producer: Block, consumer: Block, buffer: Buffer) -> PulledBack | 
     loads = _Loads(buffer)
     loads.visit(consumer)
     ranges = {iv.var: iv.dom for iv in (*producer.iter_vars, *consumer.iter_vars)} | loads.loops
-    trace = _Trace(written, {iv.var: iv.dom for iv in iters}, ranges)
+    trace = _Trace(buffer, written, {iv.var: iv.dom for iv in iters}, ranges)
     read: list[BufferRegion] = []
     for indices in loads.found:
         origin = trace.origin(indices)
@@ -63,7 +69,8 @@ def pull_back(producer: Block, consumer: Block, buffer: Buffer) -> PulledBack | 
         read.append(BufferRegion(space, tuple(build.point(e) for e in origin)))
     if loads.is_nested or not read:
         return None
-    return PulledBack(BufferRegion(space, tuple(build.point(iv.var) for iv in iters)), tuple(read), loads.loops)
+    points = tuple(build.point(iv.var) for iv in iters)
+    return PulledBack(BufferRegion(space, points), tuple(read), loads.loops, trace.fills)
 
 
 class _Loads:
@@ -98,11 +105,14 @@ class _Loads:
 class _Trace:
     """From indices of the buffer to the producer's iteration that writes there."""
 
-    def __init__(self, written: Sequence[Expr], iters: Mapping[Var, Range], ranges: Mapping[Var, Range]) -> None:
+    def __init__(
+        self, buffer: Buffer, written: Sequence[Expr], iters: Mapping[Var, Range], ranges: Mapping[Var, Range]
+    ) -> None:
         self.written = written
         self.iters = iters
         self.ranges = ranges
         self.back = inverse(IndexMap(tuple(iters), tuple(written)), tuple(iters.values())) if iters else None
+        self.fills = self.back is not None and all(map(self._reaches_all, written, buffer.shape))
 
     def origin(self, indices: Sequence[Expr]) -> tuple[Expr, ...] | None:
         """The iterators' values, or None."""
@@ -114,7 +124,23 @@ class _Trace:
             for pattern, index in zip(self.written, indices, strict=True)
         ):
             return tuple(found[v] for v in self.iters)
-        return None if self.back is None else self.back.apply(indices)
+        if self.back is None or not (self.fills or all(map(self._is_met, self.written, indices))):
+            return None
+        return self.back.apply(indices)
+
+    def _reaches_all(self, pattern: Expr, extent: Expr) -> bool:
+        if isinstance(pattern, Var) and pattern in self.iters:
+            dom = self.iters[pattern]
+            return build.is_const(dom.min, 0) and prove_equal(dom.extent, extent)
+        reached = bounds(pattern, self.iters)
+        return reached.low == 0 and reached.high is not None and build.is_const(extent, reached.high + 1)
+
+    def _is_met(self, pattern: Expr, index: Expr) -> bool:
+        """Whether the index is one that the pattern takes; the map back says nothing of others."""
+        reached, read = bounds(pattern, self.iters), bounds(index, self.ranges)
+        if reached.low is None or reached.high is None or read.low is None or read.high is None:
+            return structural_equal(pattern, index)
+        return reached.low <= read.low and read.high <= reached.high
 
     def _match(self, pattern: Expr, index: Expr, found: dict[Var, Expr]) -> None:
         """Guesses values by walking both expressions in step; `origin` checks them."""
