@@ -172,7 +172,7 @@ class _Reader:
                 raise _NotIteratorsError
             return IterPart(key, None, 1, None, scale, fused)
         upper = total if digit.upper is None else digit.upper
-        if total % upper or upper % digit.lower:
+        if not upper or total % upper or upper % digit.lower:
             raise _NotIteratorsError
         return IterPart(key, total, digit.lower, upper // digit.lower, scale, fused, reverse)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ..ir import Buffer
 from .errors import refuse
-from .machine import KINDS, Engine, EngineKind, Machine, Memory
+from .machine import KINDS, DmaEngine, Engine, EngineKind, Machine, Memory
 from .nest import Leaf, Nest
 from .place import Places, writers_of
 from .work import Kind, Work
@@ -83,6 +83,7 @@ def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
         number
         for number, engine in enumerate(machine.engines)
         if all(KINDS[type(engine)] in PREFERENCE[w.kind] for w in works)
+        and (len(works) == 1 or not isinstance(engine, DmaEngine))  # a descriptor is one copy
     ]
     return sorted(able, key=lambda n: order.index(KINDS[type(machine.engines[n])]))
 

@@ -11,7 +11,7 @@ CONCURRENT = ("parallel", "vectorized")
 
 
 def find_race(func, arrays) -> str:
-    """Empty when no iteration of a parallel or vectorised loop writes what another one touches; else where.
+    """Empty when no iteration of a parallel or vectorised loop changes what another one touches; else where.
 
     Buffers are taken to live where `plan` puts them: what is allocated inside of an iteration is its own.
     """
@@ -35,7 +35,7 @@ class _Watch(_Interpreter):
     def __init__(self, memory):
         super().__init__(memory)
         self.race = ""
-        self.open = []  # (iteration, {place: (iteration that touched it, whether it wrote)}, own buffers) of each concurrent loop
+        self.open = []  # of each concurrent loop: (iteration, {place: (values by writing iteration, readers)}, own buffers)
 
     def stmt(self, s, env):
         match s:
@@ -66,10 +66,16 @@ class _Watch(_Interpreter):
         return super().expr(e, env)
 
     def touched(self, buffer, index, *, wrote):
+        value = self.memory[buffer].get(index) if wrote else None
         for iteration, seen, own in self.open:
             if buffer in own:
                 continue
-            first = seen.setdefault((buffer, index, wrote), iteration)
-            other = seen.get((buffer, index, not wrote), iteration)
-            if (wrote and first != iteration) or other != iteration:
-                self.race = self.race or f"{buffer.name}{list(index)} in iterations {first}, {other} and {iteration}"
+            # Two iterations may write one and the same value; but nobody may read what another one writes.
+            writers, readers = seen.setdefault((buffer, index), ({}, set()))
+            if wrote:
+                writers.setdefault(iteration, set()).add(value)
+            elif iteration not in writers:
+                readers.add(iteration)
+            values = set().union(*writers.values())
+            if (len(writers) > 1 and len(values) > 1) or any(w != r for w in writers for r in readers):
+                self.race = self.race or f"{buffer.name}{list(index)} in iterations {sorted({*writers, *readers})}"

@@ -238,8 +238,9 @@ class _Author:
         else:
             at = self.indices(target, spatial, reduced)
         store = f"{target.name}[{', '.join(at)}]"
+        in_loop = at[-1] == "r"
         if (reduced and not self.odd()) or self.odd(0.2):
-            if not self.odd(0.5):
+            if not (in_loop or self.odd(0.5)):
                 self.line("with T.init():")
                 self.line(f"    {store} = {self.load(spatial) if self.odd(0.5) and spatial else self.constant()}")
             self.line(f"{store} = {self.updated(store, known)}")
@@ -315,7 +316,7 @@ class _Author:
             (f"{text} // 2", low // 2, high // 2),
             (f"{text} % 2", 0, min(1, high)),
         ]
-        options = [o for o in options if 0 <= o[1] and o[2] < extent]
+        options = [o for o in options if o[1] >= 0 and o[2] < extent]
         if self.odd() and self.index_dtype == "int32":
             return f"places[({text}) % {self.places.shape[0]}] % {extent}"
         if not options or self.odd(0.3):
