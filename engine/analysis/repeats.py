@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..arith import detect_iter_map, prove_equal
-from ..ir import Block, BlockRealize, BufferLoad, Range, Var, substitute, uses_var, walk
+from ..arith import bounds, detect_iter_map, prove_equal
+from ..ir import Block, BlockRealize, BufferLoad, Expr, Range, Var, build, free_vars, substitute, uses_var, walk
 from .cover import has_iterations, joined_splits, only_guards_domain
 from .separation import is_injective, without_outer
 
@@ -44,7 +44,7 @@ def starts_with_init(realize: BlockRealize, loops: Ranges) -> bool:
     first = {v: r.min for v, r in loops.items()}
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     reduced = [(iv, v) for iv, v in pairs if iv.iter_type == "reduce"]
-    if not all(prove_equal(substitute(v, first), iv.dom.min) for iv, v in reduced):
+    if not all(_starts_low(v, iv.dom.min, first, loops) for iv, v in reduced):
         return False
     spatial = [v for iv, v in pairs if iv.iter_type != "reduce"]
     if not any(uses_var(value, v) for value in spatial for v in reducing):
@@ -54,3 +54,15 @@ def starts_with_init(realize: BlockRealize, loops: Ranges) -> bool:
     used = {v: r for v, r in loops.items() if any(value is not None and uses_var(value, v) for value in values)}
     found = None if None in values else detect_iter_map([v for v in values if v is not None], used)
     return found is not None and found.bijective
+
+
+def _starts_low(value: Expr, low: Expr, first: Mapping[Var, Expr], loops: Ranges) -> bool:
+    """Whether the value is `low` in the first iteration, or, where loops around take part in it, as low as these loops can make it."""
+    start = substitute(value, first)
+    if prove_equal(start, low):
+        return True
+    mine = without_outer(value, loops)
+    if mine is None or not free_vars(start):
+        return False
+    lowest = bounds(mine, loops).low
+    return lowest is not None and prove_equal(substitute(mine, first), build.const(lowest, mine.dtype))
