@@ -30,6 +30,7 @@ OPAQUE = {
     "tvm_tuple": "handle",
     "tvm_thread_invariant": "int32",
     "q_multiply_shift": "int32",
+    "q_multiply_shift_per_axis": "int32",
     "tvm_warp_activemask": "uint32",
 }
 """Low-level intrinsics that are read and written without a meaning here, with the dtype of their result."""
