@@ -115,7 +115,8 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
     if producer.block.init is not None:
         _require_copy(realize, store)
     values = _iterators_by_element(realize.block, element, made)
-    merged = _merged_producer(ctx, realize, producer, store, made, values)
+    read_at = [substitute(index, values) for index in element]
+    merged = _merged_producer(ctx, realize, producer, store, made, values, read_at)
     scope = ctx.index.scope_of(realize)
     body = moves.removed(ctx, realize, scope.body)
     body = rewrite(body, lambda node: node, enter=lambda node: merged if node is producer else None)
@@ -324,8 +325,10 @@ def _merged_producer(
     store: BufferStore,
     made: BufferStore,
     values: Mapping[Var, Expr],
+    read_at: Sequence[Expr],
 ) -> BlockRealize:
-    """The producer that stores the consumer's value, where the consumer has one."""
+    """The producer that stores the consumer's value, where the consumer has one: where its iterators' `values` are in their domains,
+    and what they read, `read_at`, is the element at hand."""
     target = substitute(store, values)
 
     def moved(node: Node) -> Node:
@@ -345,6 +348,8 @@ def _merged_producer(
         value = values[iv.var]
         bounds = (build.ge(value, iv.dom.min), build.lt(value, build.add(iv.dom.min, iv.dom.extent)))
         terms.extend(simplify(t, ranges) for t in bounds if not prove(t, ranges))
+    same = (build.eq(at, index) for at, index in zip(read_at, made.indices, strict=True))
+    terms.extend(simplify(t, ranges) for t in same if not prove(t, ranges))
     around = ctx.loop_ranges(producer)
     terms = [simplify(substitute(t, bindings), around) for t in terms]
     block = replace_fields(producer.block, body=body, init=None if init is None else rewrite(init, moved))

@@ -222,3 +222,27 @@ def test_given_whole_blocks_of_which_a_part_is_read_when_inlined_backwards_then_
     sch.reverse_compute_inline("C")
     assert expr_text(sch.index.realize("B").predicate) == "i * 8 + j < 30"
     assert sch.verify().status == "tested"
+
+
+ONE_OF_MANY = """@T.prim_func(s_tir=True)
+def one_of_many(A: T.Buffer((8, 20), "float32"), C: T.Buffer((ROWS, 16), "float32")):
+    B = T.sblock_alloc_buffer((8, 20))
+    for i, j in T.grid(8, 20):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(ROWS, 16):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[READ] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "read"),
+    [(1, "vi + 3, vj"), (1, "3, vj"), (1, "vi + 3, vj + 4"), (2, "(vi * 16 + vj) // 16, (vi * 16 + vj) % 16")],
+)
+def test_given_elements_that_the_consumer_never_reads_when_inlined_backwards_then_they_are_not_stored(rows, read):
+    sch = schedule(ONE_OF_MANY.replace("ROWS", str(rows)).replace("READ", read))
+    sch.reverse_compute_inline("C")
+    assert sch.verify().status == "tested"
