@@ -183,7 +183,10 @@ def _loops_that_separate(ctx: Context, writer: BlockRealize) -> set[Var]:
     """The loops in whose iterations the writer surely writes different elements."""
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(writer)}
     boxes = [realized(w, writer).region for w in writer.block.writes]
-    return set.intersection(set(loops), *(separated_loops(box, box, loops) for box in boxes))
+    found = set(loops)
+    for box in boxes:
+        found &= separated_loops(box, box, loops)
+    return found
 
 
 # Inside of a reduction loop only a part of the sum is there.

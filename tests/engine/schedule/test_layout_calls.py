@@ -99,7 +99,10 @@ REFUSALS = {
     "an axis twice": ("not-bijective", lambda s: s.transform_layout("B", "B", lambda i, j: [i // 2, j])),
     "gaps": ("layout-needs-padding", lambda s: s.transform_layout("B", "B", lambda i, j: [i * 2, j])),
     "an offset": ("layout-needs-padding", lambda s: s.transform_layout("B", "B", lambda i, j: [i + 1, j])),
-    "places below zero": ("layout-needs-padding", lambda s: s.transform_layout("B", "B", lambda i, j: [i + 16, j - 16])),
+    "places below zero": (
+        "layout-needs-padding",
+        lambda s: s.transform_layout("B", "B", lambda i, j: [i + 16, j - 16]),
+    ),
     "a tail": ("layout-needs-padding", lambda s: s.transform_layout("B", "B", lambda i, j: [i // 60, j, i % 60])),
     "no such side": ("bad-buffer-index", lambda s: s.transform_layout("B", ("both", 0), lambda i, j: [j, i])),
     "no such buffer": ("unknown-buffer", lambda s: s.transform_layout("B", "Z", lambda i, j: [j, i])),
