@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ..arith import prove
+from ..arith import interval, prove
 from ..ir import (
     Block,
     BlockRealize,
     Buffer,
     BufferLoad,
+    BufferRegion,
     BufferStore,
     Call,
     Expr,
@@ -21,38 +22,59 @@ from ..ir import (
     build,
     children,
 )
+from .regions import hull
 
 Ranges = Mapping[Var, Range]
 
 
 def stays_inside(block: Block) -> bool:
-    """Whether each access is within its buffer for all values of the iterators.
-
-    What stands under a condition is taken to be guarded by it.
-    """
-    return _stays(block, {})
+    """Whether each access is within its buffer for all values of the iterators that the conditions around it leave."""
+    return _stays(block, {}, ())
 
 
-def _stays(node: Node, ranges: Ranges) -> bool:
+def _stays(node: Node, ranges: Ranges, conditions: Sequence[Expr]) -> bool:
     match node:
-        case IfThenElse():
-            return _stays(node.condition, ranges)
-        case Call(op="if_then_else"):
-            return _stays(node.args[0], ranges)
+        case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
+            return (
+                _stays(condition, ranges, conditions)
+                and _stays(then, ranges, (*conditions, *build.conjuncts(condition)))
+                and (otherwise is None or _stays(otherwise, ranges, (*conditions, build.logical_not(condition))))
+            )
+        case Call(op="if_then_else", args=(condition, yes, no)):
+            return (
+                _stays(condition, ranges, conditions)
+                and _stays(yes, ranges, (*conditions, *build.conjuncts(condition)))
+                and _stays(no, ranges, (*conditions, build.logical_not(condition)))
+            )
         case For():
             ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
-        case BlockRealize() if not build.is_true(node.predicate):
-            return all(_stays(value, ranges) for value in node.iter_values)
+        case BlockRealize():
+            # Inner iterators are taken to be anywhere in their domains, whatever the predicate says.
+            return all(_stays(v, ranges, conditions) for v in node.iter_values) and _stays(
+                node.block, ranges, conditions
+            )
         case Block():
             ranges = {**ranges, **{iv.var: iv.dom for iv in node.iter_vars}}
-            return all(_stays(part, ranges) for part in (node.init, node.body) if part is not None)
+            return all(_stays(part, ranges, conditions) for part in (node.init, node.body) if part is not None)
         case BufferLoad() | BufferStore():
-            if not all(_is_within(i, e, ranges) for i, e in zip(node.indices, node.buffer.shape, strict=True)):
+            if not _is_within(node.buffer, node.indices, ranges, conditions):
                 return False
         case _:
             pass
-    return all(_stays(child, ranges) for child in children(node) if not isinstance(child, Buffer))
+    return all(_stays(child, ranges, conditions) for child in children(node) if not isinstance(child, Buffer))
 
 
-def _is_within(index: Expr, extent: Expr, ranges: Ranges) -> bool:
-    return prove(build.ge(index, 0), ranges) and prove(build.lt(index, extent), ranges)
+def _is_within(buffer: Buffer, indices: Sequence[Expr], ranges: Ranges, conditions: Sequence[Expr]) -> bool:
+    """Whether the element exists. Bounds alone often tell; with conditions, the hull of what they leave does."""
+    ends = list(zip(indices, buffer.shape, strict=True))
+    if all(prove(build.ge(i, 0), ranges) and prove(build.lt(i, extent), ranges) for i, extent in ends):
+        return True
+    if not conditions:
+        return False
+    if any(interval(i, ranges) is None for i in indices):
+        return False  # the hull would be the whole axis for want of something better
+    box = hull([BufferRegion(buffer, tuple(map(build.point, indices)))], ranges, {}, conditions)
+    return all(
+        prove(build.ge(r.min, 0)) and prove(build.le(build.add(r.min, r.extent), extent))
+        for r, extent in zip(box.region, buffer.shape, strict=True)
+    )
