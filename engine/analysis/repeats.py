@@ -33,8 +33,11 @@ def reduction_loops(realize: BlockRealize, loops: Ranges) -> list[Var]:
     return [v for v in loops if any(uses_var(value, v) for value in values)]
 
 
-def starts_with_init(realize: BlockRealize, loops: Ranges) -> bool:
-    """Whether, for each element, the first iteration of the loops that meets it runs the init, and there is one."""
+def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> bool:
+    """Whether, for each element, the first iteration of the loops that meets it runs the init, and there is one.
+
+    `partly`: sums that loops further out take part in need only start as low as these loops can make them.
+    """
     realize, loops = joined_splits(realize, loops)
     if not only_guards_domain(realize):
         return False
@@ -44,7 +47,7 @@ def starts_with_init(realize: BlockRealize, loops: Ranges) -> bool:
     first = {v: r.min for v, r in loops.items()}
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     reduced = [(iv, v) for iv, v in pairs if iv.iter_type == "reduce"]
-    if not all(_starts_low(v, iv.dom.min, first, loops) for iv, v in reduced):
+    if not all(_starts_low(v, iv.dom.min, first, loops, partly=partly) for iv, v in reduced):
         return False
     spatial = [v for iv, v in pairs if iv.iter_type != "reduce"]
     if not any(uses_var(value, v) for value in spatial for v in reducing):
@@ -56,13 +59,12 @@ def starts_with_init(realize: BlockRealize, loops: Ranges) -> bool:
     return found is not None and found.bijective
 
 
-def _starts_low(value: Expr, low: Expr, first: Mapping[Var, Expr], loops: Ranges) -> bool:
-    """Whether the value is `low` in the first iteration, or, where loops around take part in it, as low as these loops can make it."""
+def _starts_low(value: Expr, low: Expr, first: Mapping[Var, Expr], loops: Ranges, *, partly: bool) -> bool:
     start = substitute(value, first)
     if prove_equal(start, low):
         return True
     mine = without_outer(value, loops)
-    if mine is None or not free_vars(start):
+    if mine is None or not partly or not free_vars(start):
         return False
     lowest = bounds(mine, loops).low
     return lowest is not None and prove_equal(substitute(mine, first), build.const(lowest, mine.dtype))

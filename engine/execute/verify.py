@@ -37,7 +37,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
-    """Small values for every parameter buffer that is read before it is written, by name; the same for the same seed.
+    """Small values for every parameter buffer that is not written before it is read, by name; the same for the same seed.
 
     Floats are eighths from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are very
     long: a difference is then a fault, not rounding. Integers are from the first of `integers` to the second, unsigned ones from 0 up.
@@ -114,10 +114,10 @@ def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...], 
 
 
 def _read_first(func: PrimFunc) -> set[Buffer]:
-    """The parameter buffers that are loaded, in text order, before they are stored."""
+    """The parameter buffers that are not stored, in text order, before they are loaded: the caller gives them with values in."""
     known: dict[Buffer, bool] = {}
     _first_touch(func.body, known, {})
-    return {buffer for buffer in func.buffers if known.get(buffer, False)}
+    return {buffer for buffer in func.buffers if known.get(buffer, True)}
 
 
 def _first_touch(node: Node, known: dict[Buffer, bool], aliases: dict[Buffer, Buffer]) -> None:

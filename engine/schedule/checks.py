@@ -145,7 +145,7 @@ def require_updates_in_order(
     else:
         stays_whole = not reducing & {f.loop_var for f in chain}
         in_order = stays_whole or is_once(realize, inner)
-        in_order = in_order and (not reducing & set(moving) or starts_with_init(realize, inner))
+        in_order = in_order and (not reducing & set(moving) or starts_with_init(realize, inner, partly=True))
     if not in_order:
         raise out_of_order(realize, what)
 
