@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace as replace_fields
+
 from ..arith import bounds, detect_iter_map, prove_equal
-from ..ir import Block, BlockRealize, BufferLoad, Expr, Range, Var, build, free_vars, substitute, uses_var, walk
+from ..ir import LT, Block, BlockRealize, BufferLoad, Expr, Range, Var, build, free_vars, substitute, uses_var, walk
 from .cover import has_iterations, joined_splits, only_guards_domain
 from .separation import is_injective, without_outer
 
@@ -22,8 +24,23 @@ def is_update(block: Block) -> bool:
 
 def is_once(realize: BlockRealize, loops: Ranges) -> bool:
     """Whether no two iterations of the loops give the iterators the same values."""
-    realize, loops = joined_splits(realize, loops)
+    realize, loops = joined_splits(*_trimmed(realize, loops))
     return is_injective(realize.iter_values, loops)
+
+
+def _trimmed(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
+    """Loops that the predicate ends early (`i < 3`) as loops of so many trips, without that part of the predicate."""
+    kept: list[Expr] = []
+    shorter: dict[Var, Range] = {}
+    for term in build.conjuncts(realize.predicate):
+        loop = loops.get(term.a) if isinstance(term, LT) and isinstance(term.a, Var) else None
+        if isinstance(term, LT) and isinstance(term.a, Var) and loop is not None and build.is_const(loop.min, 0):
+            trips, end = build.int_value(loop.extent), build.int_value(term.b)
+            if trips is not None and end is not None and 0 < end <= trips and term.a not in shorter:
+                shorter[term.a] = Range(loop.min, term.b)
+                continue
+        kept.append(term)
+    return replace_fields(realize, predicate=build.logical_and(*kept)), {**loops, **shorter}
 
 
 def reduction_loops(realize: BlockRealize, loops: Ranges) -> list[Var]:
@@ -38,7 +55,7 @@ def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = Fal
 
     `partly`: sums that loops further out take part in need only start as low as these loops can make them.
     """
-    realize, loops = joined_splits(realize, loops)
+    realize, loops = joined_splits(*_trimmed(realize, loops))
     if not only_guards_domain(realize):
         return False
     reducing = reduction_loops(realize, loops)

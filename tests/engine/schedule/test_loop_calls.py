@@ -148,3 +148,11 @@ def test_given_a_pair_of_blocks_that_only_meet_in_one_iteration_when_reordered_t
     sch.reorder("j", "i")
     sch.parallel("j")
     assert sch.verify().status == "tested"
+
+
+def test_given_a_loop_of_one_trip_split_further_when_tiled_then_its_guard_is_understood():
+    text = MATMUL.replace("(128, 128)", "(1, 1)").replace("T.grid(128, 128, 128)", "T.grid(1, 1, 1)")
+    sch = schedule(text)
+    pairs = [sch.split(loop, [None, factor]) for loop, factor in zip(sch.get_loops("C"), (1, 2, 3), strict=True)]
+    sch.reorder(*(outer for outer, _ in pairs), *(inner for _, inner in pairs))
+    assert sch.verify().status == "tested"
