@@ -139,7 +139,9 @@ class _Author:
         for extent in extents:
             loops.append(self.open_loop(extent, loops))
         if self.odd(0.25) and loops:
-            self.line(f"if {loops[-1].text} {self.pick(('<', '>=', '!='))} {self.number(0, 3)}:")
+            by_data = f"{self.load(loops)} > {self.constant()}"
+            by_loop = f"{loops[-1].text} {self.pick(('<', '>=', '!='))} {self.number(0, 3)}"
+            self.line(f"if {by_data if self.odd(2) else by_loop}:")
             self.depth += 1
         self.block(target, loops)
         self.depth = depth
@@ -156,7 +158,8 @@ class _Author:
         else:
             spatial, reduced = self.iterators(target, loops)
         if self.odd(0.4) and loops:
-            self.line(f"T.where({self.condition(loops)})")
+            by_data = f"{self.load(loops)} > {self.constant()}"
+            self.line(f"T.where({by_data if self.odd() else self.condition(loops)})")
         if not nested and self.odd(0.3) and (spatial or reduced):
             inner = self.open_loop(self.number(1, 4), [])
             self.block(target, [*spatial, *reduced, inner], nested=True)
@@ -251,6 +254,8 @@ class _Author:
                 self.line(f"if {self.load(known)} > {self.constant()}:")
                 self.depth += 1
             self.line(f"{store} = {self.value(known)}")
+        if self.odd(0.1):
+            self.line(f'T.call_extern("int32", "note", {known[0].text if known else 0})')
         if self.odd(0.3):
             other = self.draw(st.sampled_from(self.ready))
             self.line(f"{other.name}[{', '.join(self.indices(other, spatial, reduced))}] = {self.value(known)}")
@@ -270,7 +275,9 @@ class _Author:
         value = self.load(known)
         if self.odd(0.5):
             return self.pick((f"{store} * {self.constant()} + {value}", f"{value} - {store}", f"{store} - {value}"))
-        return self.pick((f"{store} + {value}", f"T.max({store}, {value})", f"{value} + {store}", f"T.min({value}, {store})"))
+        return self.pick(
+            (f"{store} + {value}", f"T.max({store}, {value})", f"{value} + {store}", f"T.min({value}, {store})")
+        )
 
     def value(self, known: Sequence[Bounded]) -> str:
         value = self.load(known)
@@ -287,7 +294,7 @@ class _Author:
     # Accesses.
 
     def load(self, known: Sequence[Bounded]) -> str:
-        source = self.draw(st.sampled_from(self.ready[-3:] if self.draw(st.booleans()) else self.ready))
+        source = self.draw(st.sampled_from(self.ready[-2:] if self.draw(st.booleans()) else self.ready))
         return f"{source.name}[{', '.join(self.indices(source, known, ()))}]"
 
     def indices(self, array: Array, first: Sequence[Bounded], then: Sequence[Bounded]) -> list[str]:
