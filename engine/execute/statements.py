@@ -230,10 +230,11 @@ class Statements:
 
     def store(self, stmt: BufferStore, context: Context) -> Code:
         spend, work = self.meter.spend, operations(stmt)
+        own = self.memories[stmt.buffer].lanes  # each lane has a sum of its own
         folded = [
             n
             for n, var in enumerate(context.axes[: context.folding])
-            if not any(uses_var(i, var) for i in stmt.indices)
+            if var not in own and not any(uses_var(i, var) for i in stmt.indices)
         ]
         update = find_update(stmt) if folded else None
         target = self.expressions.reach(stmt, context)

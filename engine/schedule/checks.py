@@ -18,7 +18,7 @@ from ..analysis import (
     updates_only_own_element,
     writes_distinct,
 )
-from ..ir import BlockRealize, Buffer, For, Range, Var, uses_var
+from ..ir import BlockRealize, Buffer, BufferLoad, For, Node, Range, Var, children, uses_var
 from .context import Context
 from .errors import refuse
 
@@ -71,6 +71,21 @@ def require_in_blocks(ctx: Context, loop: For, what: str) -> None:
             "not-in-blocks", f"cannot {what} loop {loop.loop_var.name!r}: it runs statements that stand in no block of their own", loop,
             expected="a loop around blocks",
         )  # fmt: skip
+
+
+# Conditions and bounds are evaluated for iterations too many, before the predicates of the blocks.
+def require_no_reads_before_blocks(loop: For, what: str) -> None:
+    stack: list[Node] = [loop.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, BlockRealize):
+            continue
+        if isinstance(node, BufferLoad) and uses_var(node, loop.loop_var):
+            raise refuse(
+                "opaque-access", f"cannot {what} loop {loop.loop_var.name!r}: a condition in it reads {node.buffer.name!r}", loop,
+                expected="factors that divide the loop", found="an access outside of blocks",
+            )  # fmt: skip
+        stack.extend(children(node))
 
 
 def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):

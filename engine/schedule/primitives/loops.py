@@ -11,6 +11,7 @@ from msgspec.structs import replace as replace_fields
 from ...arith import simplify
 from ...ir import (
     BlockRealize,
+    BufferLoad,
     Expr,
     For,
     Node,
@@ -21,9 +22,10 @@ from ...ir import (
     map_children,
     substitute,
     uses_var,
+    walk,
 )
 from ...ir import Buffer as _Buffer
-from ..checks import require_in_blocks, require_order_free
+from ..checks import require_in_blocks, require_no_reads_before_blocks, require_order_free
 from ..context import Context, LoopRV, Result
 from ..errors import refuse
 
@@ -67,6 +69,7 @@ def split(
                 found=f"extent {_number(old.extent)}", expected="a divisor, or predication allowed",
             )  # fmt: skip
         require_in_blocks(ctx, old, "split unevenly")
+        require_no_reads_before_blocks(old, "split unevenly")
         body = with_predicate(body, condition)
     body = simplify_bindings(body, ranges)
     new = build.nest([build.serial(v, s, old.body) for v, s in zip(variables, sizes, strict=True)], body)
@@ -260,7 +263,10 @@ def with_predicate(body: Stmt, condition: Expr) -> Stmt:
 
     def visit(node: Node) -> Node:
         if isinstance(node, BlockRealize):
-            return replace_fields(node, predicate=build.logical_and(node.predicate, condition))
+            # A predicate that reads memory does so only where the condition holds.
+            reads = any(isinstance(n, BufferLoad) for n in walk(node.predicate))
+            terms = (condition, node.predicate) if reads else (node.predicate, condition)
+            return replace_fields(node, predicate=build.logical_and(*terms))
         return node if isinstance(node, Expr | _Buffer) else map_children(node, visit)
 
     result = visit(body)
