@@ -230,7 +230,7 @@ class _Lanes:
         middles = [low + high / 2 for low, high in zip(self.bottoms, self.heights, strict=True)]
         axis = self.figure.yaxis[0]
         # A ticker of its own each time would have Bokeh look for new models in the whole page.
-        axis.ticker.update(ticks=middles)
+        axis.ticker.update(ticks=middles)  # pyright: ignore[reportAttributeAccessIssue]  (its stub is that of the setter)
         axis.major_label_overrides = {middle: lane.name for middle, lane in zip(middles, lanes, strict=True)}
 
     def show_bars(self, bars: list[Bar], dark: bool) -> None:

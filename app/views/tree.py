@@ -7,6 +7,8 @@ from typing import Any
 
 from ...engine.analysis import ProgramIndex
 from ...engine.ir import (
+    Annotation,
+    AnnotationMap,
     Block,
     BlockRealize,
     Buffer,
@@ -197,7 +199,7 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
     return badges
 
 
-def _annotation_badge(key: str, value: Expr | tuple[Expr, ...]) -> Row:
+def _annotation_badge(key: str, value: Annotation) -> Row:
     if key == "double_buffer_scope":
         return {"text": "\u00d72", "tone": "accent", "tip": "double buffered: two slots take turns"}
     text = _annotation_text(value)
@@ -209,9 +211,11 @@ def _annotation_badge(key: str, value: Expr | tuple[Expr, ...]) -> Row:
     }
 
 
-def _annotation_text(value: Expr | tuple[Expr, ...]) -> str:
+def _annotation_text(value: Annotation) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_annotation_text, value))}]"
+    if isinstance(value, AnnotationMap):
+        return f"{{{', '.join(f'{key}: {_annotation_text(item)}' for key, item in value.items)}}}"
     return value.value if isinstance(value, StringImm) else expr_text(value)
 
 

@@ -7,7 +7,7 @@ Integers are assumed not to overflow, as TVM assumes of indices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..ir import (
     Add,
@@ -168,7 +168,7 @@ class Analyzer:
         return self.simplify(node) if isinstance(node, Expr) else node
 
     # Looked up by type: this is the innermost part of all reasoning.
-    _FORMS: ClassVar[Mapping[type[Expr], Callable[[Analyzer, Any], Sum]]] = {
+    _FORMS: ClassVar[Mapping[type[Expr], Callable[..., Sum]]] = {
         IntImm: _constant,
         Var: _variable,
         Add: _added,
