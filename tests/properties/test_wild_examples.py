@@ -1,0 +1,426 @@
+"""Calls on wild programs that once changed their meaning: each found by the laws of wild programs, made small and kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright.engine.execute import run
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse
+
+HEAD = "@T.prim_func(s_tir=True)\ndef main({}):\n"
+
+
+def function(params, body):
+    """A function of the named int32 buffers."""
+    declared = ", ".join(f'{name}: T.Buffer({shape}, "int32")' for name, shape in params.items())
+    lines = body.strip("\n").splitlines()
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return HEAD.format(declared) + "\n".join("    " + line[indent:] for line in lines) + "\n"
+
+
+REFUSED = {
+    "a sum whose last term has the init": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i, k in T.grid(4, 4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    r = T.axis.reduce(4, 3 - k)
+                    with T.init():
+                        C[v] = 0
+                    C[v] = C[v] + A[r]
+            """,
+        ),
+        lambda s: s.decompose_reduction("C", s.get_loops("C")[1]),
+        "order-dependent",
+    ),
+    "an init for two elements that are one": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i, k in T.grid(4, 4):
+                with T.sblock("C"):
+                    v, r = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[v // 2] = 0
+                    C[v // 2] = C[v // 2] + A[r]
+            """,
+        ),
+        lambda s: s.decompose_reduction("C", s.get_loops("C")[0]),
+        "order-dependent",
+    ),
+    "a sum that never begins": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i, k in T.grid(4, 0):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    r = T.axis.reduce(4, k)
+                    with T.init():
+                        C[v] = 0
+                    C[v] = C[v] + A[r]
+            """,
+        ),
+        lambda s: s.decompose_reduction("C", s.get_loops("C")[1]),
+        "order-dependent",
+    ),
+    "an inner sum that goes on with the outer one": (
+        function(
+            {"A": (4, 4), "C": (4,)},
+            """
+            for i, k in T.grid(4, 4):
+                with T.sblock("outer"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    for t in range(1):
+                        with T.sblock("C"):
+                            v = T.axis.spatial(4, vi)
+                            r = T.axis.reduce(4, vk)
+                            with T.init():
+                                C[v] = 0
+                            C[v] = C[v] + A[v, r]
+            """,
+        ),
+        lambda s: s.cache_write("C", 0, "local"),
+        "reads-own-output",
+    ),
+    "a term taken twice below the sum": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i, k, again in T.grid(4, 4, 2):
+                with T.sblock("C"):
+                    v, r = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[v] = 0
+                    C[v] = C[v] + A[r]
+            """,
+        ),
+        lambda s: s.reorder(*reversed(s.get_loops("C"))),
+        "order-dependent",
+    ),
+    "an update in place by several iterations at once": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for t, i in T.grid(3, 4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[v] = C[v] + A[v]
+            """,
+        ),
+        lambda s: s.parallel(s.get_loops("C")[0]),
+        "order-dependent",
+    ),
+    "a scan inside of a block": (
+        function(
+            {"A": (4,), "C": (4, 4)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    for r in range(1, 4):
+                        C[v, r] = C[v, r - 1] + A[r]
+            """,
+        ),
+        lambda s: s.parallel("r"),
+        "not-in-blocks",
+    ),
+    "a loop inside of a block, unevenly": (
+        function(
+            {"A": (5,), "C": (4, 5)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    for r in range(5):
+                        C[v, r] = A[r]
+            """,
+        ),
+        lambda s: s.split("r", [None, 2]),
+        "not-in-blocks",
+    ),
+    "a condition on data, unevenly": (
+        function(
+            {"A": (5,), "C": (5,)},
+            """
+            for i in range(5):
+                if A[i] > 0:
+                    with T.sblock("C"):
+                        v = T.axis.spatial(5, i)
+                        C[v] = A[v]
+            """,
+        ),
+        lambda s: s.split("i", [None, 2]),
+        "opaque-access",
+    ),
+    "a value of each moment, wanted at the end": (
+        function(
+            {"A": (4,), "P": (4,), "C": (3, 4)},
+            """
+            B = T.sblock_alloc_buffer((3, 4), "int32")
+            for t in range(3):
+                for i in range(4):
+                    with T.sblock("P"):
+                        v = T.axis.spatial(4, i)
+                        P[v] = P[v] + 1
+                for i in range(4):
+                    with T.sblock("B"):
+                        vt, v = T.axis.remap("SS", [t, i])
+                        B[vt, v] = P[v]
+            for t, i in T.grid(3, 4):
+                with T.sblock("C"):
+                    vt, v = T.axis.remap("SS", [t, i])
+                    C[vt, v] = B[vt, v]
+            """,
+        ),
+        lambda s: s.compute_inline("B"),
+        "not-final",
+    ),
+    "a producer under a condition": (
+        function(
+            {"A": (4,), "P": (4,), "C": (4,)},
+            """
+            for i in range(4):
+                if i > 1:
+                    with T.sblock("P"):
+                        v = T.axis.spatial(4, i)
+                        P[v] = A[v]
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[v] = P[v]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("C", s.get_loops("P")[0]),
+        "region-not-covered",
+    ),
+    "a loop that never runs": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            X = T.sblock_alloc_buffer((4,), "int32")
+            for i in range(0):
+                with T.sblock("X"):
+                    v = T.axis.spatial(4, i)
+                    X[v] = A[v]
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[v] = A[v]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("C", s.get_loops("X")[0]),
+        "loop-may-not-run",
+    ),
+    "a triangle, moved as a square": (
+        function(
+            {"A": (4,), "C": (4, 4)},
+            """
+            X = T.sblock_alloc_buffer((4,), "int32")
+            for i in range(4):
+                with T.sblock("X"):
+                    v = T.axis.spatial(4, i)
+                    X[v] = A[v]
+            for i in range(4):
+                for j in range(i + 1):
+                    with T.sblock("C"):
+                        v = T.axis.spatial(4, i)
+                        w = T.axis.spatial(4, j)
+                        C[v, w] = A[w]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("C", s.get_loops("X")[0]),
+        "partial-domain",
+    ),
+    "a domain that is larger than the buffer": (
+        function(
+            {"A": (2,), "C": (1,)},
+            """
+            X = T.sblock_alloc_buffer((1,), "int32")
+            Y = T.sblock_alloc_buffer((1,), "int32")
+            for i in range(1):
+                with T.sblock("X"):
+                    v = T.axis.spatial(1, i)
+                    X[v] = A[v]
+            for i in range(1):
+                with T.sblock("Y"):
+                    v = T.axis.spatial(2, i + 1)
+                    Y[v - 1] = X[v // 2]
+            for i in range(1):
+                with T.sblock("C"):
+                    v = T.axis.spatial(1, i)
+                    C[v] = Y[v]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("Y", s.get_loops("X")[0]),
+        "partial-domain",
+    ),
+    "what was there before the writer": (
+        function(
+            {"A": (4,), "Q": (6,), "C": (6,)},
+            """
+            for i in range(4):
+                with T.sblock("Q"):
+                    v = T.axis.spatial(4, i)
+                    Q[5 - v] = A[v]
+            for i in range(6):
+                with T.sblock("C"):
+                    v = T.axis.spatial(6, i)
+                    C[v] = Q[v]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("C", s.get_loops("Q")[0]),
+        "region-not-covered",
+    ),
+    "a cache of what is updated in place": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[v] = C[v] + A[v]
+            """,
+        ),
+        lambda s: s.cache_write("C", 0, "local"),
+        "reads-own-output",
+    ),
+    "a cache of what is scattered": (
+        function(
+            {"A": (4,), "places": (4,), "C": (8,)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[places[v] % 8] = A[v]
+            """,
+        ),
+        lambda s: s.cache_write("C", 0, "local"),
+        "region-not-covered",
+    ),
+    "a block that uses its loop directly": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            X = T.sblock_alloc_buffer((4,), "int32")
+            for i in range(4):
+                with T.sblock("X"):
+                    X[i] = A[i]
+            for j in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, j)
+                    C[v] = X[v]
+            """,
+        ),
+        lambda s: s.compute_at("X", s.get_loops("C")[0]),
+        "opaque-iterator",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused(name):
+    text, call, code = REFUSED[name]
+    sch = Schedule(parse(text).program)
+    with pytest.raises(ScheduleError) as refused:
+        call(sch)
+    assert refused.value.code == code
+    assert sch.mod is sch.original
+
+
+KEPT = {
+    "read before it is overwritten, through a cache": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[v] = A[v]
+            for i in range(4):
+                with T.sblock("A"):
+                    v = T.axis.spatial(4, i)
+                    A[v] = C[v] + 1
+            """,
+        ),
+        lambda s: s.cache_read("C", 0, "local"),
+    ),
+    "written behind its reader, through a cache": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[v] = A[v]
+            for i in range(4):
+                with T.sblock("A"):
+                    v = T.axis.spatial(4, i)
+                    A[v] = C[v] + 1
+            """,
+        ),
+        lambda s: s.cache_write("A", 0, "local"),
+    ),
+    "an init that reads": (
+        function(
+            {"A": (4, 4), "bias": (4,), "C": (4,)},
+            """
+            X = T.sblock_alloc_buffer((4,), "int32")
+            for i in range(4):
+                with T.sblock("X"):
+                    v = T.axis.spatial(4, i)
+                    X[v] = bias[v]
+            for i, k in T.grid(4, 4):
+                with T.sblock("C"):
+                    v, r = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[v] = X[v]
+                    C[v] = C[v] + A[v, r]
+            """,
+        ),
+        lambda s: (s.decompose_reduction("C", s.get_loops("C")[0]), s.compute_at("X", s.get_loops("C_init")[0])),
+    ),
+    "loops that never run, joined": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i, j in T.grid(4, 0):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    w = T.axis.spatial(4, j)
+                    C[v] = A[w]
+            """,
+        ),
+        lambda s: s.fuse(*s.get_loops("C")),
+    ),
+    "a predicate on data, unevenly": (
+        function(
+            {"A": (5,), "C": (5,)},
+            """
+            for i in range(5):
+                with T.sblock("C"):
+                    v = T.axis.spatial(5, i)
+                    T.where(A[i] > 0)
+                    C[v] = A[v]
+            """,
+        ),
+        lambda s: s.split("i", [None, 2]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_given_a_wild_program_when_changed_then_it_computes_the_same(name):
+    text, call = KEPT[name]
+    sch = Schedule(parse(text).program)
+    generator = np.random.default_rng(0)
+    arrays = {b.name: generator.integers(-9, 9, [e.value for e in b.shape], "int32") for b in sch.func.buffers}
+    before = run(sch.func, arrays)
+    call(sch)
+    after = run(sch.func, arrays)
+    assert all((before[name] == after[name]).all() for name in before)
+    assert sch.verify().status == "tested"
