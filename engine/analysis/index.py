@@ -29,6 +29,7 @@ from ..ir import (
     children,
     map_children,
     uses_var,
+    walk,
 )
 
 
@@ -238,9 +239,12 @@ class ProgramIndex:
         return self.is_dominant(name) and spatial and not self.updates_in_place(name)
 
     def is_reduction(self, name: str) -> bool:
-        """TVM's reduction block: dominant, with an init, spatial and reduction iterators only, its output not indexed by the latter."""
+        """TVM's reduction block: dominant, with an init, spatial and reduction iterators only, its output not indexed by the latter.
+
+        Here the init must also start afresh: one that reads what the block writes is a part of the computation.
+        """
         block = self.block(name)
-        if block.init is None or not self.is_dominant(name):
+        if block.init is None or not self.is_dominant(name) or init_reads_output(block):
             return False
         if any(iv.iter_type not in ("spatial", "reduce") for iv in block.iter_vars):
             return False
@@ -252,6 +256,14 @@ class ProgramIndex:
         """Whether the block reads a buffer that it writes (a reduction does)."""
         block = self.block(name)
         return any(r.buffer is w.buffer for r in block.reads for w in block.writes)
+
+
+def init_reads_output(block: Block) -> bool:
+    """Whether the block's init reads a buffer that the block writes."""
+    if block.init is None:
+        return False
+    written = {w.buffer for w in block.writes}
+    return any(isinstance(n, BufferLoad) and n.buffer in written for n in walk(block.init))
 
 
 def _touched(block: Block, *, reads: bool) -> set[Buffer]:

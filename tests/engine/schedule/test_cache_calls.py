@@ -106,3 +106,26 @@ def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
         calls(sch)
     assert refused.value.code == code
     assert sch.verify().status == "tested"
+
+
+INIT_FROM_OUTPUT = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def doubled(P: T.Buffer((4,), "int32")):
+    for k, i in T.grid(1, 4):
+        with T.sblock("P"):
+            vk, vi = T.axis.remap("RS", [k, i])
+            with T.init():
+                P[vi] = P[vi] + 1
+            P[vi] = P[vi] + P[vi]
+"""
+
+
+@pytest.mark.parametrize(
+    "call", [lambda s: s.cache_write("P", 0, "local"), lambda s: s.decompose_reduction("P", s.get_loops("P")[0])]
+)
+def test_given_an_init_that_reads_the_output_when_taken_for_a_fresh_start_then_refused(call):
+    sch = schedule(INIT_FROM_OUTPUT)
+    with pytest.raises(ScheduleError):
+        call(sch)
+    assert sch.verify().status == "tested"
