@@ -10,6 +10,7 @@ from ...analysis import accessed_regions, is_covered, is_once, starts_with_init,
 from ...ir import (
     Block,
     BlockRealize,
+    Buffer,
     BufferLoad,
     Expr,
     For,
@@ -165,9 +166,13 @@ def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequenc
 
 
 def _with_own_output(block: Block):
-    """The reads of the update: its own output first, as it now reads what the init wrote."""
+    """The reads of the update: its own output first, as it now reads what the init wrote; not what only the init read."""
     missing = [w for w in block.writes if all(r.buffer is not w.buffer for r in block.reads)]
-    return (*missing, *block.reads)
+    taken = {r.buffer for r in accessed_regions(replace_fields(block, init=None))[0]}
+    by_init = (
+        {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)} if block.init is not None else set[Buffer]()
+    )
+    return (*missing, *(r for r in block.reads if r.buffer in taken or r.buffer not in by_init))
 
 
 def _before(ctx: Context, loop: For, first: Stmt, new_loop: For) -> dict[Node, Node]:
