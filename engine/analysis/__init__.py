@@ -6,7 +6,7 @@ from .fusions import unfused
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .inside import stays_inside
 from .regions import accessed_regions, hull, realized
-from .repeats import is_once, is_update, reduction_loops, starts_with_init
+from .repeats import is_once, is_update, reduction_loops, starts_with_init, stores_once
 from .separation import is_injective, separated_loops, writes_distinct
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "separated_loops",
     "starts_with_init",
     "stays_inside",
+    "stores_once",
     "surely_runs",
     "touched_box",
     "unfused",

@@ -28,6 +28,7 @@ from ..ir import (
     child_stmts,
     children,
     map_children,
+    structural_equal,
     uses_var,
     walk,
 )
@@ -241,10 +242,11 @@ class ProgramIndex:
     def is_reduction(self, name: str) -> bool:
         """TVM's reduction block: dominant, with an init, spatial and reduction iterators only, its output not indexed by the latter.
 
-        Here the init must also start afresh: one that reads what the block writes is a part of the computation.
+        Here the init must also start afresh, all that the body builds upon: one that reads what the block writes, or leaves out a part,
+        is a part of the computation.
         """
         block = self.block(name)
-        if block.init is None or not self.is_dominant(name) or init_reads_output(block):
+        if block.init is None or not self.is_dominant(name) or init_reads_output(block) or not init_is_whole(block):
             return False
         if any(iv.iter_type not in ("spatial", "reduce") for iv in block.iter_vars):
             return False
@@ -264,6 +266,24 @@ def init_reads_output(block: Block) -> bool:
         return False
     written = {w.buffer for w in block.writes}
     return any(isinstance(n, BufferLoad) and n.buffer in written for n in walk(block.init))
+
+
+def init_is_whole(block: Block) -> bool:
+    """Whether the init stores each element that the body loads of what the block writes."""
+    if block.init is None:
+        return False
+    written = {w.buffer for w in block.writes}
+    stored = [n for n in walk(block.init) if isinstance(n, BufferStore)]
+    loaded = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer in written]
+    if any(isinstance(n, For | Block) for part in (block.init, block.body) for n in walk(part)):
+        return {n.buffer for n in loaded} <= {n.buffer for n in stored}
+    return all(
+        any(
+            s.buffer is n.buffer and all(structural_equal(a, b) for a, b in zip(s.indices, n.indices, strict=True))
+            for s in stored
+        )
+        for n in loaded
+    )
 
 
 def _touched(block: Block, *, reads: bool) -> set[Buffer]:

@@ -7,7 +7,25 @@ from collections.abc import Mapping
 from msgspec.structs import replace as replace_fields
 
 from ..arith import bounds, detect_iter_map, prove_equal
-from ..ir import LT, Block, BlockRealize, BufferLoad, Expr, Range, Var, build, free_vars, substitute, uses_var, walk
+from ..ir import (
+    LT,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    Range,
+    Stmt,
+    Var,
+    build,
+    children,
+    free_vars,
+    substitute,
+    uses_var,
+    walk,
+)
 from .cover import has_iterations, joined_splits, only_guards_domain
 from .separation import is_injective, without_outer
 
@@ -20,6 +38,22 @@ def is_update(block: Block) -> bool:
     views = {m.buffer for m in block.match_buffers if m.source.buffer in written}
     loaded = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
     return block.init is not None or bool(loaded & (written | views)) or any(r.buffer in written for r in block.reads)
+
+
+def stores_once(block: Block) -> bool:
+    """Whether one run of the block stores at most one value in an element: no value of it is there for a while only."""
+    return _stores_once(block.body, {})
+
+
+def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: tuple[Var, ...] = ()) -> bool:
+    if isinstance(stmt, BlockRealize):
+        return False
+    if isinstance(stmt, BufferStore):
+        seen[stmt.buffer] = seen.get(stmt.buffer, 0) + 1
+        return seen[stmt.buffer] == 1 and all(any(uses_var(i, v) for i in stmt.indices) for v in loops)
+    if isinstance(stmt, For):
+        loops = (*loops, stmt.loop_var)
+    return all(_stores_once(child, seen, loops) for child in children(stmt) if isinstance(child, Stmt))
 
 
 def is_once(realize: BlockRealize, loops: Ranges) -> bool:

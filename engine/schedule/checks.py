@@ -14,6 +14,7 @@ from ..analysis import (
     reduction_loops,
     separated_loops,
     starts_with_init,
+    stores_once,
     touched_box,
     updates_only_own_element,
     writes_distinct,
@@ -191,7 +192,7 @@ def out_of_order(realize: BlockRealize, what: str):
 # Iterations that run at the same time do not update one element, unless each has a buffer of its own for it.
 def require_updates_apart(ctx: Context, loop: For, what: str) -> None:
     for realize in ctx.index.child_blocks(loop):
-        if not is_update(realize.block):
+        if not is_update(realize.block) and stores_once(realize.block):
             continue
         above = ctx.index.loops_above(realize)
         inner = {f.loop_var: Range(f.min, f.extent) for f in above[above.index(loop) :]}

@@ -34,7 +34,7 @@ WE_REFUSE = {
         "consumer-before", "loop-may-not-run", "not-final", "not-ready", "partial-domain", "partial-sum", "reduction-repeated",
         "region-not-covered", "region-not-solvable", "write-after-read",
     },
-    "reverse_compute_inline": TRUSTS_ITERATORS | {"partial-domain", "region-not-covered"},
+    "reverse_compute_inline": TRUSTS_ITERATORS | {"not-the-only-consumer", "partial-domain", "region-not-covered"},
     "split": {"opaque-access"},
     "transform_layout": {"parameter-buffer"},
     "vectorize": TRUSTS_ITERATORS,

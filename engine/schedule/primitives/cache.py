@@ -7,7 +7,16 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import hull, is_covered, is_update, realized, starts_with_init, writes_all
+from ...analysis import (
+    hull,
+    is_covered,
+    is_update,
+    only_guards_domain,
+    realized,
+    starts_with_init,
+    surely_runs,
+    writes_all,
+)
 from ...arith import simplify
 from ...ir import (
     Block,
@@ -69,6 +78,7 @@ def cache_read(
         require_not_written(ctx, consumer.block.name, source)
     if writer is None:
         site = Site(scope, 0)
+        require_needed(ctx, consumers, source)
         region = _guarded_read_region(ctx, scope, consumers, source) or _scope_read_region(scope, source)
     elif _is_overwritten_later(ctx, scope, writer, consumers, source):
         site = Site(scope, 0)
@@ -155,6 +165,17 @@ def _fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
     return len(writers) == 1 and all(
         inner.index(writers[0]) < inner.index(r) and is_covered(ctx.index, writers[0], r, buffer) for r in readers
     )
+
+
+# A copy of what nobody in the scope writes is made whether it is needed or not: it must be there, as a parameter is.
+def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buffer) -> None:
+    if ctx.index.is_param(buffer):
+        return
+    if not any(surely_runs(ctx.index, c, ()) and only_guards_domain(c) for c in consumers):
+        raise refuse(
+            "region-not-covered", f"{buffer.name!r} may be read nowhere, and hold nothing that could be copied", *consumers,
+            expected="a reader that surely runs",
+        )  # fmt: skip
 
 
 # A copy takes all of a box: every element of it must have been written.
