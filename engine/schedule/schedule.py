@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, unique_block_names
 from ..execute import Verdict, verify
-from ..ir import Block, BlockRealize, Buffer, Expr, For, IndexMap, IRModule, PrimFunc, Var, loops_and_blocks
+from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
 from .errors import refuse
+from .methods import Calls
 from .primitives import PRIMITIVES
 from .primitives.compute_at import Target, legal_targets
-from .primitives.kinds import AnnotationLike
 from .trace import Step, Trace, renamed
-
-IndexMapLike = IndexMap | Callable[..., Any]
-BufferLike = int | str | tuple[str, int] | Buffer
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
@@ -31,7 +28,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     trace: Trace
 
 
-class Schedule:
+class Schedule(Calls):
     """The calls applied to a program so far.
 
     Handles: a loop is its `Var`, a block its unique name; names of loops may be given where one loop only has it. A refused call raises
@@ -184,114 +181,6 @@ class Schedule:
         """For every loop of the function: whether `block` may be moved there, by which primitive, or why not. Changes nothing."""
         return legal_targets(self._ctx, block)
 
-    # Loops.
-
-    def split(
-        self,
-        loop: LoopRV,
-        factors: Sequence[int | None],
-        preserve_unit_iters: bool = True,
-        disable_predication: bool = False,
-        *,
-        names: Sequence[str] | None = None,
-    ) -> list[LoopRV]:
-        return self._many("split", loop=loop, factors=factors, preserve_unit_iters=preserve_unit_iters,
-                          disable_predication=disable_predication, names=names)  # fmt: skip
-
-    def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
-        return cast("LoopRV", self._apply("fuse", {"loops": loops, "preserve_unit_iters": preserve_unit_iters})[0])
-
-    def reorder(self, *ordered_loops: LoopRV) -> None:
-        self._apply("reorder", {"ordered_loops": ordered_loops})
-
-    def parallel(self, loop: LoopRV) -> None:
-        self._apply("parallel", {"loop": loop})
-
-    def vectorize(self, loop: LoopRV) -> None:
-        self._apply("vectorize", {"loop": loop})
-
-    def unroll(self, loop: LoopRV) -> None:
-        self._apply("unroll", {"loop": loop})
-
-    def bind(self, loop: LoopRV, thread_axis: str) -> None:
-        self._apply("bind", {"loop": loop, "thread_axis": thread_axis})
-
-    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: AnnotationLike) -> None:
-        self._apply("annotate", {"block_or_loop": block_or_loop, "ann_key": ann_key, "ann_val": ann_val})
-
-    def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
-        self._apply("unannotate", {"block_or_loop": block_or_loop, "ann_key": ann_key})
-
-    # Moves.
-
-    def compute_at(self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
-        self._apply(
-            "compute_at", {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index}
-        )
-
-    def reverse_compute_at(
-        self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
-    ) -> None:
-        self._apply(
-            "reverse_compute_at",
-            {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index},
-        )
-
-    def compute_inline(self, block: BlockRV) -> None:
-        self._apply("compute_inline", {"block": block})
-
-    def reverse_compute_inline(self, block: BlockRV) -> None:
-        self._apply("reverse_compute_inline", {"block": block})
-
-    # Memory.
-
-    def cache_read(
-        self,
-        block: BlockRV,
-        read_buffer_index: int | str | Buffer,
-        storage_scope: str,
-        consumer_blocks: Sequence[BlockRV] | None = None,
-    ) -> BlockRV:
-        return self._one("cache_read", block=block, read_buffer_index=read_buffer_index, storage_scope=storage_scope,
-                         consumer_blocks=consumer_blocks)  # fmt: skip
-
-    def cache_write(
-        self,
-        block: BlockRV,
-        write_buffer_index: int | str | Buffer,
-        storage_scope: str,
-        consumer_blocks: Sequence[BlockRV] | None = None,
-    ) -> BlockRV:
-        return self._one("cache_write", block=block, write_buffer_index=write_buffer_index, storage_scope=storage_scope,
-                         consumer_blocks=consumer_blocks)  # fmt: skip
-
-    def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
-        self._apply("set_scope", {"block": block, "buffer_index": buffer_index, "storage_scope": storage_scope})
-
-    def transform_layout(
-        self,
-        block: BlockRV,
-        buffer: BufferLike,
-        index_map: IndexMapLike,
-        pad_value: int | float | Expr | None = None,
-        *,
-        assume_injective_transform: bool = False,
-    ) -> None:
-        if not isinstance(index_map, IndexMap):
-            region = self._ctx.buffer_region(block, buffer, side="read")
-            index_map = _index_map(index_map, region.buffer)
-        self._apply(
-            "transform_layout",
-            {"block": block, "buffer": buffer, "index_map": index_map, "pad_value": pad_value,
-             "assume_injective_transform": assume_injective_transform},
-        )  # fmt: skip
-
-    def double_buffer(self, block: BlockRV) -> None:
-        self._apply("double_buffer", {"block": block})
-
-    def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
-        return self._one("decompose_reduction", block=block, loop=loop)
-
     # How a call is applied.
 
     @property
@@ -299,12 +188,6 @@ class Schedule:
         if self._context is None:
             self._context = Context(self.func)
         return self._context
-
-    def _many(self, name: str, **arguments: object) -> list[LoopRV]:
-        return cast("list[LoopRV]", list(self._apply(name, arguments)))
-
-    def _one(self, name: str, **arguments: object) -> BlockRV:
-        return cast("BlockRV", self._apply(name, arguments)[0])
 
     def _blocks(self, name: str, arguments: dict[str, object], found: Sequence[str]) -> list[BlockRV]:
         return cast("list[BlockRV]", list(self._record(name, arguments, tuple(found))))
@@ -341,9 +224,6 @@ class Schedule:
         return value
 
 
-for _name, _primitive in PRIMITIVES.items():
-    getattr(Schedule, _name).__doc__ = _primitive.apply.__doc__
-
 _SHOWN_CALLS = 6
 _ITEM = {"loops": "loop", "ordered_loops": "loop"}
 
@@ -374,14 +254,6 @@ def _require_function(module: IRModule, name: str) -> None:
 def _default_function(module: IRModule) -> str:
     names = [f.name for f in module.functions]
     return "main" if "main" in names else names[0]
-
-
-def _index_map(function: Callable[..., Any], buffer: Buffer) -> IndexMap:
-    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
-    try:
-        return IndexMap.from_function(function, len(buffer.shape), dtype)
-    except (TypeError, ZeroDivisionError) as error:
-        raise refuse("bad-index-map", str(error), buffer, expected=f"a function of {len(buffer.shape)} axes") from error
 
 
 # A schedule works on blocks; a function without them has nothing that calls could point at.

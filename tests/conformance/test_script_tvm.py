@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from support.programs import programs
 from support.sources import CLASSIC, CURRENT
 from support.tvm_text import tvm_read
@@ -189,7 +189,11 @@ def test_law_regions_left_out_are_found_as_tvm_finds_them(program: PrimFunc) -> 
     text = without_regions(to_script(program))
     simplify = tvm.tirx.transform.StmtSimplify()
     found, theirs = (tvm.ir.IRModule({"main": tvm_read(t)}) for t in (to_script(ours(text)), text))
-    tvm.ir.assert_structural_equal(simplify(found), simplify(theirs))
+    try:
+        wanted = simplify(theirs)
+    except tvm.error.InternalError:
+        assume(False)  # TVM does not fold 0 - x of unsigned numbers
+    tvm.ir.assert_structural_equal(simplify(found), wanted)
 
 
 def test_given_constants_that_tvm_would_refuse_to_fold_then_it_reads_them() -> None:
