@@ -1,0 +1,237 @@
+"""Copies of buffers: where a copy stands, how large it is, and who uses it instead of the buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ...analysis import hull, realized
+from ...arith import simplify
+from ...ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    BufferStore,
+    Expr,
+    For,
+    IterVar,
+    Node,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    addressed_buffers,
+    build,
+    loops_and_blocks,
+    replace_nodes,
+    structural_equal,
+    substitute,
+    walk,
+)
+from ...lower.access import Change, change_buffers
+from ..checks import require_scope_name
+from ..context import Context, with_allocations, with_block
+from ..errors import refuse
+
+
+class Cached(msgspec.Struct, frozen=True, eq=False):
+    """A region of a buffer and the cache for it. `is_whole`: the cache has the buffer's axes; else the region's, from its start on."""
+
+    region: BufferRegion
+    copy: Buffer
+    is_whole: bool
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.region.buffer
+
+    @property
+    def change(self) -> Change:
+        starts = [axis.min for axis in self.region.region]
+
+        def inner(value: Expr, start: Expr) -> Expr:
+            return value if self.is_whole or build.is_const(start, 0) else simplify(build.sub(value, start))
+
+        return Change(
+            self.copy,
+            lambda indices: tuple(map(inner, indices, starts)),
+            lambda axes: tuple(Range(inner(r.min, start), r.extent) for r, start in zip(axes, starts, strict=True)),
+        )
+
+
+def cache_of(
+    ctx: Context,
+    buffer: Buffer,
+    storage_scope: str,
+    site: Site,
+    scope: Block,
+    region: BufferRegion,
+    users: Sequence[BlockRealize],
+) -> Cached:
+    """The cache: as large as what is copied where the copy stands in no loop of the scope, else as large as the buffer."""
+    require_scope_name(storage_scope)
+    name = ctx.fresh_buffer_name(f"{buffer.name}_{storage_scope}")
+    copy = replace_fields(buffer, name=name, scope=storage_scope, strides=(), elem_offset=None)
+    is_whole = site.parent is not scope
+    if not is_whole:
+        copy = replace_fields(copy, shape=tuple(r.extent for r in region.region))
+    same_places = not buffer.strides and all(map(structural_equal, copy.shape, buffer.shape))
+    if not same_places and any(buffer in addressed_buffers(user) for user in users):
+        raise refuse(
+            "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for would not fit the cache", buffer,
+            expected="a buffer that is only accessed by its indices, or one that is cached as a whole",
+        )  # fmt: skip
+    return Cached(region, copy, is_whole)
+
+
+def reading_from(realize: BlockRealize, cached: Cached) -> BlockRealize:
+    """The block with its reads taken from the cache; what it writes stays."""
+    return with_block(moved_to(realize, cached), writes=realize.block.writes)
+
+
+def moved_to(realize: BlockRealize, cached: Cached) -> BlockRealize:
+    """All accesses of the block in the cache, and the views of the buffer in its memory too."""
+    nested = [b for b in walk(realize) if isinstance(b, Block)]
+    views = [m.buffer for b in nested for m in b.match_buffers if m.source.buffer is cached.buffer]
+    moved = change_buffers(realize, {cached.buffer: cached.change})
+    return replace_nodes(moved, {v: replace_fields(v, scope=cached.copy.scope) for v in views})
+
+
+def does_read(block: Block, buffer: Buffer) -> bool:
+    return any(r.buffer is buffer for r in block.reads)
+
+
+class Site(msgspec.Struct, frozen=True, eq=False):
+    """Where a statement is put: into the body of a loop or block, before the statement at `position`."""
+
+    parent: For | Block
+    position: int
+
+
+def site_after(ctx: Context, scope: Block, writer: BlockRealize, users: Sequence[BlockRealize]) -> Site:
+    """Before the first user after the writer, in the innermost loop (or the scope) that holds it and one of its users."""
+    below: Stmt = writer
+    for outer in ctx.index.path(writer):
+        parent = ctx.index.parent(outer)
+        if isinstance(outer, SeqStmt) and isinstance(parent, For | Block):
+            position = outer.seq.index(below)
+            uses = [i for i, s in enumerate(outer.seq) if any(ctx.index.is_inside(user, s) for user in users)]
+            later = [i for i in uses if i > position]
+            # In a loop, those before the writer read in its next iteration.
+            if later or parent is scope or any(i < position for i in uses):
+                return Site(parent, later[0] if later else position + 1)
+        if outer is scope:
+            return Site(scope, 1)
+        below = outer
+    raise AssertionError("the writer stands in its scope")
+
+
+def length_of(body: Stmt) -> int:
+    return len(body.seq) if isinstance(body, SeqStmt) else 1
+
+
+def scope_read_region(scope: Block, buffer: Buffer) -> BufferRegion:
+    """What the scope says it reads of `buffer`; all of it when it does not say."""
+    return next((r for r in scope.reads if r.buffer is buffer), build.full_region(buffer))
+
+
+def guarded_read_region(
+    ctx: Context, scope: Block, consumers: Sequence[BlockRealize], buffer: Buffer
+) -> BufferRegion | None:
+    """What the only consumer reads where blocks inside of it read under conditions; None when there are none, or several consumers."""
+    if len(consumers) != 1 or not _nested_conditions(consumers[0].block, buffer, writes=False):
+        return None
+    return relaxed_region(ctx, consumers[0], buffer, Site(scope, 0), writes=False)
+
+
+def relaxed_region(
+    ctx: Context, realize: BlockRealize, buffer: Buffer, site: Site, *, writes: bool = True
+) -> BufferRegion:
+    """What all runs of the block under the site write (or read) of `buffer`."""
+    region = next(r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer)
+    above = {*ctx.index.loops_above(site.parent), site.parent}
+    relaxed = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize) if f not in above}
+    ranges = ctx.loop_ranges(realize)
+    bindings = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
+    boxes: list[BufferRegion] = []
+    for nested in _nested_conditions(realize.block, buffer, writes=writes) or [build.TRUE]:
+        conditions = build.conjuncts(build.logical_and(realize.predicate, substitute(nested, bindings)))
+        boxes.append(hull([realized(region, realize)], relaxed, ranges, conditions))
+    return _within(boxes[0] if len(boxes) == 1 else hull(boxes, {}, ranges))
+
+
+def _nested_conditions(block: Block, buffer: Buffer, *, writes: bool) -> list[Expr]:
+    """The predicates of blocks inside that access the buffer, in the block's terms; none when one of them has no predicate."""
+    found: list[Expr] = []
+    for realize in loops_and_blocks(block.body):
+        if isinstance(realize, BlockRealize):
+            inner = realize.block
+            if any(r.buffer is buffer for r in (inner.writes if writes else inner.reads)):
+                bindings = dict(zip((iv.var for iv in inner.iter_vars), realize.iter_values, strict=True))
+                found.append(substitute(realize.predicate, bindings))
+    return [] if any(build.is_true(c) for c in found) else found
+
+
+def _within(box: BufferRegion) -> BufferRegion:
+    """The box cut to the buffer where its end is a constant past the shape (predicated blocks overshoot)."""
+    axes: list[Range] = []
+    for axis, extent in zip(box.region, box.buffer.shape, strict=True):
+        low, size, limit = build.int_value(axis.min), build.int_value(axis.extent), build.int_value(extent)
+        if low is not None and size is not None and limit is not None:
+            start, end = max(low, 0), min(low + size, limit)
+            axis = Range(build.const(start, extent.dtype), build.const(end - start, extent.dtype))
+        axes.append(axis)
+    return BufferRegion(box.buffer, tuple(axes))
+
+
+class Stage(msgspec.Struct, frozen=True, eq=False):
+    """A copy block in its loops."""
+
+    name: str
+    nest: Stmt
+
+
+def copy_stage(ctx: Context, cached: Cached, *, to_cache: bool) -> Stage:
+    """The region copied to its cache, or back, one element an iteration."""
+    name = ctx.fresh_block_name(cached.copy.name)
+    axes = cached.region.region
+    loops = [Var(f"ax{i}", r.extent.dtype) for i, r in enumerate(axes)]
+    iters = [Var(f"v{i}", e.dtype) for i, e in enumerate(cached.copy.shape)]
+    inside = tuple[Expr, ...](iters)
+    outside = inside if cached.is_whole else tuple(build.add(r.min, v) for r, v in zip(axes, iters, strict=True))
+    source, target = (cached.buffer, cached.copy) if to_cache else (cached.copy, cached.buffer)
+    read, written = (outside, inside) if to_cache else (inside, outside)
+    block = Block(
+        name=name,
+        iter_vars=tuple(
+            IterVar(v, Range(build.const(0, v.dtype), e)) for v, e in zip(iters, cached.copy.shape, strict=True)
+        ),
+        reads=(BufferRegion(source, tuple(map(build.point, read))),),
+        writes=(BufferRegion(target, tuple(map(build.point, written))),),
+        body=BufferStore(target, build.load(source, read), written),
+    )
+    values = tuple(build.add(r.min, v) if cached.is_whole else v for r, v in zip(axes, loops, strict=True))
+    body: Stmt = BlockRealize(values, build.TRUE, block)
+    for var, axis in reversed(list(zip(loops, axes, strict=True))):
+        body = build.serial(var, axis.extent, body)
+    return Stage(name, body)
+
+
+def with_stage(ctx: Context, scope: Block, site: Site, stmt: Stmt, buffer: Buffer, new: dict[Node, Node]):
+    """The function with `stmt` at the site, `buffer` allocated in the scope, and blocks replaced by `new`."""
+
+    def grown(parent: For | Block) -> Stmt:
+        body = replace_nodes(parent.body, new)
+        items = list(body.seq) if isinstance(body, SeqStmt) else [body]
+        items.insert(site.position, stmt)
+        return build.seq(items)
+
+    if site.parent is scope:
+        return ctx.replaced({scope: with_allocations(replace_fields(scope, body=grown(scope)), [buffer])})
+    loop = site.parent
+    assert isinstance(loop, For)
+    body = replace_nodes(scope.body, {loop: replace_fields(loop, body=grown(loop)), **new})
+    return ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [buffer])})
