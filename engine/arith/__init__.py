@@ -13,13 +13,18 @@ from .division import Bounds
 from .forms import digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
+from .padded_map import PaddedMap, padded_inverse
+from .subspace import Count, Division, subspace_divide
 
 __all__ = [
     "Analyzer",
     "Bounds",
+    "Count",
+    "Division",
     "Interval",
     "IterMap",
     "Linear",
+    "PaddedMap",
     "Ranges",
     "Relaxer",
     "bounds",
@@ -28,9 +33,11 @@ __all__ = [
     "inverse",
     "linear",
     "map_shape",
+    "padded_inverse",
     "prove",
     "prove_equal",
     "simplify",
+    "subspace_divide",
 ]
 
 

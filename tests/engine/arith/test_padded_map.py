@@ -1,0 +1,120 @@
+"""padded_inverse: each element has its place, each other place is told by the condition, for splits, fusions, offsets and tails."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.integers import value
+
+from tilewright.engine.arith import padded_inverse
+from tilewright.engine.ir import IndexMap, IntImm, Var, build
+from tilewright.engine.script import expr_text
+
+
+def inverted(function, *shape):
+    found = padded_inverse(
+        IndexMap.from_function(function, len(shape)), [e if isinstance(e, Var) else IntImm(e) for e in shape]
+    )
+    assert found is not None
+    return found
+
+
+@st.composite
+def maps(draw: st.DrawFn):
+    """(function, shape): axes split by factors that need not divide, shifted, some fused before, in any order."""
+    shape = draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
+    fuse = len(shape) > 1 and draw(st.booleans())
+    rank = len(shape) - fuse
+    factors = [draw(st.lists(st.integers(1, 4), max_size=2)) for _ in range(rank)]
+    shifts = [draw(st.integers(0, 3)) if f and f[0] > 1 else 0 for f in factors]
+    shifts = [shift % f[0] if f else 0 for shift, f in zip(shifts, factors, strict=True)]
+    parts = sum(len(f) + 1 for f in factors)
+    order = draw(st.permutations(range(parts)))
+
+    def function(*axes):
+        sources = [axes[0] * shape[1] + axes[1], *axes[2:]] if fuse else list(axes)
+        found = []
+        for source, split, shift in zip(sources, factors, shifts, strict=True):
+            rest = source + shift
+            for factor in split:
+                found.append(rest % factor)
+                rest = rest // factor
+            found.append(rest)
+        return [found[place] for place in order]
+
+    return function, shape
+
+
+@given(maps())
+def test_given_splits_that_need_not_divide_when_inverted_then_places_and_padding_are_exact(drawn):
+    function, shape = drawn
+    index_map = IndexMap.from_function(function, len(shape))
+    found = padded_inverse(index_map, [IntImm(e) for e in shape])
+    if found is None:
+        return
+    at = {}
+    for element in product(*map(range, shape)):
+        values = dict(zip(index_map.params, element, strict=True))
+        at[tuple(value(i, values) for i in index_map.indices)] = element
+    box = [range(low.value, low.value + e.value) for low, e in zip(found.lowest, found.shape, strict=True)]
+    assert set(at) <= set(product(*box))
+    for place in product(*box):
+        values = dict(zip(found.inverse.params, place, strict=True))
+        assert bool(value(found.padding, values)) == (place not in at)
+        if place in at:
+            assert tuple(value(i, values) for i in found.inverse.indices) == at[place]
+
+
+@given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 3))
+def test_given_one_split_when_inverted_then_it_is_understood(extent, factor, shift):
+    assert inverted(lambda i: [(i + shift % factor) // factor, (i + shift % factor) % factor], extent)
+
+
+def test_given_a_tail_when_inverted_then_the_condition_is_as_tvm_writes_it():
+    found = inverted(lambda i: [i // 4, i % 4], 14)
+    assert expr_text(found.padding) == "axis0 == 3 and 2 <= axis1"
+    assert [expr_text(i) for i in found.inverse.indices] == ["axis0 * 4 + axis1"]
+
+
+def test_given_places_before_the_first_element_when_inverted_then_they_are_padding():
+    found = inverted(lambda i: [(i + 1) // 4, (i + 1) % 4], 15)
+    assert expr_text(found.padding) == "axis0 == 0 and axis1 < 1"
+
+
+def test_given_a_symbolic_extent_when_inverted_then_the_condition_names_it():
+    n = Var("n", "int32")
+    found = inverted(lambda i: [i // 4, i % 4], n)
+    for size in range(1, 10):
+        for high, low in product(range((size + 3) // 4), range(4)):
+            values = {n: size, **dict(zip(found.inverse.params, (high, low), strict=True))}
+            assert bool(value(found.padding, values)) == (high * 4 + low >= size)
+
+
+def test_given_a_symbolic_divisor_when_inverted_then_the_condition_names_it():
+    n = Var("n", "int32")
+    function = IndexMap((i := Var("i", "int32"),), (build.floordiv(i, n), build.floormod(i, n)))
+    found = padded_inverse(function, [IntImm(16)])
+    assert found is not None
+    for size in range(1, 20):
+        for high, low in product(range(-(-16 // size)), range(size)):
+            values = {n: size, **dict(zip(found.inverse.params, (high, low), strict=True))}
+            assert bool(value(found.padding, values)) == (high * size + low >= 16)
+
+
+def test_given_axes_joined_by_a_symbolic_extent_when_inverted_then_it_is_divided_by():
+    n = Var("n", "int32")
+    i, j = Var("i", "int32"), Var("j", "int32")
+    found = padded_inverse(IndexMap((i, j), (build.add(build.mul(i, n), j),)), [IntImm(4), n])
+    assert found is not None
+    assert [expr_text(e) for e in found.inverse.indices] == ["axis0 // n", "axis0 % n"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda i: [i // 4], lambda i: [i % 4], lambda i: [i * 2], lambda i: [i * i], lambda i: [i // 4, (i + 2) % 4]],
+)
+def test_given_elements_that_share_a_place_or_leave_gaps_when_inverted_then_there_is_none(function):
+    assert padded_inverse(IndexMap.from_function(function, 1), [IntImm(14)]) is None
