@@ -8,7 +8,8 @@ from ..ir import Node, Refusal, TilewrightError
 class LowerError(TilewrightError):
     """A program that cannot be lowered.
 
-    Codes: "unknown-pass", "not-opaque", "bad-match-buffer".
+    Codes: "unknown-pass", "not-opaque", "bad-match-buffer"; of software pipelines "half-a-pipeline", "pipeline-body", "pipeline-loop",
+    "pipeline-size", "pipeline-order", "pipeline-stage", "broken-dependence", "opaque-access".
     """
 
 

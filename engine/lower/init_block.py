@@ -19,12 +19,13 @@ def lower_init_block(func: PrimFunc) -> PrimFunc:
         if isinstance(node, Expr | Buffer):
             return node
         node = map_children(node, visit)
-        return _without_init(node) if isinstance(node, Block) else node
+        return without_init(node) if isinstance(node, Block) else node
 
     return cast("PrimFunc", visit(func))
 
 
-def _without_init(block: Block) -> Block:
+def without_init(block: Block) -> Block:
+    """The block with its init as a branch of its body."""
     if block.init is None:
         return block
     starts = [build.eq(iv.var, iv.dom.min) for iv in block.iter_vars if iv.iter_type == "reduce"]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from ..ir import Allocate, BlockRealize, Expr, For, IfThenElse, Node, PrimFunc, Stmt, Var, build, rewrite, substitute
 from .errors import refuse
+from .slots import bank_notes, banks_noted
 
 
 def lower_opaque_block(func: PrimFunc) -> PrimFunc:
-    """A realize becomes `if predicate:`, `alloc_buffers` become Allocate; annotations of blocks are dropped.
+    """A realize becomes `if predicate:`, `alloc_buffers` become Allocate, with the banks of their slots; other annotations
+    of blocks are dropped.
 
     A loop of one trip is replaced by its body, unless it is bound to a thread or annotated. Needs opaque blocks without match_buffer
     and init (refused as "not-opaque").
@@ -36,8 +38,9 @@ def _lowered(realize: BlockRealize) -> Stmt:
     body = block.body
     if not build.is_true(realize.predicate):
         body = IfThenElse(realize.predicate, body)
+    banks = banks_noted(block.annotations)
     for buffer in reversed(block.alloc_buffers):
-        body = Allocate(buffer, body)
+        body = Allocate(buffer, body, bank_notes({buffer: banks.get(buffer.name, ())}))
     return body
 
 

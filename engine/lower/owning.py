@@ -5,12 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import accessed_regions
-from ..ir import Block, BlockRealize, Buffer, Stmt, build
+from ..ir import Annotations, Block, BlockRealize, Buffer, Stmt, build
 
 
-def owning_block(body: Stmt, buffers: tuple[Buffer, ...]) -> BlockRealize:
+def owning_block(body: Stmt, buffers: tuple[Buffer, ...], annotations: Annotations = ()) -> BlockRealize:
     """A block "" without iterators around `body` that allocates `buffers`, with what `body` touches of others as its regions."""
-    bare = Block("", (), (), (), body, alloc_buffers=buffers)
+    bare = Block("", (), (), (), body, alloc_buffers=buffers, annotations=annotations)
     reads, writes = accessed_regions(body)
     inside = set(buffers)
     block = replace_fields(

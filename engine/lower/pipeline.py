@@ -19,6 +19,7 @@ from .opaque import convert_blocks_to_opaque
 from .opaque_block import lower_opaque_block
 from .renewed import Renewed
 from .simplify import simplify_stmts
+from .software_pipeline import inject_software_pipeline, pipelined
 
 
 class Pass(msgspec.Struct, frozen=True, eq=False):
@@ -34,7 +35,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("ConvertBlocksToOpaque", convert_blocks_to_opaque),
     Pass("CompactBufferAllocation", compact_buffer_allocation),
     Pass("LowerMatchBuffer", lower_match_buffer),
-    # The place of InjectSoftwarePipeline, which would move loads ahead of the computation with prologue and epilogue.
+    Pass("InjectSoftwarePipeline", inject_software_pipeline),
     Pass("InjectDoubleBuffer", inject_double_buffer),
     Pass("LowerOpaqueBlock", lower_opaque_block),
     Pass("FlattenBuffer", flatten_buffer),
@@ -49,7 +50,7 @@ class Allocation(msgspec.Struct, frozen=True, eq=False):
 
     `buffer` stands in the program, `lowered` in its lowered form (flat within axis separators, slots included). `tile` is the shape of
     what is live at a time, axis by axis of `buffer`, in elements; ints where it is static. `loop` is the innermost loop around the
-    allocation: each of its iterations has a tile of its own; None when there is one tile for the whole run. With two `slots`,
+    allocation: each of its iterations has a tile of its own; None when there is one tile for the whole run. With several `slots`,
     iterations use the slots in turns, and both live outside of the loop that takes turns.
     """
 
@@ -90,16 +91,23 @@ def allocations(func: PrimFunc, known_plan: Renewed | None = None) -> tuple[Allo
     """
     placed = known_plan or planned(func)
     kept = set(allocated_buffers(placed.func.body))
-    loops, doubled_ones = _loops_around(placed.func), doubled_buffers(placed.func)
+    loops, slotted = _loops_around(placed.func), slotted_buffers(placed.func)
     found: list[Allocation] = []
     for buffer in allocated_buffers(func.body):
         small = placed.buffers.get(buffer, buffer)
         if small not in kept:
             continue
         tile = tuple(e if (v := build.int_value(e)) is None else v for e in small.shape)
-        lowered = flat_buffer(doubled_ones.get(small, small))
-        found.append(Allocation(buffer, lowered, tile, loops.get(small), 2 if small in doubled_ones else 1))
+        large = slotted.get(small)
+        slots = 1 if large is None else build.int_value(large.shape[0]) or 1
+        found.append(Allocation(buffer, flat_buffer(large or small), tile, loops.get(small), slots))
     return tuple(found)
+
+
+def slotted_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:
+    """For each buffer of a planned program that gets slots, by a pipeline or by double buffering, the one that has them."""
+    piped = pipelined(func)
+    return {**doubled_buffers(piped.func), **piped.buffers}
 
 
 def _loops_around(func: PrimFunc) -> dict[Buffer, Var]:

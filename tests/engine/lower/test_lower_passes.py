@@ -56,6 +56,7 @@ def test_given_the_passes_when_named_then_in_the_order_of_tvm():
         "ConvertBlocksToOpaque",
         "CompactBufferAllocation",
         "LowerMatchBuffer",
+        "InjectSoftwarePipeline",
         "InjectDoubleBuffer",
         "LowerOpaqueBlock",
         "FlattenBuffer",
