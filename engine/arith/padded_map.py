@@ -134,6 +134,15 @@ def _divisions(node: Node) -> Iterator[FloorDiv | FloorMod]:
         yield node
 
 
+def _dividend(expr: Expr, domain: Mapping[Var, Expr]) -> Sum:
+    """The canonical sum of what is divided. Iterators of one trip are left out of it, unless there are no others: `i // 4` is a split
+    however short i is."""
+    form = Analyzer().form(expr)
+    if len(form.digits) < 2:
+        return form
+    return Analyzer({v: build.make_range(0, e) for v, e in domain.items() if build.is_const(e, 1)}).form(expr)
+
+
 def _needs(indices: Sequence[Expr], domain: Mapping[Var, Expr]) -> dict[Var, _Need]:
     plain = Analyzer()
     needs: dict[Var, _Need] = {}
@@ -143,7 +152,7 @@ def _needs(indices: Sequence[Expr], domain: Mapping[Var, Expr]) -> dict[Var, _Ne
             if divisor is None:
                 _add_symbolic(needs, division, domain)
             elif divisor > 0:
-                _add(needs, plain.form(division.a), divisor, domain)
+                _add(needs, _dividend(division.a, domain), divisor, domain)
             else:
                 raise _NotSplitError
     return needs
@@ -156,14 +165,17 @@ def _add(needs: dict[Var, _Need], form: Sum, divisor: int, domain: Mapping[Var, 
     if len(rest) != 1:
         raise _NotSplitError
     (digit,) = rest
-    scale = abs(digit.scale)
-    if digit.key not in domain or divisor % scale or form.constant % scale or not isinstance(digit.source, Var):
+    inner = Analyzer().form(digit.source)
+    scale, step = abs(digit.scale), divisor // abs(digit.scale) * digit.lower
+    if divisor % scale or form.constant % scale or len(inner.digits) != 1:
         raise _NotSplitError
-    need = needs.setdefault(digit.source, _Need())
-    step = divisor // scale
-    need.factor = lcm(need.factor, step * digit.lower)
-    need.left = max(need.left, form.constant // scale % step * digit.lower)
-    need.reverse = need.reverse or digit.scale < 0
+    (part,) = inner.digits
+    if not isinstance(part.source, Var) or part.source not in domain or not part.is_whole or abs(part.scale) != 1:
+        raise _NotSplitError
+    need = needs.setdefault(part.source, _Need())
+    need.factor = lcm(need.factor, step)
+    need.left = max(need.left, (form.constant // scale * digit.lower + inner.constant) % step)
+    need.reverse = need.reverse or digit.scale < 0 or part.scale < 0
 
 
 def _add_symbolic(needs: dict[Var, _Need], division: FloorDiv | FloorMod, domain: Mapping[Var, Expr]) -> None:
@@ -195,7 +207,7 @@ class _Fused(msgspec.Struct, frozen=True):
         indices = [_whole_sum(index, domain, values, total) for index in indices]
         for division in (d for index in indices for d in _divisions(index)):
             divisor = build.int_value(division.b) or 0
-            group = [d for d in plain.form(division.a).digits if divisor < 1 or d.scale % divisor]
+            group = [d for d in _dividend(division.a, domain).digits if divisor < 1 or d.scale % divisor]
             if len(group) < 2 or all(d.source in values for d in group):
                 continue
             if any(d.source in values for d in group):
