@@ -66,9 +66,9 @@ def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
     sites: dict[Buffer, Site] = {}
     for buffer in allocated_buffers(func.body):
         path = accesses.paths.get(buffer)
-        if path is None:
-            continue
-        owner = accesses.owners[buffer]
+        owner = accesses.owners.get(buffer)
+        if path is None or owner is None:
+            continue  # nobody uses it, or a statement inside of a block makes it where it is needed
         if is_global(buffer.scope):
             # Global memory is not made on the device: it lies outside of what any kernel's grid repeats.
             for grid_loop in accesses.grid_loops:

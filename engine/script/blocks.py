@@ -46,6 +46,7 @@ class BlockFrame:
         self.name = name
         self.iter_vars: list[IterVar] = []
         self.iter_values: list[Expr] = []
+        self.bindings: dict[Var, Expr] = {}  # of the 2021 form
         self.predicate: list[Expr] = []
         self.reads: tuple[BufferRegion, ...] | None = None
         self.writes: tuple[BufferRegion, ...] | None = None

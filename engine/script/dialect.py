@@ -19,6 +19,8 @@ class Words(msgspec.Struct, frozen=True):
     allocate: str
     attribute_prefix: str
     let: str
+    scalars: bool
+    """Whether `x: T.float32 = v` is a scalar that can be stored to; before, it was a let."""
 
     def attribute(self, name: str) -> str:
         """A function attribute of TVM's own, which carry the name of the namespace: "tirx.noalias"."""
@@ -26,6 +28,14 @@ class Words(msgspec.Struct, frozen=True):
 
 
 CURRENT = Words(
-    "tirx", "s_tir=True", "T.sblock", "T.sblock_attr", "T.sblock_alloc_buffer", "T.alloc_buffer", "tirx.", "T.let[T.{}]"
+    "tirx",
+    "s_tir=True",
+    "T.sblock",
+    "T.sblock_attr",
+    "T.sblock_alloc_buffer",
+    "T.alloc_buffer",
+    "tirx.",
+    "T.let[T.{}]",
+    True,
 )
-CLASSIC = Words("tir", "", "T.block", "T.block_attr", "T.alloc_buffer", "T.allocate", "tir.", "T.{}")
+CLASSIC = Words("tir", "", "T.block", "T.block_attr", "T.alloc_buffer", "T.allocate", "tir.", "T.{}", False)

@@ -28,7 +28,7 @@ from .intrinsics import INTRINSICS, similar_intrinsics
 from .scope import Scope, Value
 from .source import PositionTable, Source
 
-SCRIPT_NAMESPACES = ("T", "tir", "tirx")
+SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")
 
 
 class ExpressionReader:
@@ -38,6 +38,7 @@ class ExpressionReader:
         self.source = source
         self.positions = positions
         self.scope = Scope()
+        self.scalars: set[Buffer] = set()  # mutable local scalars, whose bare names are their values
         self.namespaces: dict[str, str] = dict.fromkeys(SCRIPT_NAMESPACES, "T") | {"I": "I"}
 
     # --- what a piece of text is
@@ -223,7 +224,8 @@ class ExpressionReader:
 
     def _name(self, node: ast.Name) -> Value:
         if node.id in self.scope:
-            return self.scope[node.id]
+            value = self.scope[node.id]
+            return BufferLoad(value, ()) if isinstance(value, Buffer) and value in self.scalars else value
         similar = self.scope.similar(node.id)
         raise self.error(
             node,

@@ -28,6 +28,8 @@ from .expressions import ExpressionReader
 from .source import Source
 from .statements import StatementReader
 
+EARLY_DECORATORS = ("tvm.script.tir", "script.tir", "tvm.hybrid.script", "hybrid.script")
+"""What stood above functions and above classes of them in 2020 and 2021."""
 _OPTIONS = ("private", "s_tir", "check_well_formed", "persistent")
 
 
@@ -41,9 +43,9 @@ class FunctionReader:
         self.sizes: dict[str, str] = {}
         self.type_vars: list[str] = []
 
-    def read(self, node: ast.FunctionDef) -> PrimFunc:
-        """The function. Its buffers and variables are its own, the names around it are known."""
-        options = self._options(node)
+    def read(self, node: ast.FunctionDef, *, decorated: bool = True) -> PrimFunc:
+        """The function. Its buffers and variables are its own, the names around it are known. In a class of 2021 it is not `decorated`."""
+        options = self._options(node) if decorated or node.decorator_list else {}
         self.reader.begin_function()
         self.sizes = _declared_sizes(self.exprs, node.body)
         with self.exprs.scope.nested():
@@ -58,7 +60,10 @@ class FunctionReader:
         return func
 
     def _options(self, node: ast.FunctionDef) -> dict[str, bool]:
-        if len(node.decorator_list) != 1 or decorator_name(self.exprs, node.decorator_list[0]) != "T.prim_func":
+        if len(node.decorator_list) != 1 or decorator_name(self.exprs, node.decorator_list[0]) not in (
+            "T.prim_func",
+            "T.script",
+        ):
             at = node.decorator_list[0] if node.decorator_list else node
             raise self.source.error(
                 at,
@@ -199,11 +204,13 @@ class FunctionReader:
 
 
 def decorator_name(reader: ExpressionReader, node: ast.expr) -> str | None:
-    """ "T.prim_func" or "I.ir_module", called or not, however they were imported."""
+    """ "T.prim_func" or "I.ir_module", called or not, however imported; "T.script" for the decorator of 2021, which was for both."""
     target = node.func if isinstance(node, ast.Call) else node
     name = reader.script_name(target)
+    written = ast.unparse(target)
+    if written in EARLY_DECORATORS:
+        return "T.script"
     if name is None:
-        written = ast.unparse(target)
         bare = {"ir_module": "I.ir_module", "prim_func": "T.prim_func"}
         return bare.get(written.rpartition(".")[2]) if "." not in written or written.startswith("tvm.") else None
     return name

@@ -292,6 +292,12 @@ def _external(op: str) -> Reader:
     return read
 
 
+def _vscale(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.vscale()`: how many times 128 bits a scalable vector has, known on the machine only."""
+    parameters(reader, node, ())
+    return Call("vscale", (), "int32")
+
+
 def _type_annotation(reader: ExpressionReader, node: ast.Call) -> Expr:
     """`T.type_annotation("float32")`: what a pointer points at."""
     (dtype,) = parameters(reader, node, ("dtype",))
@@ -406,6 +412,7 @@ INTRINSICS: dict[str, Reader] = {
     **{op: _external(op) for op in DTYPE_FIRST},
     "type_annotation": _type_annotation,
     "call_intrin": _call_intrin,
+    "vscale": _vscale,
     **{op: _opaque(op) for op in OPAQUE},
     "likely": _with_dtype(_same_dtype("likely")),
     "popcount": _with_dtype(_same_dtype("popcount")),

@@ -24,7 +24,7 @@ from .statements import StatementReader
 
 _CURRENT_WORDS = ("T.sblock", "T.sblock_alloc_buffer", "T.sblock_attr")
 _CLASSIC_WORDS = ("T.block", "T.block_attr")
-_NAMESPACES = {"ir": "I", "tir": "T", "tirx": "T"}
+_NAMESPACES = {"ir": "I", "tir": "T", "tirx": "T", "ty": "T"}
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
@@ -83,7 +83,7 @@ class _ModuleReader:
         """`from tvm.script import tirx as T` gives T its meaning; other imports mean nothing here."""
         for alias in node.names:
             last = alias.name.rpartition(".")[2]
-            scripted = isinstance(node, ast.ImportFrom) and (node.module or "").endswith("script")
+            scripted = isinstance(node, ast.ImportFrom) and (node.module or "").endswith(("script", "tvm.hybrid"))
             if last in _NAMESPACES and (scripted or ".script." in f".{alias.name}"):
                 self.exprs.namespaces[alias.asname or last] = _NAMESPACES[last]
 
@@ -133,7 +133,7 @@ class _ModuleReader:
 
     def _class(self, node: ast.ClassDef) -> IRModule:
         names = [decorator_name(self.exprs, d) for d in node.decorator_list]
-        if names != ["I.ir_module"]:
+        if names not in (["I.ir_module"], ["T.script"]):
             raise self.source.error(
                 node,
                 "not-a-program",
@@ -147,7 +147,7 @@ class _ModuleReader:
             for part in node.body:
                 match part:
                     case ast.FunctionDef():
-                        functions.append(self.functions.read(part))
+                        functions.append(self.functions.read(part, decorated=names != ["T.script"]))
                     case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                         pass
                     case ast.Expr(value=ast.Call() as call) if self.exprs.called(call) == "I.module_attrs":

@@ -80,6 +80,7 @@ class ExprPrinter:
     def __init__(self, out: Writer, names: Names) -> None:
         self.out = out
         self.names = names
+        self.scalars: set[Buffer] = set()  # buffers without axes that are written as variables
         self._table: dict[type[Expr], Callable[[Expr, int], None]] = {
             Var: self._name,
             IntImm: self._int,
@@ -124,6 +125,8 @@ class ExprPrinter:
 
     def indices(self, buffer: Buffer, indices: Sequence[Expr]) -> None:
         self.name(buffer)
+        if buffer in self.scalars:
+            return
         self.out.write("[")
         self.many(indices)
         self.out.write("]" if indices else "()]")
@@ -131,6 +134,10 @@ class ExprPrinter:
     def region(self, region: BufferRegion) -> None:
         """`A[vi, 0:16]`; an axis of extent one is written as a point."""
         start = self.out.here()
+        if region.buffer in self.scalars:
+            self.name(region.buffer)
+            self.out.mark(region, start)
+            return
         self.name(region.buffer)
         self.out.write("[")
         for i, axis in enumerate(region.region):

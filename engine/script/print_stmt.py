@@ -105,7 +105,8 @@ class StmtPrinter:
     def _seq(self, stmt: Stmt) -> None:
         assert isinstance(stmt, SeqStmt)
         for part in stmt.seq:
-            if part is not stmt.seq[-1] and isinstance(part, LetStmt | AssertStmt | Allocate):
+            ends = part is not stmt.seq[-1] and not self._is_scalar(part)
+            if ends and isinstance(part, LetStmt | AssertStmt | Allocate):
                 self._closed(part)
             else:
                 self.stmt(part)
@@ -143,12 +144,40 @@ class StmtPrinter:
     def _allocate(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Allocate)
         start = self.out.here()
+        if self._is_scalar(stmt):
+            self._scalar(stmt, start)
+            return
         self.names.define(stmt.buffer, stmt.buffer.name)
         self.exprs.name(stmt.buffer)
         self.out.write(f" = {self.words.allocate}")
         self.declaration(stmt.buffer, annotations=stmt.annotations)
         self._header(stmt, start, "")
         self.stmt(stmt.body)
+
+    def _is_scalar(self, stmt: Stmt) -> bool:
+        return (
+            isinstance(stmt, Allocate)
+            and self.words.scalars
+            and not stmt.buffer.shape
+            and stmt.buffer.scope == "local"
+            and not stmt.annotations
+        )
+
+    def _scalar(self, stmt: Allocate, start: Start) -> None:
+        """`x: T.float32 = value`, the value from the first store."""
+        rest = list(stmt.body.seq) if isinstance(stmt.body, SeqStmt) else [stmt.body]
+        first = rest[0] if isinstance(rest[0], BufferStore) and rest[0].buffer is stmt.buffer else None
+        name = self.names.define(stmt.buffer, stmt.buffer.name)
+        self.out.write(f"{name}: T.{stmt.buffer.dtype}")
+        if first is not None:
+            del rest[0]
+            self.out.write(" = ")
+            self.exprs.expr(first.value)
+            self.out.mark(first, start)
+        self.exprs.scalars.add(stmt.buffer)
+        self._header(stmt, start, "")
+        if rest:
+            self.stmt(build.seq(rest))
 
     def _closed(self, stmt: LetStmt | AssertStmt | Allocate) -> None:
         """The `with` forms, for what ends before its sequence does."""

@@ -9,8 +9,15 @@ from typing import TypeAlias
 
 from ..ir import Buffer, BufferRegion, Expr
 
+
+class Foreign:
+    """A value that only the reader of another language of programs knows, as TE's tensors, axes and schedules."""
+
+    __slots__ = ()
+
+
 # A value at reading time: part of the program, or a Python constant not yet turned into one.
-Value: TypeAlias = "Expr | Buffer | BufferRegion | int | float | str | tuple[Value, ...] | None"
+Value: TypeAlias = "Expr | Buffer | BufferRegion | Foreign | int | float | str | tuple[Value, ...] | None"
 
 
 class Scope:
@@ -27,6 +34,12 @@ class Scope:
             yield
         finally:
             self._tables.pop()
+
+    def opened(self) -> Scope:
+        """A scope of its own inside of this one, as the body of a function has: it sees the names of this one, now and later."""
+        inner = Scope()
+        inner._tables = [*self._tables, {}]
+        return inner
 
     def define(self, name: str, value: Value) -> None:
         self._tables[-1][name] = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TypeVar
 
 from ..ir import (
     Allocate,
@@ -19,17 +20,20 @@ from ..ir import (
     MatchBufferRegion,
     Place,
     Stmt,
+    StringImm,
     Var,
     build,
 )
 from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
+from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
 from .intrinsics import parameters
 from .loops import loop_headers
 from .operators import arithmetic
 from .source import PositionTable, Source
 
+S = TypeVar("S", bound=Stmt)
 Wrapper = Callable[[Stmt], Stmt]  # a statement that holds all that follow it in its body
 Item = Stmt | Wrapper
 
@@ -44,7 +48,7 @@ _DECLARATIONS = {
     "T.alloc_local": "local",
 }
 """What makes a buffer, with the scope it has when none is said."""
-_BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr")
+_BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr", "T.bind")
 _NOT_READ: dict[type[ast.stmt], str] = {
     ast.While: "while loops are",
     ast.Return: "return is",
@@ -73,6 +77,7 @@ class StatementReader:
         """Forget the previous function."""
         self.block_names: dict[str, int] = {}
         self.loops: dict[Var, For] = {}
+        self.around: list[For] = []  # the loops since the block that is read
         self.lets: set[Var] = set()
         self.frame = BlockFrame(None)
         self.direct = True  # whether the statement stands right under the frame, not in a loop of it
@@ -133,7 +138,7 @@ class StatementReader:
                     node, "unsupported", f"{what} not part of the subset", expected="for, with, if, stores and bindings"
                 )
 
-    def mark(self, stmt: Stmt, place: Place) -> Stmt:
+    def mark(self, stmt: S, place: Place) -> S:
         self.positions.add(stmt, place)
         return stmt
 
@@ -152,8 +157,8 @@ class StatementReader:
             read_axis(self.exprs, node.value, [n.id for n in names], list(names), self.frame, self.loops)
             return None
         if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple) and len(node.value.elts) == len(names):
-            wrappers = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
-            return _compose([w for w in wrappers if w is not None])
+            items = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
+            return _compose([item for item in items if item is not None])
         if len(names) != 1 or isinstance(target, ast.Tuple | ast.List):
             raise self.source.error(
                 node,
@@ -237,9 +242,11 @@ class StatementReader:
             )
         self.frame.match_buffers.append(MatchBufferRegion(buffer, region))
 
-    def _bind(self, name: ast.Name, value_node: ast.expr, dtype: str | None = None) -> Wrapper | None:
-        """`x = value`: a LetStmt over what follows; `n = T.int32()` only makes a variable."""
+    def _bind(self, name: ast.Name, value_node: ast.expr, dtype: str | None = None) -> Item | None:
+        """`x = value`: a mutable scalar, a LetStmt over what follows in the classic dialect; `n = T.int32()` only makes a variable."""
         known = self.exprs.scope.get(name.id)
+        if isinstance(known, Buffer) and known in self.exprs.scalars:
+            return self._set(name, known, self.exprs.expr(value_node))
         if isinstance(known, Var) and known in self.lets:
             raise self.source.error(
                 name,
@@ -252,6 +259,12 @@ class StatementReader:
             if not (isinstance(known, Var) and known.dtype == value.dtype and name.id in self.exprs.scope):
                 self.exprs.define(name.id, Var(name.id, value.dtype), name)
             return None
+        if self.current and value.dtype not in ("handle", "void") and not isinstance(value, StringImm):
+            return self._scalar(name, value.dtype, value)
+        return self._let(name, value, dtype)
+
+    def _let(self, name: ast.Name, value: Expr, dtype: str | None = None) -> Wrapper:
+        """A LetStmt over what follows."""
         if dtype is not None:
             value = build.cast(value, dtype)
         var = Var(name.id, value.dtype)
@@ -260,15 +273,41 @@ class StatementReader:
         place = self.source.place(name)
         return lambda body: self.mark(LetStmt(var, value, body), place)
 
-    def _annotated(self, node: ast.AnnAssign) -> Wrapper | None:
-        """`x: T.let = v`, `x: T.let[T.int32] = v`, `x: T.int32 = v`."""
+    def _scalar(self, name: ast.Name, dtype: str, value: Expr | None) -> Wrapper:
+        """TVM 0.27's mutable local scalar: a local buffer without axes, in what follows."""
+        buffer = Buffer(name.id, (), dtype, "local")
+        place = self.source.place(name)
+        first = [self._set(name, buffer, value)] if value is not None else []
+        self.exprs.define(name.id, buffer, name)
+        self.exprs.scalars.add(buffer)
+        return lambda body: self.mark(Allocate(buffer, build.seq([*first, body])), place)
+
+    def _set(self, name: ast.Name, buffer: Buffer, value: Expr) -> Stmt:
+        """`x = value` of a mutable scalar."""
+        return self.mark(BufferStore(buffer, self._stored(name, buffer, value), ()), self.source.place(name))
+
+    def _annotated(self, node: ast.AnnAssign) -> Item | None:
+        """`x: T.let = v`, `x: T.let[T.int32] = v`; `x: T.int32 = v` and `x: T.int32`; `x: T.int32[4]`, a local vector."""
         annotation = node.annotation
+        is_let = self.exprs.script_name(annotation) == "T.let"
         if isinstance(annotation, ast.Subscript) and self.exprs.script_name(annotation.value) == "T.let":
-            annotation = annotation.slice
-        if node.value is None or not isinstance(node.target, ast.Name):
+            annotation, is_let = annotation.slice, True
+        if not isinstance(node.target, ast.Name) or (node.value is None and (is_let or not self.current)):
             raise self.source.error(node, "unsupported", "a typed name needs a value", expected="x: T.int32 = value")
+        name = node.target
+        if isinstance(annotation, ast.Subscript) and node.value is None:
+            shape = ast.copy_location(ast.Tuple(self.exprs.sequence(annotation.slice), ast.Load()), annotation)
+            vector = Declaration(node, {"shape": shape, "dtype": annotation.value})
+            return self._allocate(name, vector, "local")
         dtype = None if self.exprs.script_name(annotation) == "T.let" else self.exprs.dtype(annotation)
-        return self._bind(node.target, node.value, dtype)
+        if is_let or not self.current:
+            assert node.value is not None
+            known = self.exprs.scope.get(name.id)
+            if isinstance(known, Var) and known in self.lets:
+                return self._bind(name, node.value)
+            return self._let(name, self.exprs.expr(node.value), dtype)
+        assert dtype is not None
+        return self._scalar(name, dtype, self.exprs.expr(node.value) if node.value is not None else None)
 
     def _store(
         self, node: ast.stmt, target: ast.Subscript, value_node: ast.expr, op: ast.operator | None = None
@@ -283,19 +322,27 @@ class StatementReader:
         value = self.exprs.expr(value_node)
         if op is not None:
             value = arithmetic(self.exprs, node, op, build.load(buffer, self.exprs.indices(target, buffer)), value)
+        value = self._stored(value_node, buffer, value)
+        if any(isinstance(item, ast.Slice) for item in self.exprs.sequence(target.slice)):
+            raise self.source.error(target, "unsupported", "a store writes one element", expected="indices, no slices")
+        return self.mark(BufferStore(buffer, value, self.exprs.indices(target, buffer)), self.source.place(node))
+
+    def _stored(self, node: ast.expr, buffer: Buffer, value: Expr) -> Expr:
+        """The value in the type of the buffer."""
         if (value.dtype == "handle") != (buffer.dtype == "handle") or value.dtype == "void":
             raise self.source.error(
-                value_node,
+                node,
                 "wrong-type",
                 f"{buffer.name} holds {buffer.dtype}, this is {value.dtype}",
                 expected=f"a {buffer.dtype}",
             )
-        if any(isinstance(item, ast.Slice) for item in self.exprs.sequence(target.slice)):
-            raise self.source.error(target, "unsupported", "a store writes one element", expected="indices, no slices")
-        stmt = BufferStore(buffer, build.cast(value, buffer.dtype), self.exprs.indices(target, buffer))
-        return self.mark(stmt, self.source.place(node))
+        return build.cast(value, buffer.dtype)
 
     def _augmented(self, node: ast.AugAssign) -> Stmt:
+        known = self.exprs.scope.get(node.target.id) if isinstance(node.target, ast.Name) else None
+        if isinstance(node.target, ast.Name) and isinstance(known, Buffer) and known in self.exprs.scalars:
+            value = arithmetic(self.exprs, node, node.op, build.load(known, ()), self.exprs.expr(node.value))
+            return self._set(node.target, known, value)
         if not isinstance(node.target, ast.Subscript):
             raise self.source.error(
                 node, "unsupported", "only buffer elements are updated", expected="A[i, j] += value"
@@ -334,6 +381,8 @@ class StatementReader:
             (predicate,) = parameters(self.exprs, call, ("predicate",))
             assert predicate is not None
             frame.predicate.append(self.exprs.condition(predicate))
+        elif function == "T.bind":
+            read_bind(self.exprs, call, frame)
         else:
             (attrs,) = parameters(self.exprs, call, ("attrs",))
             assert attrs is not None
@@ -367,9 +416,8 @@ class StatementReader:
             return None
         if function in ("T.LetStmt", "T.let") and call.args and isinstance(item.optional_vars, ast.Name):
             with self.exprs.scope.nested():
-                wrap = self._bind(item.optional_vars, call.args[0])
-                body = self.nested_body(node.body)
-            return wrap(body) if wrap is not None else body
+                wrap = self._let(item.optional_vars, self.exprs.expr(call.args[0]))
+                return wrap(self.nested_body(node.body))
         if function == "T.allocate" and isinstance(item.optional_vars, ast.Name):
             with self.exprs.scope.nested():
                 wrap = self._allocate(item.optional_vars, allocate_declaration(self.exprs, call))
@@ -385,30 +433,31 @@ class StatementReader:
         )
 
     def _block(self, node: ast.With, call: ast.Call, *, is_last: bool) -> Stmt:
-        if node.items[0].optional_vars is not None or any(isinstance(a, ast.List | ast.Tuple) for a in call.args):
-            raise self.source.error(
-                call,
-                "unsupported",
-                "blocks of the 2021 form, with domains in T.block, are not read",
-                expected='with T.block("name"): and T.axis lines',
-            )
-        (name_node,) = parameters(self.exprs, call, ("name",), 0)
+        early = early_header(self.exprs, node)
+        name_node = early.name if early is not None else parameters(self.exprs, call, ("name",), 0)[0]
         name = self.exprs.string(name_node) if name_node is not None else ""
         at_top = self.frame.is_function and self.direct
         outer = self.frame, self.direct
-        self.frame, self.direct = BlockFrame(name), True
+        frame = self.frame = BlockFrame(name)
+        self.direct = True
         may_be_root = at_top and is_last and not outer[0].alloc_buffers
         if not (name == "root" and may_be_root):
             self.block_names.setdefault("root", 0)
-            self.frame.name = unique_name(name, self.block_names)
+            frame.name = unique_name(name, self.block_names)
+        around, self.around = self.around, []
         with self.exprs.scope.nested():
+            if early is not None:
+                define_iterators(self.exprs, early, frame)
             body = self.body(node.body)
-        frame = self.frame
+        self.around = around
         self.frame, self.direct = outer
+        made: list[For] = []
+        if early is not None:
+            frame.iter_values, made = bound_values(self.exprs, node, frame, around)
         realize = frame.realize(body, is_root=may_be_root and not frame.iter_vars)
         place = self.source.header(node)
         self.positions.add(realize.block, place)
-        return self.mark(realize, place)
+        return with_loops(self.mark(realize, place), made)
 
     def _if(self, node: ast.If) -> Stmt | None:
         test = self.exprs.value(node.test)
@@ -451,23 +500,26 @@ class StatementReader:
                     var, header.min, header.extent, header.kind, header.body, header.thread_tag, header.annotations
                 )
                 self.loops[var] = loop
+                self.around.append(loop)
                 made.append(loop)
                 self.exprs.define(name.id, var, name)
             result = self.nested_body(node.body)
         for loop in reversed(made):
             del self.loops[loop.loop_var]
+            self.around.pop()
             result = For(loop.loop_var, loop.min, loop.extent, loop.kind, result, loop.thread_tag, loop.annotations)
             self.positions.add(result, place)
         return result
 
 
-def _compose(wrappers: list[Wrapper]) -> Wrapper | None:
-    if not wrappers:
+def _compose(items: list[Item]) -> Wrapper | None:
+    """Several statements and bindings as one binding."""
+    if not items:
         return None
 
     def wrap(body: Stmt) -> Stmt:
-        for wrapper in reversed(wrappers):
-            body = wrapper(body)
+        for item in reversed(items):
+            body = build.seq([item, body]) if isinstance(item, Stmt) else item(body)
         return body
 
     return wrap

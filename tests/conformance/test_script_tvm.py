@@ -170,7 +170,42 @@ class Module:
             A[()] = B[0]
 """
 
-CONSTRUCTS = {"everything": EVERYTHING, "expressions": EXPRESSIONS, "shapes": SHAPES, "opaque": OPAQUE}
+SCALARS = """
+@T.prim_func(s_tir=True)
+def scalars(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.sblock("b"):
+            vi = T.axis.spatial(16, i)
+            T.reads(A[vi])
+            T.writes(B[vi])
+            x: T.float32 = A[vi]
+            for k in range(3):
+                x = x + T.float32(1)
+            x += 2.0
+            n = vi + 1
+            m, l = n + 1, n * 2
+            z: T.int32
+            z = n + 1
+            w: T.float32[2]
+            w[1] = x
+            u: T.let[T.int32] = vi * 2
+            if x > 3:
+                B[vi] = w[1] + n + z + u
+            else:
+                y = T.max(x, 0.5)
+                B[vi] = y + m + l
+    for i in range(T.vscale() * 4):
+        if i < 16:
+            B[i] = A[i]
+"""
+
+CONSTRUCTS = {
+    "everything": EVERYTHING,
+    "expressions": EXPRESSIONS,
+    "shapes": SHAPES,
+    "opaque": OPAQUE,
+    "scalars": SCALARS,
+}
 
 
 @pytest.mark.parametrize("name", CONSTRUCTS)

@@ -209,7 +209,7 @@ def test_given_alloc_buffer_in_the_current_dialect_then_it_lives_in_what_follows
 
 def test_given_bindings_then_they_hold_what_follows() -> None:
     func = function(
-        "for i in range(4):\n    x: T.int32 = i * 2\n    y: T.let[T.int32] = x + 1\n    B[y, 0] = x\n    B[x, 1] = y"
+        "for i in range(4):\n    x: T.let = i * 2\n    y: T.let[T.int32] = x + 1\n    B[y, 0] = x\n    B[x, 1] = y"
     )
     lets = [s for s in walk_stmts(func.body) if isinstance(s, LetStmt)]
     assert [let.var.name for let in lets] == ["x", "y"]
