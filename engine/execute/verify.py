@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -12,6 +12,7 @@ from ..ir import Block, Buffer, BufferLoad, BufferStore, Node, PrimFunc, build, 
 from ..ir import dtype as dt
 from .errors import ExecuteError, element, unsupported
 from .frames import Array
+from .layouts import ParameterLayout, laid_out
 from .program import Executable, Outcome, execute
 from .values import numpy_dtype
 
@@ -57,9 +58,14 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
     return found
 
 
-def verify(func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT) -> Verdict:
+def verify(
+    func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT, layouts: Sequence[ParameterLayout] = ()
+) -> Verdict:
     """Run both on `random_inputs(original, seed)` and compare all parameter buffers. Where integer inputs lead the original outside of
     a buffer or to a division by zero, smaller ones are tried.
+
+    `layouts` say which parameters `func` takes in another layout, in the order they were changed (`Schedule.layouts`): its inputs and
+    what is expected of it are laid out so. A place that was padded with a value must hold it at the end.
 
     Integers must be equal to the bit. Floats may differ by 256 units in the last place (32 for float16) of the largest value of the
     buffer, for sums may be reordered. "unknown" when the original cannot be run, when `func` uses what the executor does not know,
@@ -68,23 +74,40 @@ def verify(func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT
     try:
         Executable(original, {}, limit)  # its cost, before inputs of that size are made
         inputs, expected = _first_run(original, seed, limit)
+        meant = {name: laid_out(name, outcome, layouts) for name, outcome in expected.items()}
+        given = {name: _given(name, array, layouts) for name, array in inputs.items()}
     except ExecuteError as error:
         return Verdict("unknown", f"the original cannot be run: {error.refusal.message}")
     try:
-        found = execute(func, inputs, limit)
+        found = execute(func, given, limit)
     except ExecuteError as error:
         status = "failed" if error.code in PROGRAM_FAULTS else "unknown"
         return Verdict(status, error.refusal.message)
     if set(found) != set(expected):
         return Verdict("failed", f"the parameters are {', '.join(found)}, not {', '.join(expected)}")
     worst = 0.0
-    for name, outcome in expected.items():
-        error, fault = _compare(name, found[name], outcome)
+    for name, (outcome, known) in meant.items():
+        error, fault = _compare(name, _where_known(found[name], outcome, known), outcome)
         if fault is not None:
             return Verdict("failed", fault, error)
         worst = max(worst, error)
     sizes = ", ".join(name for name in expected if name not in inputs) or "all parameters"
     return Verdict("tested", f"{sizes} equal on random inputs (seed {seed}), largest difference {worst:.3g}", worst)
+
+
+def _given(name: str, array: Array, layouts: Sequence[ParameterLayout]) -> Array:
+    """An input as the scheduled program takes it."""
+    laid, _ = laid_out(name, Outcome(array, np.ones(array.shape, bool)), layouts)
+    return laid.values
+
+
+def _where_known(found: Outcome, expected: Outcome, known: Array) -> Outcome:
+    """What was found, with places that mean nothing taken as they were expected."""
+    if known.all() or found.values.size != known.size:
+        return found
+    shape = known.shape
+    values, written = found.values.reshape(shape), found.written.reshape(shape)
+    return Outcome(np.where(known, values, expected.values), np.where(known, written, expected.written))
 
 
 def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array], dict[str, Outcome]]:

@@ -1,0 +1,96 @@
+"""Parameters that a schedule laid out anew: how the caller's arrays come to lie, so that a program and its origin can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from ..ir import Buffer, BufferStore, Expr, IndexMap, PrimFunc, Stmt, Var, build, free_vars
+from .errors import unsupported
+from .frames import Array
+from .program import Outcome, execute
+
+
+class ParameterLayout(msgspec.Struct, frozen=True, eq=False):
+    """Element `i` of the parameter `name`, of shape `before`, stands at `index_map(i)` of shape `after`.
+
+    Places without an element hold `pad_value` of their indices; where it is None the caller may leave there what it likes, and finds
+    there what it finds.
+    """
+
+    name: str
+    index_map: IndexMap
+    before: tuple[Expr, ...]
+    after: tuple[Expr, ...]
+    pad_value: IndexMap | None = None
+
+
+def laid_out(name: str, outcome: Outcome, layouts: Sequence[ParameterLayout]) -> tuple[Outcome, Array]:
+    """The array of the parameter `name` after all its layouts, in order, and which of its places mean anything.
+
+    Places that mean nothing hold what a program could hardly use unnoticed (NaN, the largest integer). Raises ExecuteError for a layout
+    of unknown size.
+    """
+    values, written = outcome.values, outcome.written
+    known = np.ones(values.shape, bool)
+    for layout in layouts:
+        if layout.name == name:
+            places = _places(layout)
+            values = _moved(values, places, _padding(layout, values.dtype))
+            written = _moved(written, places, np.ones(values.shape, bool))
+            known = _moved(known, places, np.full(values.shape, layout.pad_value is not None))
+    return Outcome(values, written), known
+
+
+def _moved(array: Array, places: Array, padding: Array) -> Array:
+    result = padding.copy()
+    result.reshape(-1)[places.reshape(-1)] = array.reshape(-1)
+    return result
+
+
+def _places(layout: ParameterLayout) -> Array:
+    """For each element the position of its place in row-major order."""
+
+    def position(indices: Sequence[Var]) -> Expr:
+        flat: Expr = build.const(0, "int64")
+        for index, extent in zip(layout.index_map.apply(indices), layout.after, strict=True):
+            flat = build.add(build.mul(flat, build.cast(extent, "int64")), build.cast(index, "int64"))
+        return flat
+
+    return _table("int64", layout.before, [p.dtype for p in layout.index_map.params], position)
+
+
+def _padding(layout: ParameterLayout, dtype: np.dtype[np.generic]) -> Array:
+    """An array of the new shape as if every place were padding."""
+    pad_value = layout.pad_value
+    if pad_value is not None:
+        kinds = [p.dtype for p in pad_value.params]
+        found = _table(pad_value.indices[0].dtype, layout.after, kinds, lambda indices: pad_value.apply(indices)[0])
+        return found.astype(dtype)
+    noise = np.iinfo(dtype).max if dtype.kind in "iu" else True if dtype.kind == "b" else np.nan
+    return np.full(_numbers(layout.after), noise, dtype)
+
+
+def _table(dtype: str, shape: Sequence[Expr], kinds: Sequence[str], entry: Callable[[Sequence[Var]], Expr]) -> Array:
+    """`entry` of every index, by running the program that stores it."""
+    sizes = _numbers(shape)
+    buffer = Buffer("table", tuple(build.const(size, "int64") for size in sizes), dtype)
+    indices = [Var(f"i{axis}", kind) for axis, kind in enumerate(kinds)]
+    value = entry(indices)
+    if free_vars(value) - set(indices):
+        raise unsupported("a layout that depends on a size that is not known", "numbers for all sizes", (value,))
+    body: Stmt = BufferStore(buffer, value, tuple(build.cast(i, "int64") for i in indices))
+    for var, size in reversed(list(zip(indices, sizes, strict=True))):
+        body = build.serial(var, build.const(size, var.dtype), body)
+    handle = Var("table", "handle")
+    return execute(PrimFunc("table", (handle,), ((handle, buffer),), body), {})["table"].values
+
+
+def _numbers(shape: Sequence[Expr]) -> list[int]:
+    sizes = [build.int_value(extent) for extent in shape]
+    known = [size for size in sizes if size is not None]
+    if len(known) != len(sizes):
+        raise unsupported("a parameter laid out in a shape that is symbolic", "numbers for its extents", tuple(shape))
+    return known
