@@ -130,7 +130,7 @@ def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
             f"{buffer.name} has {placement.slots} slots, but over {loop.name if loop else 'its loop'} each is free again before "
             "the next is filled: one would do",
             blocks=writers, buffers=(buffer.name,), nodes=(buffer,),
-            fix=tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),
+            fix=() if placement.site.indexed else tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),
         )  # fmt: skip
 
 
@@ -148,9 +148,9 @@ def _take_turns(lives: Column) -> bool:
 def _wrapped_parts(program: TaskProgram) -> Iterator[Finding]:
     """Buffers laid out over more blocks than there are."""
     for placement in program.places.placements:
-        cells = placement.slots * placement.parts
+        cells = placement.cells
         blocks = placement.memory.blocks
-        if placement.buffer.axis_separators and cells > blocks > 1:
+        if placement.buffer.axis_separators and cells > blocks > 1 and not placement.site.banks:
             yield Finding(
                 "more-parts-than-blocks", "info",
                 f"{placement.buffer.name} has {cells} parts and {placement.memory.scope} {blocks} physical blocks: "

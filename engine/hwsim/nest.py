@@ -6,7 +6,7 @@ a store (predicates, ifs, uneven loops) stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -40,9 +40,9 @@ from ..ir import (
     substitute,
     walk_stmts,
 )
+from ..lower import Banks, banks_noted, marked_buffers
 from .errors import refuse
 
-DOUBLE_BUFFER = "double_buffer_scope"
 ENGINE = "engine"
 
 
@@ -85,13 +85,23 @@ NestNode = LoopNode | Leaf
 class Site(msgspec.Struct, frozen=True, eq=False):
     """Where a buffer lives: loops around its allocation, outermost first, and how many slots take turns over the `slot_loop`.
 
-    With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop.
+    With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop. A buffer that a software
+    pipeline gave several versions has `indexed` slots instead: the first axis of the buffer is the slot. `banks` has the physical block
+    of each slot in turn, where the schedule says.
     """
 
     buffer: Buffer
     loops: tuple[Loop, ...] = ()
     slots: int = 1
     slot_loop: Loop | None = None
+    indexed: bool = False
+    banks: Banks = ()
+
+    @property
+    def lead(self) -> int:
+        """How many axes in front pick one of the parts that lie in places of their own."""
+        separators = self.buffer.axis_separators
+        return separators[0] if separators else int(self.indexed)
 
 
 class Nest(msgspec.Struct, frozen=True, eq=False):
@@ -104,9 +114,12 @@ class Nest(msgspec.Struct, frozen=True, eq=False):
     analyzer: Analyzer
 
 
-def read_nest(func: PrimFunc) -> Nest:
-    """The nest of a planned program (`lower.plan`). Raises MachineError for loops whose trip count is unknown."""
-    reader = _Reader(func)
+def read_nest(func: PrimFunc, versioned: Collection[Buffer] = ()) -> Nest:
+    """The nest of a planned program (`lower.plan`), its pipelines injected; `versioned` are the buffers that these gave slots.
+
+    Raises MachineError for loops whose trip count is unknown.
+    """
+    reader = _Reader(func, versioned)
     children = reader.read(func.body, _Around())
     return Nest(
         func, tuple(children), (*map(Site, func.buffers), *reader.sites), ProgramIndex(func), Analyzer(reader.ranges)
@@ -124,12 +137,13 @@ class _Around(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Reader:
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, versioned: Collection[Buffer]) -> None:
         self.values: dict[Var, Expr] = {}
         self.aliases: dict[Buffer, BufferRegion] = {}
         self.sites: list[Site] = []
         self.ranges: dict[Var, Range] = {}
-        self.doubled = {b for s in walk_stmts(func.body) if isinstance(s, Block) for b in _doubled(s)}
+        self.doubled = marked_buffers(func)
+        self.versioned = versioned
 
     def read(self, stmt: Stmt, around: _Around) -> list[NestNode]:
         match stmt:
@@ -150,7 +164,7 @@ class _Reader:
             case AssertStmt(body=body):
                 return self.read(body, around)
             case Allocate(buffer=buffer, body=body):
-                self._own((buffer,), around)
+                self._own((buffer,), around, stmt.annotations)
                 return self.read(body, around)
             case BufferStore() | Evaluate():
                 return (
@@ -193,7 +207,7 @@ class _Reader:
         for match in block.match_buffers:
             self.aliases[match.buffer] = match.source
         around = self._under(around, realize.predicate)
-        self._own(block.alloc_buffers, around)
+        self._own(block.alloc_buffers, around, block.annotations)
         around = msgspec.structs.replace(
             around, block=block if block.name else around.block, engine=_annotated(block.annotations) or around.engine
         )
@@ -223,7 +237,7 @@ class _Reader:
             case AssertStmt(body=body):
                 return self._pieces(body, around, outer)
             case Allocate(buffer=buffer, body=body):
-                self._own((buffer,), around)
+                self._own((buffer,), around, stmt.annotations)
                 return self._pieces(body, around, outer)
             case _:
                 return [] if build.is_noop(stmt) else [self._piece(stmt, around, outer)]
@@ -241,10 +255,17 @@ class _Reader:
         block = around.block or Block("", (), (), (), Evaluate(IntImm(0)))
         return Leaf(block, pieces, around.engine)
 
-    def _own(self, buffers: Sequence[Buffer], around: _Around) -> None:
+    def _own(self, buffers: Sequence[Buffer], around: _Around, annotations: Annotations) -> None:
+        placed = banks_noted(annotations)
         for buffer in buffers:
-            slots = 2 if buffer in self.doubled and around.turning is not None else 1
-            self.sites.append(Site(buffer, around.loops, slots, around.turning if slots > 1 else None))
+            banks = placed.get(buffer.name, ())
+            if buffer in self.versioned:
+                slots = build.int_value(buffer.shape[0]) or 1
+                self.sites.append(Site(buffer, around.loops, slots, indexed=True, banks=banks))
+            elif buffer in self.doubled and around.turning is not None:
+                self.sites.append(Site(buffer, around.loops, 2, around.turning, banks=self.doubled[buffer]))
+            else:
+                self.sites.append(Site(buffer, around.loops, banks=banks))
 
     def _under(self, around: _Around, condition: Expr) -> _Around:
         terms = [Analyzer(self.ranges).simplify(t) for t in build.conjuncts(self._expr(condition))]
@@ -282,12 +303,3 @@ def _annotated(annotations: Annotations) -> str | None:
         if key == ENGINE and isinstance(value, StringImm):
             return value.value
     return None
-
-
-def _doubled(block: Block) -> list[Buffer]:
-    """The buffer that the block asks to have two slots for (`double_buffer`)."""
-    return [
-        block.writes[value.value].buffer
-        for key, value in block.annotations
-        if key == DOUBLE_BUFFER and isinstance(value, IntImm) and value.value < len(block.writes)
-    ]

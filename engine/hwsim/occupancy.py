@@ -1,8 +1,8 @@
 """What lies in each memory over time: a slot's life from its first write to its last use, and what is reserved for it meanwhile.
 
 A tile of a buffer lives from the start of the first task that writes it to the end of the last that touches it; until its last write is
-done it is filling. Memory stays reserved for as long as the allocation lives: for a double buffered one, that is all of the loop that
-its slots take turns over.
+done it is filling. A slot of a software pipeline holds another tile when it is written again after it was read. Memory stays reserved
+for as long as the allocation lives: for a double buffered one, that is all of the loop that its slots take turns over.
 """
 
 from __future__ import annotations
@@ -185,7 +185,14 @@ def _touched(program: TaskProgram, timeline: Timeline) -> _Touched:
     durations, latencies = lengths[sequence[tasks]].T
     number = np.array(program.instances, np.int64)[tasks] - first
     ends = starts + durations + np.where(written != 0, latencies, 0)
-    return _Touched(cells, starts, ends, written != 0, number // per_life, number // per_hold)
+    lives = np.where(per_life == 0, _refills(cells, written), number // np.maximum(per_life, 1))
+    return _Touched(cells, starts, ends, written != 0, lives, number // per_hold)
+
+
+def _refills(cells: Column, written: Column) -> Column:
+    """How often, up to each touch, a cell was filled anew: written by a task that does not update it, after somebody read it."""
+    was_read = np.append(False, (written[:-1] == READ) & (cells[:-1] == cells[1:])) if len(cells) else np.zeros(0, bool)
+    return np.cumsum((written == FILL) & was_read)
 
 
 def _firsts(*columns: Column) -> Column:
@@ -201,11 +208,16 @@ def _reduced(how: np.ufunc, column: Column, firsts: Column) -> Column:
     return how.reduceat(column, firsts) if len(firsts) else np.zeros(0, np.int64)
 
 
-Touch = tuple[int, bool, int, int, int]
+READ, FILL, UPDATE = 0, 1, 2
+
+Touch = tuple[int, int, int, int, int]
 
 
 def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
-    """For each variant the cells it touches: (cell, whether it is written, first instance, instances in one life, in one hold)."""
+    """For each variant the cells it touches: (cell, what is done to it, first instance, instances in one life, in one hold).
+
+    The life of an indexed slot is not a number of instances: 0.
+    """
     found: list[tuple[Touch, ...]] = []
     for variant in program.variants:
         template = program.templates[variant.template]
@@ -217,9 +229,10 @@ def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
                     continue
                 extents = [loop.extent for loop in template.outer]
                 around = len(placement.site.loops)
-                per_life = prod(extents[around:])
+                per_life = 0 if placement.site.indexed else prod(extents[around:])
                 per_hold = prod(extents[_slot_depth(placement.site) :])
-                rows.append((cell, written, template.first_instance, per_life, per_hold))
+                how = (UPDATE if cell in variant.updates else FILL) if written else READ
+                rows.append((cell, how, template.first_instance, per_life, per_hold))
         found.append(tuple(rows))
     return found
 

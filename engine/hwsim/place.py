@@ -1,7 +1,8 @@
 """Where buffers lie: in which memory, in which physical block, and in which cells, the parts that tasks wait for one by one.
 
 A buffer whose layout has axis separators has parts, one for each value of its first group of axes; with two slots it has twice as
-many. Part i (slots first) lies in physical block i, going round. Any other buffer goes whole into the first block that has room for it.
+many. Part i (slots first) lies in physical block i, going round. Where the schedule names banks, slot i lies in the i-th of them, with all
+its parts. Any other buffer goes whole into the first block that has room for it.
 """
 
 from __future__ import annotations
@@ -38,8 +39,17 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
         return self.site.slots
 
     @property
+    def cells(self) -> int:
+        return self.slots * self.parts
+
+    @property
+    def indexed_cells(self) -> int:
+        """How many cells an access picks from by its leading indices: of all slots, or of the slot whose turn it is."""
+        return self.cells if self.site.indexed else self.parts
+
+    @property
     def total_bytes(self) -> int:
-        return self.slots * self.parts * self.part_bytes
+        return self.cells * self.part_bytes
 
     def slot_of(self, cell: int) -> int:
         return (cell - self.first_cell) // self.parts
@@ -78,10 +88,15 @@ def place(machine: Machine, nest: Nest) -> Places:
         buffer = site.buffer
         memory = memory_of(machine, buffer, nest)
         shape = constant_shape(buffer)
-        lead = buffer.axis_separators[0] if buffer.axis_separators else 0
-        parts = prod(shape[:lead])
-        part_bytes = _elements(buffer, shape[lead:]) * dt.size_bytes(buffer.dtype)
-        banks = _banks(filled[memory.name], memory, site.slots * parts, part_bytes, separated=bool(lead))
+        lead = site.lead
+        parts = prod(shape[int(site.indexed) : lead])
+        part_bytes = _elements(buffer, lead, shape[lead:]) * dt.size_bytes(buffer.dtype)
+        if site.banks and memory.blocks > 1:
+            require_banks(site, memory)
+            banks = tuple(site.banks[slot % len(site.banks)] for slot in range(site.slots) for _ in range(parts))
+        else:
+            separated = bool(buffer.axis_separators)
+            banks = _banks(filled[memory.name], memory, site.slots * parts, part_bytes, separated=separated)
         placement = Placement(site, nest.index.is_param(buffer), memory, parts, part_bytes, len(of_cell), banks)
         for bank in banks:
             filled[memory.name][bank] += part_bytes
@@ -90,11 +105,10 @@ def place(machine: Machine, nest: Nest) -> Places:
     return Places(machine, tuple(placements), {p.buffer: p for p in placements}, tuple(of_cell))
 
 
-def _elements(buffer: Buffer, shape: Sequence[int]) -> int:
-    strides = [build.int_value(s) for s in buffer.strides]
-    if buffer.strides and shape and strides[0] is not None:
-        return strides[0] * shape[0]
-    return prod(shape)
+def _elements(buffer: Buffer, lead: int, shape: Sequence[int]) -> int:
+    """How many elements the axes after the leading ones span."""
+    stride = build.int_value(buffer.strides[lead]) if buffer.strides and shape else None
+    return prod(shape) if stride is None else stride * shape[0]
 
 
 def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *, separated: bool) -> tuple[int, ...]:
@@ -104,6 +118,17 @@ def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *
     whole = cells * part_bytes
     first = next((b for b, used in enumerate(filled) if used + whole <= room), None)
     return (filled.index(min(filled)) if first is None else first,) * cells
+
+
+# The banks that slots are to lie in are there.
+def require_banks(site: Site, memory: Memory) -> None:
+    missing = [b for b in site.banks if b >= memory.blocks]
+    if missing:
+        raise refuse(
+            "no-such-bank", f"a slot of {site.buffer.name!r} is to lie in {memory.scope}[{missing[0]}], which the machine does not have",
+            site.buffer, found=", ".join(f"{memory.scope}[{b}]" for b in site.banks),
+            expected=", ".join(f"{memory.scope}[{b}]" for b in range(memory.blocks)),
+        )  # fmt: skip
 
 
 # Every scope of the program is some memory of the machine.

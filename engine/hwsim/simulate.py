@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from ..ir import BlockRealize, PrimFunc
-from ..lower import Renewed, planned
-from .errors import refuse
+from ..lower import LowerError, Renewed, pipelined, planned
+from .errors import MachineError, refuse
 from .findings import find
 from .machine import KINDS, DmaEngine, Machine
 from .nest import read_nest
@@ -52,10 +52,20 @@ def tasks_of(
 ) -> TaskProgram:
     """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
     is_planned = not isinstance(func.body, BlockRealize)
-    nest = read_nest(func if is_planned else (known_plan or planned(func)).func)
+    piped = require_sound_pipelines(func if is_planned else (known_plan or planned(func)).func)
+    nest = read_nest(piped.func, set(piped.buffers.values()))
     places = place(machine, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
     return make_tasks(nest, places, max_tasks)
+
+
+# Stages of a pipeline break no dependence.
+def require_sound_pipelines(func: PrimFunc) -> Renewed:
+    """The program with its software pipelines injected."""
+    try:
+        return pipelined(func)
+    except LowerError as error:
+        raise MachineError(error.refusal) from error
 
 
 def _report(program: TaskProgram, timeline: Timeline, held: Occupancy) -> Report:

@@ -192,7 +192,7 @@ class _Builder:
 
     def _steps_blocks(self, loop: Loop, access: Access) -> bool:
         placement = self.places.by_buffer[access.buffer]
-        if placement.parts == 1 or placement.memory.blocks == 1:
+        if placement.indexed_cells == 1 or (placement.memory.blocks == 1 and not placement.site.indexed):
             return False
         part = self._part(placement, access)
         if not used_vars(part, {loop.var: 0}):
@@ -205,8 +205,8 @@ class _Builder:
         return bool((np.diff(steps) != 0).all())
 
     def _part(self, placement: Placement, access: Access) -> Expr:
-        """Which part of its buffer an access is to: the first group of axes, row-major."""
-        lead = placement.buffer.axis_separators[0] if placement.buffer.axis_separators else 0
+        """Which part of its buffer an access is to: the first group of axes, row-major; an indexed slot is among them."""
+        lead = placement.site.lead
         part: Expr = build.const(0, "int32")
         for index, extent in zip(access.indices[:lead], placement.buffer.shape[:lead], strict=True):
             part = build.add(build.mul(part, extent), index)
@@ -328,8 +328,8 @@ class _Task:
             low, high = self._part_range(placement, accesses, shape)
             sides.append(_Side(placement, written, written and placement in updated, len(columns)))
             columns.append((self._slots(placement, shape), placement.slots))
-            columns.append((low, placement.parts))
-            columns.append((high - low + 1, placement.parts + 1))
+            columns.append((low, placement.indexed_cells))
+            columns.append((high - low + 1, placement.indexed_cells + 1))
         return columns, sides
 
     def _slots(self, placement: Placement, shape: tuple[int, ...]) -> Values:
@@ -345,7 +345,8 @@ class _Task:
     ) -> tuple[Values, Values]:
         """The first and the last part that the accesses touch, over the instances."""
         low = high = np.zeros((), np.int64)
-        if placement.parts == 1:
+        last_cell = placement.indexed_cells - 1
+        if last_cell == 0:
             return low, high
         rank = len(shape)
         for number, (measured, access) in enumerate(accesses):
@@ -354,12 +355,12 @@ class _Task:
             try:
                 spread = values(part, over)
             except UnknownValueError:
-                return np.zeros((), np.int64), np.full((), placement.parts - 1, np.int64)
+                return np.zeros((), np.int64), np.full((), last_cell, np.int64)
             spread = spread.reshape((1,) * (rank + len(measured.inner) - spread.ndim) + spread.shape)
             inside = tuple(range(rank, spread.ndim))
             first, last = (
-                np.clip(spread.min(axis=inside), 0, placement.parts - 1),
-                np.clip(spread.max(axis=inside), 0, placement.parts - 1),
+                np.clip(spread.min(axis=inside), 0, last_cell),
+                np.clip(spread.max(axis=inside), 0, last_cell),
             )
             low = first if number == 0 else np.minimum(low, first)
             high = last if number == 0 else np.maximum(high, last)

@@ -3,5 +3,21 @@
 from .errors import LowerError
 from .pipeline import PASSES, Allocation, Pass, allocations, lower, plan, planned
 from .renewed import Renewed
+from .slots import Banks, banks_noted, marked_buffers
+from .software_pipeline import pipelined
 
-__all__ = ["PASSES", "Allocation", "LowerError", "Pass", "Renewed", "allocations", "lower", "plan", "planned"]
+__all__ = [
+    "PASSES",
+    "Allocation",
+    "Banks",
+    "LowerError",
+    "Pass",
+    "Renewed",
+    "allocations",
+    "banks_noted",
+    "lower",
+    "marked_buffers",
+    "pipelined",
+    "plan",
+    "planned",
+]
