@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..engine.execute import Verdict, verify
+from ..engine.execute import Verdict
 from ..engine.hwsim import Machine
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
 from ..engine.schedule import Schedule
@@ -174,7 +174,7 @@ class Session:
 
     def _keep_verdict(self, turn: int, schedule: Schedule) -> None:
         func = schedule.func
-        verdict = verdict_of(func, schedule.original[schedule.func_name])
+        verdict = verdict_of(schedule)
 
         def keep() -> None:
             self.store.verified(func, verdict)
@@ -215,10 +215,10 @@ class Session:
             self.dispatch(Saved(document.text))
 
 
-def verdict_of(func: PrimFunc, original: PrimFunc) -> Verdict:
-    """`verify`, with whatever keeps it from an answer as "unknown"."""
+def verdict_of(schedule: Schedule) -> Verdict:
+    """`Schedule.verify`, with whatever keeps it from an answer as "unknown"."""
     try:
-        return verify(func, original)
+        return schedule.verify()
     except TilewrightError as error:
         return Verdict(status="unknown", detail=error.refusal.message)
     except Exception as error:

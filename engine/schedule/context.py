@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, fresh_name
+from ..execute import ParameterLayout
 from ..ir import (
     Block,
     BlockRealize,
@@ -33,10 +34,12 @@ BlockRV = str
 
 
 class Result(msgspec.Struct, frozen=True, eq=False):
-    """What a primitive returns: the new function, and the handles of what was born (or what the call returns in TVM)."""
+    """What a primitive returns: the new function, the handles of what was born (or what the call returns in TVM), and how the caller's
+    arrays come to lie when a parameter was laid out anew."""
 
     func: PrimFunc
     results: tuple[Var | str, ...] = ()
+    layout: ParameterLayout | None = None
 
 
 class Context:
@@ -62,8 +65,8 @@ class Context:
     def block(self, block: BlockRV) -> Block:
         return self.realize(block).block
 
-    def loop(self, loop: LoopRV | str) -> For:
-        """The loop of a handle or of a name that only one loop has; refuses "unknown-loop", "ambiguous-loop"."""
+    def loop(self, loop: LoopRV | str, block: BlockRV | None = None) -> For:
+        """The loop of a handle or of a name that only one loop has (of those around `block`); refuses "unknown-loop", "ambiguous-loop"."""
         if isinstance(loop, Var):
             if not self.index.has_loop(loop):
                 raise refuse(
@@ -73,16 +76,18 @@ class Context:
                     expected="one of " + self._loop_names(),
                 )
             return self.index.loop(loop)
-        named = [f for f in self.index.loops if f.loop_var.name == loop]
+        loops = self.index.loops if block is None else self.index.loops_above(self.realize(block))
+        named = [f for f in loops if f.loop_var.name == loop]
         if len(named) == 1:
             return named[0]
         if not named:
-            raise refuse("unknown-loop", f"there is no loop {loop!r}", expected="one of " + self._loop_names())
+            where = "" if block is None else f" around block {block!r}"
+            raise refuse("unknown-loop", f"there is no loop {loop!r}{where}", expected="one of " + self._loop_names())
         raise refuse(
             "ambiguous-loop",
             f"{len(named)} loops are called {loop!r}",
             *named,
-            expected="a handle from get_loops, or a name that only one loop has",
+            expected="a handle from get_loops or get_loop(name, block), or a name that only one loop has",
         )
 
     def _loop_names(self) -> str:
@@ -117,6 +122,14 @@ class Context:
                 expected=f"one of {touched}",
             )
         return found[0]
+
+    def buffer_side(self, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer) -> tuple[str, Buffer]:
+        """("read" or "write", the buffer that is meant). A name or a buffer is one that the block writes, if it does."""
+        found = self.buffer_region(block, buffer, side="read").buffer
+        if isinstance(buffer, tuple):
+            return buffer[0], found
+        written = not isinstance(buffer, int) and any(w.buffer is found for w in self.block(block).writes)
+        return "write" if written else "read", found
 
     # Fresh names, and the function with parts replaced.
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, unique_block_names
-from ..execute import Verdict, verify
+from ..execute import ParameterLayout, Verdict, verify
 from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
@@ -21,11 +21,13 @@ from .trace import Step, Trace, renamed
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
-    """A moment of a schedule: the module, the function that is worked on, and the trace that led to it."""
+    """A moment of a schedule: the module, the function that is worked on, the trace that led to it, and the parameters laid out anew
+    (with the name of their function)."""
 
     mod: IRModule
     func_name: str
     trace: Trace
+    layouts: tuple[tuple[str, ParameterLayout], ...] = ()
 
 
 class Schedule(Calls):
@@ -75,6 +77,11 @@ class Schedule(Calls):
         return self._states[0].mod
 
     @property
+    def layouts(self) -> tuple[ParameterLayout, ...]:
+        """How the parameters of the function come to lie that calls laid out anew, in order: what a caller has to do to its arrays."""
+        return tuple(layout for name, layout in self._states[-1].layouts if name == self.func_name)
+
+    @property
     def trace(self) -> Trace:
         """The calls so far, queries included, with what they gave."""
         return self._states[-1].trace
@@ -94,7 +101,8 @@ class Schedule(Calls):
         _require_function(self.mod, func_name)
         self._context = None
         step = Step("work_on", (("func_name", func_name),), changes=False)
-        self._states = (*self._states, State(self.mod, func_name, Trace((*self.trace.steps, step))))
+        moment = State(self.mod, func_name, Trace((*self.trace.steps, step)), self._states[-1].layouts)
+        self._states = (*self._states, moment)
 
     def undo(self) -> bool:
         """Take the last change back, with the queries after it. False when there is none."""
@@ -125,8 +133,9 @@ class Schedule(Calls):
         return other
 
     def verify(self, original: PrimFunc | None = None, *, seed: int = 0) -> Verdict:
-        """Run the function and its origin on the same random inputs and compare; see `execute.verify`."""
-        return verify(self.func, original or self.original[self.func_name], seed=seed)
+        """Run the function and its origin on the same random inputs and compare; see `execute.verify`. Parameters that were laid out
+        anew are compared element by element, where the layout puts each."""
+        return verify(self.func, original or self.original[self.func_name], seed=seed, layouts=self.layouts)
 
     def show(self) -> None:
         """Print the module as TVMScript."""
@@ -148,6 +157,11 @@ class Schedule(Calls):
         self._ctx.realize(block)
         loops = tuple(f.loop_var for f in self.index.loops_of(block))
         return cast("list[LoopRV]", list(self._record("get_loops", {"block": block}, loops)))
+
+    def get_loop(self, name: str, block: BlockRV | None = None) -> LoopRV:
+        """The loop called `name`, of those around `block` where one is given. Raises ScheduleError "unknown-loop", "ambiguous-loop"."""
+        loop = self._ctx.loop(name, block)
+        return cast("LoopRV", self._record("get_loop", {"name": name, "block": block}, (loop.loop_var,))[0])
 
     def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
         """The blocks directly below a block or loop, in text order."""
@@ -201,7 +215,7 @@ class Schedule(Calls):
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
-        self._push(mod, Step(name, tuple(arguments.items()), result.results))
+        self._push(mod, Step(name, tuple(arguments.items()), result.results), result.layout)
         self._context = Context(result.func)
         return result.results
 
@@ -209,15 +223,18 @@ class Schedule(Calls):
         self._push(self.mod, Step(name, tuple(arguments.items()), results, changes=False))
         return results
 
-    def _push(self, mod: IRModule, step: Step) -> None:
-        self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step))))
+    def _push(self, mod: IRModule, step: Step, layout: ParameterLayout | None = None) -> None:
+        layouts = self._states[-1].layouts
+        if layout is not None:
+            layouts = (*layouts, (self.func_name, layout))
+        self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step)), layouts))
 
     def _canonical(self, key: str, value: object) -> object:
         """Lists as tuples, loops given by name as their handles."""
         if isinstance(value, list | tuple):
             items = cast("Sequence[object]", value)
             return tuple(self._canonical(_ITEM.get(key, ""), item) for item in items)
-        if key == "loop" and isinstance(value, str):
+        if key in ("loop", "target") and isinstance(value, str):
             return self._ctx.loop(value).loop_var
         if key == "block_or_loop" and isinstance(value, str) and not self.index.has_block(value):
             return self._ctx.loop(value).loop_var
