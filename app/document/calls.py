@@ -21,6 +21,7 @@ QUERIES = frozenset(
     {
         "get_block",
         "get_sblock",
+        "get_loop",
         "get_loops",
         "get_child_blocks",
         "get_producers",

@@ -9,7 +9,7 @@ import msgspec
 
 from ...engine.analysis import ProgramIndex
 from ...engine.hwsim import Machine
-from ...engine.ir import Block, Buffer, For, IndexMap, PrimFunc, Refusal, TilewrightError, Var, build, uses_var
+from ...engine.ir import Block, BlockRealize, Buffer, For, IndexMap, PrimFunc, Refusal, SeqStmt, Stmt, TilewrightError, Var, build, uses_var
 from ...engine.script import read_calls
 from .row_ids import RowIds, row_ids
 
@@ -69,6 +69,14 @@ class _Facts:
             found.append(self.ids.of(body.loop_var))
             body = body.body
         return found
+
+    def loops_behind(self, loop: For) -> list[str]:
+        """Row ids of the loops in statements behind `loop` in its sequence that run equally often as far as one can see."""
+        around = self.index.parent(loop)
+        if not isinstance(around, SeqStmt):
+            return []
+        later = around.seq[around.seq.index(loop) + 1 :]
+        return [self.ids.of(s.loop_var) for s in later if isinstance(s, For)]
 
     def reduction_loops(self, block: str) -> list[str]:
         return [self.ids.of(f.loop_var) for f in self.index.loops_of(block)]
@@ -194,8 +202,42 @@ def _fuse_fields(facts: _Facts, loop: For) -> list[Field]:
     return [_field("loops", "Loops", "choice", choices[0]["value"], choices)]
 
 
+def _tile_fields(facts: _Facts, loop: For) -> list[Field]:
+    (loops,) = _fuse_fields(facts, loop)
+    return [loops, _field("factors", "Tile sizes", "ints", "16, 16", help="one a loop; what is left over is guarded")]
+
+
+def _partition_fields(_: _Facts, loop: For) -> list[Field]:
+    extent = build.int_value(loop.extent) or 2
+    return [_field("factors", "Lengths", "ints", f"{max(1, extent // 2)}", help="of the pieces; the rest is one more")]
+
+
+def _too_short(_: _Facts, loop: For) -> str:
+    extent, first = build.int_value(loop.extent), build.int_value(loop.min)
+    if extent is None or first is None:
+        return "its bounds are not constant"
+    return "" if extent > 1 else "it runs once"
+
+
+def _merge_fields(facts: _Facts, loop: For) -> list[Field]:
+    own = facts.ids.of(loop.loop_var)
+    choices = [{"value": [own, other], "label": other} for other in facts.loops_behind(loop)]
+    return [_field("loops", "With loop", "choice", choices[0]["value"], choices)]
+
+
+def _no_loop_behind(facts: _Facts, loop: For) -> str:
+    return "" if facts.loops_behind(loop) else "no loop stands behind it"
+
+
 def _no_inner_loop(facts: _Facts, loop: For) -> str:
     return "" if facts.inner_chain(loop) else "no single loop stands directly inside"
+
+
+def _not_one_block(_: _Facts, loop: For) -> str:
+    inside: Stmt = loop
+    while isinstance(inside, For):
+        inside = inside.body
+    return "" if isinstance(inside, BlockRealize) else "it does not stand around one block only"
 
 
 def _is_kind(kind: str) -> Callable[[_Facts, For], str]:
@@ -220,12 +262,17 @@ def _no_annotations(_: _Facts, node: For | Block) -> str:
 
 LOOP_ITEMS: tuple[Item, ...] = (
     Item("split", "Split…", "s", "one loop into a nest of several", _split_fields, _free),
+    Item("tile", "Tile…", "t", "a nest into tiles: splits, and a reorder", _tile_fields, _no_inner_loop),
+    Item("loop_partition", "Partition…", "k", "its range in pieces that are scheduled apart", _partition_fields, _too_short),
+    Item("merge", "Merge…", "m", "with a loop behind it, iteration by iteration", _merge_fields, _no_loop_behind),
+    Item("add_unit_loop", "Add unit loop", "o", "a loop of one iteration around it", _none, _free),
     Item("fuse", "Fuse…", "f", "a nest of loops into one", _fuse_fields, _no_inner_loop),
     Item("parallel", "Parallel", "p", "iterations on several cores", _none, _is_kind("parallel")),
     Item("vectorize", "Vectorize", "v", "iterations as lanes of vector instructions", _none, _is_kind("vectorized")),
     Item("unroll", "Unroll", "u", "iterations written out", _none, _is_kind("unrolled")),
     Item("bind", "Bind to thread…", "b", "each iteration to a thread of an axis",
          lambda _, __: [_field("thread_axis", "Thread axis", "choice", "blockIdx.x", THREADS)], _free),
+    Item("blockize", "Blockize", "z", "what stands in it as one block", _none, _not_one_block),
     Item("annotate", "Annotate…", "a", "a note for later passes", _annotate_fields, _free),
     Item("unannotate", "Remove annotation…", "n", "take a note off", _unannotate_fields, _no_annotations),
 )  # fmt: skip
@@ -369,6 +416,7 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         _loop_fields,
         _no_reduction,
     ),
+    Item("add_unit_loop", "Add unit loop", "o", "a loop of one iteration around it", _none, _free),
     Item("annotate", "Annotate…", "a", "a note for later passes", _annotate_fields, _free),
     Item("unannotate", "Remove annotation…", "n", "take a note off", _unannotate_fields, _no_annotations),
 )

@@ -1,10 +1,18 @@
 """Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches, what depends on what."""
 
 from .cover import is_covered, joined_splits, only_guards_domain, runs_at, surely_runs, touched_box, writes_all
-from .dependence import Conflict, find_conflict, is_associative_update, updates_only_own_element
+from .dependence import (
+    Conflict,
+    find_carried,
+    find_conflict,
+    is_associative_update,
+    shared_buffers,
+    updates_only_own_element,
+)
 from .fusions import unfused
 from .index import ProgramIndex, fresh_name, unique_block_names
-from .inside import stays_inside
+from .inside import keeps_domains, stays_inside
+from .reducers import Update, find_identities, find_update
 from .regions import accessed_regions, hull, realized
 from .repeats import is_once, is_update, reduction_loops, starts_with_init, stores_once
 from .separation import is_injective, separated_loops, writes_distinct
@@ -12,8 +20,12 @@ from .separation import is_injective, separated_loops, writes_distinct
 __all__ = [
     "Conflict",
     "ProgramIndex",
+    "Update",
     "accessed_regions",
+    "find_carried",
     "find_conflict",
+    "find_identities",
+    "find_update",
     "fresh_name",
     "hull",
     "is_associative_update",
@@ -22,11 +34,13 @@ __all__ = [
     "is_once",
     "is_update",
     "joined_splits",
+    "keeps_domains",
     "only_guards_domain",
     "realized",
     "reduction_loops",
     "runs_at",
     "separated_loops",
+    "shared_buffers",
     "starts_with_init",
     "stays_inside",
     "stores_once",

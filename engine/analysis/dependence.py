@@ -58,13 +58,21 @@ def find_conflict(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Confl
     below = index.child_blocks(top)
     for position, first in enumerate(below):
         for second in below[position + 1 :]:
-            for buffer in _shared(first.block, second.block):
+            for buffer in shared_buffers(first.block, second.block):
                 if not _is_private(index, first, second, buffer) and _is_carried(index, first, second, buffer, moving):
                     return Conflict(first, second, buffer)
     return None
 
 
-def _shared(first: Block, second: Block) -> list[Buffer]:
+def find_carried(
+    index: ProgramIndex, first: BlockRealize, second: BlockRealize, moving: Sequence[Var]
+) -> Buffer | None:
+    """A buffer, written by one, whose elements both may use in different iterations of `moving` loops; None when surely none."""
+    shared = shared_buffers(first.block, second.block)
+    return next((b for b in shared if _is_carried(index, first, second, b, moving)), None)
+
+
+def shared_buffers(first: Block, second: Block) -> list[Buffer]:
     """Buffers that both touch and at least one writes."""
     written = {w.buffer for w in (*first.writes, *second.writes)}
     mine = {r.buffer for r in (*first.reads, *first.writes)}

@@ -17,7 +17,9 @@ from ..script import to_script
 from .calls import Handle, call_text, index_map_text, loop_position, quoted, unique_name
 
 _RESERVED = ("sch", "s_tir", "tvm", "T", "I", "Module", "print")
-_LISTS = frozenset({"split", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks"})
+_LISTS = frozenset(
+    {"split", "loop_partition", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks"}
+)
 """Methods that give a list in TVM, of one element too."""
 
 _HEADER = '''\
@@ -79,11 +81,25 @@ class _Writer:
         self._func = self._func_at(position)
         if step.method in ("get_block", "get_sblock"):
             self._look_up(step)
+        elif step.method == "get_loop":
+            self._text_of(step.results[0])
         else:
             arguments = dict(step.arguments)
+            if step.method == "tile":
+                self._tile(step, arguments)
+                return
             call = self._call_of(step, arguments)
             self.lines += [f"# {line}" for line in self._comment(step, arguments)]
             self._assign(step, call)
+
+    def _tile(self, step: Step, arguments: Mapping[str, Any]) -> None:
+        """A tile as TVM's splits, with their loops put into its order."""
+        loops = [self._text_of(loop) for loop in arguments["loops"]]
+        self.lines += [f"# {line}" for line in self._comment(step, arguments)]
+        made = [self._variable(handle) for handle in step.results]
+        for n, (loop, factor) in enumerate(zip(loops, arguments["factors"], strict=True)):
+            self.lines.append(f"{made[n]}, {made[n + len(loops)]} = sch.split({loop}, factors=[None, {factor}])")
+        self.lines.append(f"sch.reorder({', '.join(made)})")
 
     def _func_at(self, position: int) -> PrimFunc:
         """The function that is worked on, before a step."""
@@ -101,8 +117,8 @@ class _Writer:
         match step.method, arguments:
             case "double_buffer", {"block": block}:
                 return f'sch.annotate({self._text_of(block)}, "double_buffer_scope", 0)'
-            case "split", _:
-                arguments = {key: value for key, value in arguments.items() if key != "names"}
+            case (("split" | "loop_partition" | "fuse"), _):
+                arguments = {key: value for key, value in arguments.items() if key not in ("names", "name")}
             case "transform_layout", {"buffer": int(position)}:
                 arguments = arguments | {"buffer": ("read", position)}
             case _:
@@ -118,8 +134,11 @@ class _Writer:
         lines = [f"{self._number}. {re.split(r'[.;:] |[.:]$', summary)[0]}."]
         if step.method == "double_buffer":
             lines.append("   TVM reads this annotation only in a software pipeline: the second slot is lost.")
-        if arguments.get("names"):
-            lines.append(f"   TVM's split takes no names=[{', '.join(quoted(n) for n in arguments['names'])}].")
+        names = arguments.get("names") or [n for n in (arguments.get("name"),) if n]
+        if names and step.method != "tile":
+            lines.append(f"   TVM's {step.method} takes no names: {', '.join(names)}.")
+        if step.method == "tile":
+            lines.append("   TVM has no tile: splits and a reorder.")
         index_map = arguments.get("index_map")
         if isinstance(index_map, IndexMap) and index_map.separators:
             lines.append(f"   TVM 0.26 dropped axis separators; with them the map was {index_map_text(index_map)}")

@@ -28,31 +28,68 @@ class Calls(ABC):
     def _ctx(self) -> Context:
         """The function as it is now."""
 
-    def _many(self, name: str, **arguments: object) -> list[LoopRV]:
+    def _many(self, name: str, /, **arguments: object) -> list[LoopRV]:
         return cast("list[LoopRV]", list(self._apply(name, arguments)))
 
-    def _one(self, name: str, **arguments: object) -> BlockRV:
+    def _loop(self, name: str, /, **arguments: object) -> LoopRV:
+        return cast("LoopRV", self._apply(name, arguments)[0])
+
+    def _one(self, name: str, /, **arguments: object) -> BlockRV:
         return cast("BlockRV", self._apply(name, arguments)[0])
+
+    def _block_map(self, block: BlockRV, index_map: IndexMapLike) -> IndexMap:
+        """A map of the iterators of a block."""
+        if isinstance(index_map, IndexMap):
+            return index_map
+        found = self._ctx.block(block)
+        dtype = found.iter_vars[0].var.dtype if found.iter_vars else "int32"
+        try:
+            return IndexMap.from_function(index_map, len(found.iter_vars), dtype)
+        except (TypeError, ZeroDivisionError) as error:
+            expected = f"a function of the {len(found.iter_vars)} iterators of the block"
+            raise refuse("bad-index-map", str(error), found, expected=expected) from error
 
     # Loops.
 
     def split(
         self,
-        loop: LoopRV,
-        factors: Sequence[int | None],
+        loop: LoopRV | str,
+        factors: Sequence[int | Expr | None],
         preserve_unit_iters: bool = True,
         disable_predication: bool = False,
         *,
         names: Sequence[str] | None = None,
     ) -> list[LoopRV]:
+        if isinstance(loop, str) and "=>" in loop:
+            loop, names = _split_pattern(loop, names)
         return self._many("split", loop=loop, factors=factors, preserve_unit_iters=preserve_unit_iters,
                           disable_predication=disable_predication, names=names)  # fmt: skip
 
-    def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
-        return cast("LoopRV", self._apply("fuse", {"loops": loops, "preserve_unit_iters": preserve_unit_iters})[0])
+    def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True, name: str | None = None) -> LoopRV:
+        return self._loop("fuse", loops=loops, preserve_unit_iters=preserve_unit_iters, name=name)
 
     def reorder(self, *ordered_loops: LoopRV) -> None:
         self._apply("reorder", {"ordered_loops": ordered_loops})
+
+    def tile(self, *loops: LoopRV, factors: Sequence[int], names: Sequence[str] | None = None) -> list[LoopRV]:
+        return self._many("tile", loops=loops, factors=factors, names=names)
+
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+        return self._loop("add_unit_loop", block_or_loop=block_or_loop)
+
+    def loop_partition(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | None],
+        preserve_unit_iters: bool = True,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> list[LoopRV]:
+        return self._many("loop_partition", loop=loop, factors=factors, preserve_unit_iters=preserve_unit_iters,
+                          names=names)  # fmt: skip
+
+    def merge(self, *loops: LoopRV) -> LoopRV:
+        return self._loop("merge", loops=loops)
 
     def parallel(self, loop: LoopRV) -> None:
         self._apply("parallel", {"loop": loop})
@@ -115,6 +152,27 @@ class Calls(ABC):
         return self._one("cache_write", block=block, write_buffer_index=write_buffer_index, storage_scope=storage_scope,
                          consumer_blocks=consumer_blocks)  # fmt: skip
 
+    def cache_inplace(
+        self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str
+    ) -> list[BlockRV]:
+        arguments = {"block": block, "read_buffer_index": read_buffer_index, "storage_scope": storage_scope}
+        return cast("list[BlockRV]", list(self._apply("cache_inplace", arguments)))
+
+    def reindex(self, block: BlockRV, buffer: tuple[str, int] | str | Buffer) -> BlockRV:
+        return self._one("reindex", block=block, buffer=buffer)
+
+    def reindex_cache_read(
+        self, block: BlockRV, read_buffer_index: int, storage_scope: str, index_map: IndexMapLike
+    ) -> BlockRV:
+        return self._one("reindex_cache_read", block=block, read_buffer_index=read_buffer_index,
+                         storage_scope=storage_scope, index_map=self._block_map(block, index_map))  # fmt: skip
+
+    def reindex_cache_write(
+        self, block: BlockRV, write_buffer_index: int, storage_scope: str, index_map: IndexMapLike
+    ) -> BlockRV:
+        return self._one("reindex_cache_write", block=block, write_buffer_index=write_buffer_index,
+                         storage_scope=storage_scope, index_map=self._block_map(block, index_map))  # fmt: skip
+
     def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
         self._apply("set_scope", {"block": block, "buffer_index": buffer_index, "storage_scope": storage_scope})
 
@@ -142,6 +200,14 @@ class Calls(ABC):
     def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
         return self._one("decompose_reduction", block=block, loop=loop)
 
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        return self._one("rfactor", loop=loop, factor_axis=factor_axis)
+
+    # Blocks of blocks.
+
+    def blockize(self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> BlockRV:
+        return self._one("blockize", target=target, preserve_unit_iters=preserve_unit_iters)
+
 
 for _name, _primitive in PRIMITIVES.items():
     getattr(Calls, _name).__doc__ = _primitive.apply.__doc__
@@ -153,3 +219,14 @@ def _index_map(function: Callable[..., Any], buffer: Buffer) -> IndexMap:
         return IndexMap.from_function(function, len(buffer.shape), dtype)
     except (TypeError, ZeroDivisionError) as error:
         raise refuse("bad-index-map", str(error), buffer, expected=f"a function of {len(buffer.shape)} axes") from error
+
+
+def _split_pattern(pattern: str, names: Sequence[str] | None) -> tuple[str, Sequence[str]]:
+    """The loop and the names of "i => io, ii"; commas may be left out."""
+    loop, _, new = pattern.partition("=>")
+    found = new.replace(",", " ").split()
+    if names is not None or not found or not loop.strip().isidentifier():
+        raise refuse(
+            "bad-names", f"{pattern!r} does not name a loop and what it is split into", expected='"i => io, ii"'
+        )
+    return loop.strip(), found

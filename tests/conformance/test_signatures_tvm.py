@@ -15,10 +15,10 @@ pytestmark = pytest.mark.tvm
 QUERIES = {
     "get_sblock", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on", "copy",
 }  # fmt: skip
-OURS_ALONE = {"double_buffer"}
+OURS_ALONE = {"double_buffer", "tile"}
 """Primitives that TVM does not have (docs/differences.md)."""
 
-ADDED = {"split": {"names": None}}
+ADDED = {"split": {"names": None}, "loop_partition": {"names": None}, "fuse": {"name": None}}
 """Keyword-only parameters of ours, with their defaults: TVM's own calls never meet them."""
 
 DEFAULTS = {"get_output_blocks": {"scope_block": "root"}}

@@ -25,6 +25,10 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
         "split": st.fixed_dictionaries({"loop": loop, "factors": _factors()}),
         "fuse": block.flatmap(lambda b: _some_loops(sch, b, ordered=True)).map(lambda v: {"loops": v}),
         "reorder": block.flatmap(lambda b: _some_loops(sch, b, ordered=False)).map(lambda v: {"ordered_loops": v}),
+        "tile": block.flatmap(lambda b: _tile(sch, b)),
+        "add_unit_loop": st.one_of(block, loop).map(lambda v: {"block_or_loop": v}),
+        "loop_partition": st.fixed_dictionaries({"loop": loop, "factors": _factors()}),
+        "merge": st.lists(loop, min_size=2, max_size=3).map(lambda v: {"loops": tuple(v)}),
         "parallel": loop.map(lambda v: {"loop": v}),
         "vectorize": loop.map(lambda v: {"loop": v}),
         "unroll": loop.map(lambda v: {"loop": v}),
@@ -47,6 +51,14 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
         ),
         "transform_layout": block.flatmap(lambda b: _layout(sch, b)),
         "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
+        "blockize": st.fixed_dictionaries(
+            {
+                "target": st.one_of(
+                    loop, st.lists(block, min_size=2, max_size=3, unique=True).map(tuple) if len(blocks) > 1 else loop
+                ),
+                "preserve_unit_iters": st.booleans(),
+            }
+        ),
     }
     assert drawn.keys() == PRIMITIVES.keys(), "a primitive without a way to draw it"
     return st.sampled_from(sorted(drawn)).flatmap(lambda name: drawn[name].map(lambda arguments: (name, arguments)))
@@ -80,6 +92,15 @@ def _some_loops(sch: Schedule, block: str, *, ordered: bool) -> st.SearchStrateg
         return st.permutations(mine).flatmap(lambda p: st.integers(2, len(p)).map(lambda n: tuple(p[:n])))
     return st.integers(0, len(mine) - 2).flatmap(
         lambda a: st.integers(a + 2, len(mine)).map(lambda b: tuple(mine[a:b]))
+    )
+
+
+def _tile(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    sizes = st.integers(1, 5)
+    return _some_loops(sch, block, ordered=False).flatmap(
+        lambda v: st.fixed_dictionaries(
+            {"loops": st.just(v), "factors": st.lists(sizes, min_size=len(v), max_size=len(v))}
+        )
     )
 
 

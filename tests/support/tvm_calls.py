@@ -21,7 +21,7 @@ class Outcome(msgspec.Struct, frozen=True):
     difference: str = ""
 
 
-ONLY_OURS = frozenset({"double_buffer"})
+ONLY_OURS = frozenset({"double_buffer", "tile"})
 
 
 def comparable(sch: Schedule, call: Call) -> bool:
@@ -74,6 +74,6 @@ def _for_tvm(sch: Schedule, theirs: Any, call: Call) -> Call:
     name, arguments = call
     kept = ("storage_scope", "thread_axis", "ann_key", "index_map", "buffer")
     return name, {
-        key: tuple(map(handle, value)) if key in ("loops", "ordered_loops") else value if key in kept else handle(value)
+        key: [*map(handle, value)] if isinstance(value, tuple) and key not in kept else value if key in kept else handle(value)
         for key, value in arguments.items()
     }

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ..context import Result
-from . import cache, compute_at, inline, kinds, layout, loops, reduction
+from . import blockize, cache, compute_at, inline, kinds, layout, loops, nests, reduction, reindex, rfactor
 
 Returns = Literal["nothing", "one", "many"]
 
@@ -35,6 +35,10 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(loops.split, "many"),
         Primitive(loops.fuse, "one"),
         Primitive(loops.reorder),
+        Primitive(nests.tile, "many"),
+        Primitive(nests.add_unit_loop, "one"),
+        Primitive(nests.loop_partition, "many"),
+        Primitive(nests.merge, "one"),
         Primitive(kinds.parallel),
         Primitive(kinds.vectorize),
         Primitive(kinds.unroll),
@@ -48,9 +52,15 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(inline.reverse_compute_inline),
         Primitive(cache.cache_read, "one"),
         Primitive(cache.cache_write, "one"),
+        Primitive(cache.cache_inplace, "many"),
+        Primitive(reindex.reindex, "one"),
+        Primitive(reindex.reindex_cache_read, "one"),
+        Primitive(reindex.reindex_cache_write, "one"),
         Primitive(layout.set_scope),
         Primitive(layout.transform_layout),
         Primitive(reduction.decompose_reduction, "one"),
+        Primitive(rfactor.rfactor, "one"),
+        Primitive(blockize.blockize, "one"),
     )
 }
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import prod
 
 from msgspec.structs import replace as replace_fields
 
-from ...arith import simplify
+from ...arith import prove, simplify
 from ...ir import (
     BlockRealize,
     BufferLoad,
@@ -25,6 +24,7 @@ from ...ir import (
     walk,
 )
 from ...ir import Buffer as _Buffer
+from ...script import expr_text
 from ..checks import require_in_blocks, require_no_reads_before_blocks, require_order_free
 from ..context import Context, LoopRV, Result
 from ..errors import refuse
@@ -33,7 +33,7 @@ from ..errors import refuse
 def split(
     ctx: Context,
     loop: LoopRV,
-    factors: Sequence[int | None],
+    factors: Sequence[int | Expr | None],
     preserve_unit_iters: bool = True,
     disable_predication: bool = False,
     names: Sequence[str] | None = None,
@@ -43,16 +43,19 @@ def split(
     Rewrite:
         for i in range(n):            for i_0, i_1 in T.grid(ceil(n / 16), 16):
             f(i)                 =>       f(i_0 * 16 + i_1)        # where i_0 * 16 + i_1 < n, when 16 does not divide n
-    Requires: the loop starts at zero and has neither annotations nor a thread binding; the factors cover the extent.
+    Requires: the loop starts at zero and has neither annotations nor a thread binding; the factors, numbers or expressions that are
+    surely positive, cover the extent.
     Returns: the new loops, outermost first, named `names` (default `i_0, i_1, …`). The old loop dies.
+    `split("i => io, ii", factors=[None, 16])` says the same in one text; a loop called `_` gets the default name.
     `preserve_unit_iters` is TVM's: whether bindings still mention loops of one trip. Ours never do; it is the same value.
     Errors: bad-factors, bad-names, loop-not-from-zero, loop-annotated, needs-predicate.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Split; `names` is Tilewright's.
     """
     old = ctx.loop(loop)
     require_plain(old, "split")
-    sizes = _complete_factors(old, factors)
-    variables = _new_vars(old, sizes, names)
+    sizes = _complete_factors(old, factors, ctx.loop_ranges(old))
+    chosen = new_names(old, [f"{old.loop_var.name}_{i}" for i in range(len(sizes))], names)
+    variables = [Var(name, old.loop_var.dtype) for name in chosen]
     values = {v: Range(build.const(0, v.dtype), s) for v, s in zip(variables, sizes, strict=True)}
 
     index: Expr = build.const(0, old.loop_var.dtype)
@@ -76,7 +79,7 @@ def split(
     return Result(ctx.replaced({old: new}), tuple(variables))
 
 
-def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True) -> Result:
+def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: str | None = None) -> Result:
     """Join perfectly nested loops into one.
 
     Rewrite:
@@ -84,9 +87,9 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True) -> Resu
             f(i, j)                    =>       f(i_j_fused // m, i_j_fused % m)
     Requires: the loops are nested directly in the given order, start at zero, have neither annotations nor thread bindings, and no
     extent depends on another of them.
-    Returns: the fused loop. The old loops die.
-    Errors: not-nested, loop-not-from-zero, loop-annotated, extent-depends, too-few-loops.
-    Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Fuse.
+    Returns: the fused loop, called `name` (default `i_j_fused`). The old loops die.
+    Errors: not-nested, loop-not-from-zero, loop-annotated, extent-depends, too-few-loops, bad-names.
+    Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Fuse; `name` is Tilewright's.
     """
     nest = [ctx.loop(v) for v in loops]
     if not nest:
@@ -96,7 +99,8 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True) -> Resu
     require_perfect_nest(nest)
     require_independent_extents(nest)
 
-    fused = Var("_".join(f.loop_var.name for f in nest) + "_fused", nest[0].loop_var.dtype)
+    default = "_".join(f.loop_var.name for f in nest) + "_fused"
+    fused = Var(new_names(nest[0], [default], None if name is None else [name])[0], nest[0].loop_var.dtype)
     extent: Expr = build.const(1, fused.dtype)
     for old in nest:
         extent = build.mul(extent, old.extent)
@@ -134,6 +138,11 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
 def require_plain(loop: For, what: str) -> None:
     if not build.is_const(loop.min, 0):
         raise refuse("loop-not-from-zero", f"cannot {what} loop {loop.loop_var.name!r}: it does not start at 0", loop)
+    require_unmarked(loop, what)
+
+
+# What is said about a loop is said of its whole range.
+def require_unmarked(loop: For, what: str) -> None:
     if loop.annotations or loop.thread_tag is not None:
         found = (
             f"a binding to {loop.thread_tag}"
@@ -205,43 +214,60 @@ def require_extents_above(order: Sequence[For]) -> None:
                 )
 
 
-def _complete_factors(loop: For, factors: Sequence[int | None]) -> list[Expr]:
+def _complete_factors(loop: For, factors: Sequence[int | Expr | None], ranges: Mapping[Var, Range]) -> list[Expr]:
     """The factors as expressions of the loop's dtype, the None among them inferred."""
-    dtype = loop.loop_var.dtype
-    known = [f for f in factors if f is not None]
-    extent = build.int_value(loop.extent)
+    known = [_factor(loop, f, ranges) for f in factors if f is not None]
     if not factors or len(factors) - len(known) > 1:
         raise refuse(
             "bad-factors", "split takes at least one factor, and infers at most one", loop, found=str(list(factors))
         )
-    if any(isinstance(f, bool) or not isinstance(f, int) or f <= 0 for f in known):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refuse("bad-factors", "factors are positive integers or None", loop, found=str(list(factors)))
-    product = prod(known)
-    if len(known) == len(factors) and (extent is None or product < extent):
+    product: Expr = build.const(1, loop.loop_var.dtype)
+    for factor in known:
+        product = build.mul(product, factor)
+    covers = build.ge(product, loop.extent)
+    if len(known) == len(factors) and not (build.is_true(covers) or prove(covers, ranges)):
         raise refuse(
             "bad-factors", f"the factors do not cover loop {loop.loop_var.name!r}", loop,
-            found=f"product {product}", expected=f"at least {_number(loop.extent)}, or None for one factor",
+            found=f"product {_number(product)}", expected=f"at least {_number(loop.extent)}, or None for one factor",
         )  # fmt: skip
-    rest = simplify(build.floordiv(build.add(loop.extent, product - 1), product))
-    return [rest if f is None else build.const(f, dtype) for f in factors]
+    rest = simplify(build.floordiv(build.sub(build.add(loop.extent, product), 1), product), ranges)
+    given = iter(known)
+    return [rest if f is None else next(given) for f in factors]
+
+
+# A loop over a tile runs at least once.
+def _factor(loop: For, factor: int | Expr, ranges: Mapping[Var, Range]) -> Expr:
+    dtype = loop.loop_var.dtype
+    if isinstance(factor, int) and not isinstance(factor, bool) and factor > 0:
+        return build.const(factor, dtype)
+    if not isinstance(factor, Expr):
+        raise refuse("bad-factors", "factors are positive integers or None", loop, found=str(factor))
+    if not prove(build.ge(factor, 1), ranges):
+        raise refuse(
+            "bad-factors",
+            "a factor may be zero or negative",
+            loop,
+            found=expr_text(factor),
+            expected="a factor that is surely positive",
+        )
+    return build.cast(factor, dtype)
 
 
 def _is_name(name: object) -> bool:
     return isinstance(name, str) and name.isidentifier()
 
 
-def _new_vars(loop: For, sizes: Sequence[Expr], names: Sequence[str] | None) -> list[Var]:
+def new_names(loop: For, default: Sequence[str], names: Sequence[str] | None) -> Sequence[str]:
+    """The names of the loops that take the place of `loop`; one that is "_" or left out is the default one."""
     if names is None:
-        names = [f"{loop.loop_var.name}_{i}" for i in range(len(sizes))]
-    if len(names) != len(sizes) or len(set(names)) != len(names) or not all(map(_is_name, names)):
+        return default
+    chosen = [d if name == "_" else name for name, d in zip(names, default, strict=False)]
+    if len(names) != len(default) or len(set(chosen)) != len(chosen) or not all(map(_is_name, chosen)):
         raise refuse(
-            "bad-names",
-            "names are distinct identifiers, one a factor",
-            loop,
-            found=str(list(names)),
-            expected=f"{len(sizes)} names",
-        )
-    return [Var(name, loop.loop_var.dtype) for name in names]
+            "bad-names", "names are distinct identifiers, one a loop", loop,
+            found=str(list(names)), expected=f"{len(default)} names",
+        )  # fmt: skip
+    return chosen
 
 
 def _unfused(fused: Var, nest: Sequence[For], ranges: Mapping[Var, Range]) -> dict[Var, Expr]:

@@ -59,6 +59,8 @@ MAY_BE_REFUSED = {
     "reverse_compute_inline",
     "set_scope",
     "double_buffer",
+    "merge",
+    "loop_partition",
 }
 """By facts deeper than a menu looks: reductions, opaque producers, no loop to overlap."""
 
