@@ -13,6 +13,7 @@ from .division import Bounds
 from .forms import digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
+from .subspace import Count, Division, subspace_divide
 from .padded_map import PaddedMap, padded_inverse
 from .subspace import Count, Division, subspace_divide
 

@@ -15,7 +15,7 @@ from ..script import expr_text
 
 Handle = Var | str
 
-BLOCK_PARAMETERS = frozenset({"block", "block_or_loop", "consumer_blocks", "scope_block"})
+BLOCK_PARAMETERS = frozenset({"block", "block_or_loop", "consumer_blocks", "scope_block", "target"})
 """Parameters whose strings are blocks; elsewhere a string is a string."""
 
 _BY_KEYWORD = frozenset({"factors", "names"})

@@ -200,6 +200,11 @@ class Calls(ABC):
     def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
         return self._one("decompose_reduction", block=block, loop=loop)
 
+    # Blocks of blocks.
+
+    def blockize(self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> BlockRV:
+        return self._one("blockize", target=target, preserve_unit_iters=preserve_unit_iters)
+
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         return self._one("rfactor", loop=loop, factor_axis=factor_axis)
 

@@ -59,6 +59,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(layout.set_scope),
         Primitive(layout.transform_layout),
         Primitive(reduction.decompose_reduction, "one"),
+        Primitive(blockize.blockize, "one"),
         Primitive(rfactor.rfactor, "one"),
         Primitive(blockize.blockize, "one"),
     )
