@@ -1,0 +1,431 @@
+"""TE's functions by name: they make variables, tensors, axes, reductions, schedules. Mathematics is TVMScript's (`script.intrinsics`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..ir import Add, And, Buffer, Expr, IntImm, Max, Min, Mul, Or, Range, StringImm, Var, build
+from ..ir import dtype as dt
+from ..script.intrinsics import INTRINSICS, parameters
+from ..script.scope import Value
+from . import stages
+from .model import (
+    Axis,
+    Compute,
+    Function,
+    Names,
+    Operation,
+    Placeholder,
+    Reducer,
+    Reduction,
+    Runtime,
+    Tensor,
+    ThreadAxis,
+)
+from .vta import ENVIRONMENT
+
+if TYPE_CHECKING:
+    from .reader import TEReader
+
+Read: TypeAlias = "Callable[[TEReader, ast.Call], Value]"
+
+MAX_RANK = 64
+
+
+# --- variables, shapes, tensors
+
+
+def _var(reader: TEReader, node: ast.Call) -> Value:
+    name, dtype = parameters(reader, node, ("name", "dtype"), 0)
+    return Var(
+        reader.string(name) if name is not None else "tindex", reader.dtype(dtype) if dtype is not None else "int32"
+    )
+
+
+def _const(reader: TEReader, node: ast.Call) -> Value:
+    value, dtype = parameters(reader, node, ("value", "dtype"), 1)
+    assert value is not None
+    found = reader.value(value)
+    if not isinstance(found, bool | int | float):
+        raise reader.error(value, "wrong-type", "a constant is a number", expected='te.const(1, "float32")')
+    return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
+
+
+def _shape(reader: TEReader, node: ast.expr) -> tuple[Expr, ...]:
+    value = reader.value(node)
+    items = value if isinstance(value, tuple) else (value,)
+    found = tuple(reader.as_expr(item, node) for item in items)
+    for extent in found:
+        if not dt.is_index(extent.dtype) or (isinstance(extent, IntImm) and extent.value <= 0):
+            raise reader.error(node, "out-of-range", "a shape has positive whole numbers", expected="(128, 64), (n, m)")
+    if len(found) > MAX_RANK:
+        raise reader.error(node, "too-large", f"{len(found)} axes are too many", expected=f"at most {MAX_RANK}")
+    return found
+
+
+def _placeholder(reader: TEReader, node: ast.Call) -> Value:
+    shape, dtype, name = parameters(reader, node, ("shape", "dtype", "name"), 1)
+    assert shape is not None
+    title = reader.string(name) if name is not None else "placeholder"
+    buffer = Buffer(identifier(title), _shape(reader, shape), _dtype(reader, dtype))
+    return _made(reader, Placeholder(title, (buffer,), node))[0]
+
+
+def _dtype(reader: TEReader, node: ast.expr | None) -> str:
+    """The element type; until 0.6 None stood for float32."""
+    return "float32" if node is None or reader.value(node) is None else reader.dtype(node)
+
+
+def _made(reader: TEReader, op: Operation) -> tuple[Tensor, ...]:
+    reader.operations.append(op)
+    for buffer in op.buffers:
+        reader.positions.add(buffer, reader.source.place(op.node))
+    return tuple(Tensor(op, i) for i in range(len(op.buffers)))
+
+
+def identifier(name: str) -> str:
+    """A tensor's name as a program has it: TVM's printer writes `B.v0` as B_v0 too."""
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "tensor"
+
+
+def _compute(reader: TEReader, node: ast.Call) -> Value:
+    names = ("shape", "fcompute", "name", "tag", "attrs", "varargs_names")
+    shape_node, body_node, name, _, attrs, varargs = parameters(reader, node, names, 2)
+    assert shape_node is not None and body_node is not None
+    if attrs is not None or varargs is not None:
+        raise reader.error(node, "unsupported", "attrs= and varargs_names= of te.compute are not read",
+                           expected="te.compute(shape, lambda …, name=…)")  # fmt: skip
+    shape, function = _shape(reader, shape_node), reader.value(body_node)
+    if not isinstance(function, Function):
+        raise reader.error(body_node, "wrong-type", "a compute is a function of its axes", expected="lambda i, j: …")
+    axes = _axes(reader, function, shape, body_node)
+    value = reader.call(function, [axis.var for axis in axes], body_node)
+    title = reader.string(name) if name is not None else "compute"
+    made = _made(reader, _compute_op(reader, title, shape, axes, value, node))
+    return made[0] if len(made) == 1 else made
+
+
+def _axes(reader: TEReader, function: Function, shape: tuple[Expr, ...], node: ast.expr) -> tuple[Axis, ...]:
+    """One for each axis of the shape, called after the parameters; those of `*i` are i0, i1, … counted from its start."""
+    args = function.node.args
+    names = [a.arg for a in (*args.posonlyargs, *args.args)]
+    if args.vararg is not None or not names:
+        names += [f"i{i}" for i in range(len(shape) - len(names))]
+    if len(names) != len(shape):
+        raise reader.error(node, "wrong-arguments", f"the function has {len(names)} axes, the shape {len(shape)}",
+                           expected=f"lambda {', '.join(f'i{i}' for i in range(len(shape)))}: …")  # fmt: skip
+    found: list[Axis] = []
+    for name, extent in zip(names, shape, strict=True):
+        found.append(Axis(Var(name, extent.dtype), Range(build.const(0, extent.dtype), extent), "spatial"))
+    return tuple(found)
+
+
+def _compute_op(
+    reader: TEReader, name: str, shape: tuple[Expr, ...], axes: tuple[Axis, ...], value: Value, node: ast.Call
+) -> Compute:
+    if isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], Reduction):
+        value = value[0]
+    if isinstance(value, Reduction):
+        buffers = _outputs(name, shape, [source.dtype for source in value.sources])
+        return Compute(name, buffers, node, axes, value.axes, (), value)
+    at = node.args[1] if len(node.args) > 1 else node
+    values = tuple(reader.as_expr(v, at) for v in (value if isinstance(value, tuple) else (value,)))
+    if not values or any(v.dtype in ("handle", "void") or isinstance(v, StringImm) for v in values):
+        raise reader.error(node, "wrong-type", "the function gives no number", expected="an expression of the axes")
+    return Compute(name, _outputs(name, shape, [v.dtype for v in values]), node, axes, (), values)
+
+
+def _outputs(name: str, shape: tuple[Expr, ...], dtypes: list[str]) -> tuple[Buffer, ...]:
+    names = [identifier(name)] if len(dtypes) == 1 else [f"{identifier(name)}_v{i}" for i in range(len(dtypes))]
+    return tuple(Buffer(n, shape, dtype) for n, dtype in zip(names, dtypes, strict=True))
+
+
+# --- reductions
+
+
+def _reduce_axis(reader: TEReader, node: ast.Call) -> Value:
+    dom, name, *_ = parameters(reader, node, ("dom", "name", "thread_tag", "span"), 1)
+    assert dom is not None
+    ends = reader.value(dom)
+    if not isinstance(ends, tuple) or len(ends) != 2:
+        raise reader.error(dom, "wrong-arguments", "a reduction axis runs from a start to an end", expected="(0, k)")
+    start, stop = build.match_dtypes(*(reader.as_expr(e, dom) for e in ends))
+    if not dt.is_index(start.dtype):
+        raise reader.error(dom, "wrong-type", "the ends of an axis are whole numbers", expected="(0, k)")
+    title = reader.string(name) if name is not None else "rv"
+    return Axis(Var(title, start.dtype), Range(start, build.sub(stop, start)), "reduce")
+
+
+def _reducer_or_math(name: str) -> Read:
+    """`te.max(x, axis=k)`; with a second number instead of an axis it is the larger of two."""
+
+    def read(reader: TEReader, node: ast.Call) -> Value:
+        if name in ("min", "max") and len(node.args) == 2 and not node.keywords:
+            a, b = (reader.value(argument) for argument in node.args)
+            if not isinstance(b, Axis | tuple) or (isinstance(b, Axis) and b.kind != "reduce"):
+                return _larger(reader, name, a, b, node)
+        return reduced(reader, Reducer(name), node)
+
+    return read
+
+
+def _larger(reader: TEReader, name: str, a: Value, b: Value, node: ast.Call) -> Value:
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return min(a, b) if name == "min" else max(a, b)
+    x, y = reader.as_expr(a, node.args[0]), reader.as_expr(b, node.args[1])
+    return build.minimum(x, y) if name == "min" else build.maximum(x, y)
+
+
+def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
+    """`reducer(value, axis=…, where=…)`. A value whose condition fails counts as the reducer's identity."""
+    expr, axis, where, init = parameters(reader, node, ("expr", "axis", "where", "init"), 2)
+    assert expr is not None and axis is not None
+    if init is not None and reader.value(init) is not None:
+        raise reader.error(init, "unsupported", "a reduction that starts from init= is not read", expected="no init=",
+                           fix=("add the start in a te.compute of its own",))  # fmt: skip
+    value, axes = reader.value(expr), reader.value(axis)
+    sources = tuple(reader.as_expr(v, expr) for v in (value if isinstance(value, tuple) else (value,)))
+    found = axes if isinstance(axes, tuple) else (axes,)
+    kept = tuple(a for a in found if isinstance(a, Axis) and a.kind == "reduce")
+    if len(kept) != len(found) or not kept or len(set(kept)) != len(kept):
+        raise reader.error(axis, "wrong-type", "a reduction runs over axes of te.reduce_axis",
+                           expected='axis=k, with k = te.reduce_axis((0, n), name="k")')  # fmt: skip
+    left = tuple(Var(f"x{i}", s.dtype) for i, s in enumerate(sources))
+    right = tuple(Var(f"y{i}", s.dtype) for i, s in enumerate(sources))
+    joined, identity = _joined(reader, reducer, left, right, node)
+    if where is not None and reader.value(where) is not None:
+        held = reader.condition(where)
+        sources = tuple(build.if_then_else(held, s, e) for s, e in zip(sources, identity, strict=True))
+    return Reduction(kept, sources, left, right, joined, identity)
+
+
+def _joined(
+    reader: TEReader, reducer: Reducer, left: tuple[Var, ...], right: tuple[Var, ...], node: ast.Call
+) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """The joined values and the identities."""
+    if reducer.join is None or reducer.identity is None:
+        if len(left) != 1:
+            raise reader.error(
+                node, "wrong-arguments", f"te.{reducer.name} reduces one value", expected="te.comm_reducer"
+            )
+        return (_BUILT_IN[reducer.name](left[0], right[0]),), (_identity(reader, reducer.name, left[0].dtype, node),)
+    joined = reader.call(reducer.join, [left, right] if len(left) > 1 else [*left, *right], node)
+    identity = reader.call(reducer.identity, [v.dtype for v in left], node)
+    results: list[tuple[Expr, ...]] = []
+    for values, what in ((joined, "the reducer"), (identity, "the identity")):
+        found = tuple(reader.as_expr(v, node) for v in (values if isinstance(values, tuple) else (values,)))
+        if [v.dtype for v in found] != [v.dtype for v in left]:
+            raise reader.error(node, "wrong-type", f"{what} gives {', '.join(v.dtype for v in found)}",
+                               expected=", ".join(v.dtype for v in left))  # fmt: skip
+        results.append(found)
+    return results[0], results[1]
+
+
+_BUILT_IN: dict[str, Callable[[Expr, Expr], Expr]] = {"sum": Add, "prod": Mul, "min": Min, "max": Max}
+
+
+def _identity(reader: TEReader, name: str, dtype: str, node: ast.Call) -> Expr:
+    if name in ("sum", "prod"):
+        return build.const(name == "prod", dtype)
+    limit = INTRINSICS["max_value" if name == "min" else "min_value"]
+    found = limit(reader, ast.copy_location(ast.Call(node.func, [ast.Constant(dtype)], []), node))
+    assert isinstance(found, Expr)
+    return found
+
+
+def _comm_reducer(reader: TEReader, node: ast.Call) -> Value:
+    join, identity, name = parameters(reader, node, ("fcombine", "fidentity", "name"), 2)
+    assert join is not None and identity is not None
+    functions = [reader.value(join), reader.value(identity)]
+    title = reader.string(name) if name is not None else "reduce"
+    match functions:
+        case [Function() as a, Function() as b]:
+            return Reducer(title, a, b)
+        case _:
+            raise reader.error(
+                node,
+                "wrong-type",
+                "a reducer is two functions",
+                expected="te.comm_reducer(lambda x, y: …, lambda t: …)",
+            )
+
+
+# --- logic
+
+
+def _logic(kind: type[And | Or]) -> Read:
+    def read(reader: TEReader, node: ast.Call) -> Value:
+        found = [reader.as_expr(v, node) for v in reader.items(node.args)]
+        if not found or any(e.dtype != "bool" for e in found) or node.keywords:
+            raise reader.error(node, "wrong-type", "this joins truth values", expected="te.all(i > 0, j > 0)")
+        result = found[0]
+        for term in found[1:]:
+            result = kind(result, term)
+        return result
+
+    return read
+
+
+def _math(name: str) -> Read:
+    def read(reader: TEReader, node: ast.Call) -> Value:
+        return INTRINSICS[name](reader, node)
+
+    return read
+
+
+# --- schedules, programs
+
+
+def _thread_axis(reader: TEReader, node: ast.Call) -> Value:
+    """`te.thread_axis("threadIdx.x")`, with its extent in front or not: the loop that is bound has one."""
+    dom, tag, *_ = parameters(reader, node, ("dom", "tag", "name", "span"), 0)
+    found = reader.value(tag) if tag is not None else reader.value(dom) if dom is not None else None
+    if not isinstance(found, str):
+        raise reader.error(node, "wrong-arguments", "a thread axis has a tag", expected='te.thread_axis("threadIdx.x")')
+    return ThreadAxis("vthread" if found in ("vthread", "cthread") else found)
+
+
+def _create_schedule(reader: TEReader, node: ast.Call) -> Value:
+    (ops,) = parameters(reader, node, ("ops",))
+    assert ops is not None
+    value = reader.value(ops)
+    found = [v.op if isinstance(v, Tensor) else v for v in (value if isinstance(value, tuple) else (value,))]
+    outputs = tuple(v for v in found if isinstance(v, Compute))
+    if len(outputs) != len(found) or not outputs:
+        raise reader.error(
+            ops, "wrong-type", "a schedule is of operations of te.compute", expected="te.create_schedule(C.op)"
+        )
+    if reader.record.schedule is not None:
+        raise reader.error(node, "unsupported", "the text has a second schedule", expected="one te.create_schedule in a text",
+                           fix=("a notebook of its own for each schedule",))  # fmt: skip
+    reader.record.schedule = stages.TESchedule(outputs, reader)
+    return reader.record.schedule
+
+
+def _lower(reader: TEReader, node: ast.Call) -> Value:
+    """`tvm.lower(s, [A, C])`, `tvm.build(s, [A, C], target)`: which tensors are parameters, in which order."""
+    keywords = {k.arg: k.value for k in node.keywords}
+    args = node.args[1] if len(node.args) > 1 else keywords.get("args")
+    schedule = reader.value(node.args[0]) if node.args else None
+    if isinstance(schedule, Runtime) or (schedule is not None and not isinstance(schedule, stages.TESchedule)):
+        return Runtime()  # a module that was lowered before
+    if args is None:
+        raise reader.error(node, "wrong-arguments", "the parameters are missing", expected="tvm.lower(s, [A, B, C])")
+    if "binds" in keywords and reader.value(keywords["binds"]) is not None:
+        stages.bind_buffers(reader, keywords["binds"])
+    _set_parameters(reader, args)
+    return Runtime()
+
+
+def _create_prim_func(reader: TEReader, node: ast.Call) -> Value:
+    ops, _ = parameters(reader, node, ("ops", "index_dtype_override"), 1)
+    assert ops is not None
+    _set_parameters(reader, ops)
+    return Runtime()
+
+
+def _set_parameters(reader: TEReader, node: ast.expr) -> None:
+    value = reader.value(node)
+    found = value if isinstance(value, tuple) else (value,)
+    kept = tuple(v for v in found if isinstance(v, Tensor | Var))
+    if len(kept) != len(found) or not kept:
+        raise reader.error(node, "wrong-type", "parameters are tensors and variables", expected="[A, B, C]")
+    reader.record.parameters = kept
+
+
+def _decl_buffer(reader: TEReader, node: ast.Call) -> Value:
+    return stages.read_layout(reader, node)
+
+
+def _printed(reader: TEReader, node: ast.Call) -> Value:
+    """What is printed is read, since a tvm.lower in it says what the parameters are."""
+    reader.items(node.args)
+    return None
+
+
+def _environment(reader: TEReader, node: ast.Call) -> Value:
+    return Names(dict(ENVIRONMENT), "VTA's environment")
+
+
+def _length(reader: TEReader, node: ast.Call) -> Value:
+    (value,) = reader.items(node.args[:1]) or [None]
+    if isinstance(value, Tensor):
+        return len(value.buffer.shape)
+    if not isinstance(value, tuple):
+        raise reader.error(node, "wrong-type", "this has no length", expected="a list or a tensor")
+    return len(value)
+
+
+def _number(kind: type[int] | type[float]) -> Read:
+    def read(reader: TEReader, node: ast.Call) -> Value:
+        (value,) = reader.items(node.args[:1]) or [None]
+        value = value.value if isinstance(value, IntImm) else value
+        if not isinstance(value, int | float) or abs(value) > 2**63:
+            raise reader.error(node, "wrong-type", "only constants become numbers", expected="a number")
+        return kind(value)
+
+    return read
+
+
+def _listed(reader: TEReader, node: ast.Call) -> Value:
+    (value,) = reader.items(node.args[:1]) or [()]
+    if not isinstance(value, tuple):
+        raise reader.error(node, "wrong-type", "this is no list", expected="a list or tuple")
+    return value
+
+
+UNREAD = {
+    "scan": "te.scan computes along a time axis; a program of blocks cannot be made of it (TVM refuses it too)",
+    "extern": "te.extern calls code from outside of the program",
+    "extern_primfunc": "te.extern_primfunc calls code from outside of the program",
+    "hybrid.script": "hybrid script is another language",
+    "decl_tensor_intrin": "tensor intrinsics of TE have no block program; tensorize takes two prim_funcs",
+}
+"""Functions of te that are refused with their reason."""
+
+
+def _refused(reason: str) -> Read:
+    def read(reader: TEReader, node: ast.Call) -> Value:
+        raise reader.error(node, "unsupported", reason, expected="te.placeholder, te.compute and a schedule of them")
+
+    return read
+
+
+FUNCTIONS: dict[str, Read] = {
+    "var": _var,
+    "size_var": _var,
+    "const": _const,
+    "placeholder": _placeholder,
+    "compute": _compute,
+    "reduce_axis": _reduce_axis,
+    **{name: _reducer_or_math(name) for name in ("sum", "prod", "min", "max")},
+    "comm_reducer": _comm_reducer,
+    "all": _logic(And),
+    "any": _logic(Or),
+    "expr.Select": _math("Select"),
+    "select": _math("Select"),
+    "indexdiv": _math("floordiv"),
+    "indexmod": _math("floormod"),
+    "div": _math("truncdiv"),
+    "thread_axis": _thread_axis,
+    "create_schedule": _create_schedule,
+    "lower": _lower,
+    "build": _lower,
+    "create_prim_func": _create_prim_func,
+    "decl_buffer": _decl_buffer,
+    "get_env": _environment,
+    **{name: _refused(reason) for name, reason in UNREAD.items()},
+}
+BUILTINS: dict[str, Read] = {
+    "print": _printed,
+    "len": _length,
+    "int": _number(int),
+    "float": _number(float),
+    "list": _listed,
+    "tuple": _listed,
+    "min": _reducer_or_math("min"),
+    "max": _reducer_or_math("max"),
+}
+"""Of Python's own functions the few that schedules are written with."""

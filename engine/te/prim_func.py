@@ -1,0 +1,169 @@
+"""From operations to the block program that TVM's `te.create_prim_func` makes of them: one block for each, in the order they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..analysis import accessed_regions
+from ..arith import simplify
+from ..ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    IterVar,
+    LetStmt,
+    PrimFunc,
+    Range,
+    Stmt,
+    Var,
+    build,
+    substitute,
+    walk,
+)
+from ..ir.stmt import For
+from ..script.blocks import unique_name
+from .model import Axis, Compute, Operation, Reduction, Tensor
+
+
+class Made(msgspec.Struct, frozen=True, eq=False):
+    """The program, the blocks of each operation by name (one for each output when it is no reduction), and the loops of each block."""
+
+    func: PrimFunc
+    blocks: dict[Operation, tuple[str, ...]]
+    loops: dict[str, tuple[Var, ...]]
+
+
+def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Operation]) -> Made:
+    """The program with these parameters. `operations` are all of the text; those that no parameter needs are left out."""
+    owners = {buffer: op for op in operations for buffer in op.buffers}
+    tensors = [p for p in parameters if isinstance(p, Tensor)]
+    order = needed([t.op for t in tensors], owners)
+    given = {t.buffer for t in tensors}
+    taken: dict[str, int] = {}
+    blocks: dict[Operation, tuple[str, ...]] = {}
+    loops: dict[str, tuple[Var, ...]] = {}
+    stmts: list[Stmt] = []
+    for op in order:
+        if isinstance(op, Compute):
+            stmt, blocks[op], variables = _stage(op, taken)
+            stmts.append(stmt)
+            loops |= dict.fromkeys(blocks[op], variables)
+    allocated = tuple(b for op in order for b in op.buffers if isinstance(op, Compute) and b not in given)
+    root = BlockRealize((), build.TRUE, Block("root", (), (), (), build.seq(stmts), None, allocated))
+    handles = [(Var(f"var_{t.buffer.name}", "handle"), t.buffer) for t in tensors]
+    by_tensor = dict(zip(tensors, handles, strict=True))
+    params = tuple(p if isinstance(p, Var) else by_tensor[p][0] for p in parameters)
+    func = PrimFunc("main", params, tuple(handles), root, (("tirx.noalias", build.TRUE),))
+    return Made(func, blocks, loops)
+
+
+def needed(ops: Sequence[Operation], owners: dict[Buffer, Operation]) -> list[Operation]:
+    """`ops` and what they read, producers first, in the order of TVM's depth-first walk."""
+    order: dict[Operation, None] = {}
+    pending: list[tuple[Operation, bool]] = [(op, False) for op in reversed(ops)]
+    seen: set[Operation] = set()
+    while pending:
+        op, done = pending.pop()
+        if done:
+            order[op] = None
+        elif op not in seen:
+            seen.add(op)
+            pending.append((op, True))
+            pending.extend((owners[b], False) for b in reversed(inputs(op)))
+    return list(order)
+
+
+def inputs(op: Operation) -> list[Buffer]:
+    """The buffers that a compute reads, in the order of its text, an index before what it indexes."""
+    if not isinstance(op, Compute):
+        return []
+    values = op.reduction.sources if op.reduction is not None else op.values
+    found: dict[Buffer, None] = {}
+    for value in values:
+        _collect(value, found)
+    return list(found)
+
+
+def _collect(expr: Expr, found: dict[Buffer, None]) -> None:
+    loads = [node for node in walk(expr) if isinstance(node, BufferLoad)]
+    inner = {
+        id(part) for load in loads for index in load.indices for part in walk(index) if isinstance(part, BufferLoad)
+    }
+    for load in loads:
+        if id(load) in inner:
+            continue
+        for index in load.indices:
+            _collect(index, found)
+        found[load.buffer] = None
+
+
+def _stage(op: Compute, taken: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
+    """The loops of one operation around its blocks."""
+    axes = (*op.axes, *op.reduce_axes)
+    loops = [(Var(axis.name, axis.var.dtype), axis) for axis in axes]
+    outputs = [0] if op.reduction is not None else range(len(op.buffers))
+    names: list[str] = []
+    realizes: list[Stmt] = []
+    for output in outputs:
+        hint = op.buffers[output].name if op.reduction is None else _plain(op)
+        names.append(unique_name(hint, taken))
+        realizes.append(_realize(op, output, names[-1], loops))
+    body = build.seq(realizes)
+    for var, axis in reversed(loops):
+        dom = _dom(axis)
+        body = For(var, dom.min, dom.extent, "serial", body)
+    return body, tuple(names), tuple(var for var, _ in loops)
+
+
+def _plain(op: Compute) -> str:
+    name = op.buffers[0].name
+    return name if len(op.buffers) == 1 else name.removesuffix("_v0")
+
+
+def _dom(axis: Axis) -> Range:
+    assert axis.dom is not None, "axes of operations have domains"
+    return Range(simplify(axis.dom.min), simplify(axis.dom.extent))
+
+
+def _realize(op: Compute, output: int, name: str, loops: Sequence[tuple[Var, Axis]]) -> BlockRealize:
+    iterators = {axis: Var(f"v_{axis.name}", axis.var.dtype) for _, axis in loops}
+    iter_vars = tuple(IterVar(iterators[axis], _dom(axis), axis.kind) for _, axis in loops)
+    values: tuple[Expr, ...] = tuple(var for var, _ in loops)
+    if not loops:  # a block has an iterator at least
+        iter_vars, values = (IterVar(Var("vi"), build.make_range(0, 1)),), (build.const(0, "int32"),)
+    inside: dict[Var, Expr] = {axis.var: var for axis, var in iterators.items()}
+    at = tuple(iterators[axis] for axis in op.axes)
+    if op.reduction is not None:
+        init, body = _reduction(op.buffers, op.reduction, at, inside)
+    else:
+        value = simplify(substitute(op.values[output], inside))
+        init, body = None, BufferStore(op.buffers[output], value, at)
+    block = Block(name, iter_vars, (), (), body, init)
+    reads, writes = accessed_regions(block)
+    return BlockRealize(values, build.TRUE, Block(name, iter_vars, reads, writes, body, init))
+
+
+def _reduction(
+    buffers: Sequence[Buffer], reduction: Reduction, at: tuple[Expr, ...], inside: dict[Var, Expr]
+) -> tuple[Stmt, Stmt]:
+    """Its init and its update. With several outputs all are computed before the first is stored."""
+    current = [BufferLoad(buffer, at) for buffer in buffers]
+    added = [simplify(substitute(source, inside)) for source in reduction.sources]
+    operands: dict[Var, Expr] = dict(zip((*reduction.left, *reduction.right), (*current, *added), strict=True))
+    joined = [substitute(substitute(e, operands), inside) for e in reduction.joined]
+    init = build.seq([BufferStore(b, e, at) for b, e in zip(buffers, reduction.identity, strict=True)])
+    if len(buffers) == 1:
+        return init, BufferStore(buffers[0], joined[0], at)
+    results = [Var(f"v_{b.name}", b.dtype) for b in buffers]
+    body = build.seq([BufferStore(b, v, at) for b, v in zip(buffers, results, strict=True)])
+    for var, value in reversed(list(zip(results, joined, strict=True))):
+        body = LetStmt(var, value, body)
+    return init, body
+
+
+__all__ = ["Made", "inputs", "make_prim_func", "needed"]

@@ -1,0 +1,128 @@
+"""The doors: TE text to a program and its schedule."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..ir import PrimFunc, Var, free_vars, walk
+from ..schedule import Schedule
+from ..script import Parsed, Positions
+from ..script import parse as parse_script
+from ..script.errors import parse_error
+from ..script.source import Source
+from .model import Compute, Operation, Placeholder, Tensor
+from .prim_func import Made, inputs, make_prim_func
+from .reader import TEReader
+from .translate import translate
+
+_TE = re.compile(
+    r"\b(?:te|tvm)\.(?:placeholder|compute|create_schedule|reduce_axis)\s*\(|from tvm\.te import|create_prim_func"
+)
+_SCRIPT = re.compile(r"^\s*@\s*[\w.]*(?:prim_func|ir_module)", re.MULTILINE)
+_OLD = re.compile(r"\btvm\.(?:placeholder|compute|var|reduce_axis|create_schedule)\s*\(")
+
+
+class TEProgram(msgspec.Struct, frozen=True, eq=False):
+    """What TE text says: its program, and the schedule made of its lines (`schedule.trace` has the calls).
+
+    `names` are the text's variables for loops and blocks. `positions` are places of the program's nodes in the text.
+    """
+
+    program: PrimFunc
+    schedule: Schedule
+    names: Mapping[str, Var | str]
+    positions: Positions
+
+
+def is_te(text: str) -> bool:
+    """Whether `text` is a TE program; TVMScript that mentions TE is TVMScript."""
+    return _TE.search(text) is not None and _SCRIPT.search(text) is None
+
+
+def parse(text: str, filename: str = "") -> Parsed:
+    """The program of TVMScript or of TE text (before its schedule); the text itself says which it is. Raises ParseError."""
+    if not is_te(text):
+        return parse_script(text, filename)
+    reader = _read(Source(text, filename))
+    return Parsed(_made(reader).func, reader.positions.freeze())
+
+
+def read_te(text: str, filename: str = "") -> TEProgram:
+    """The program and the schedule of TE text.
+
+    Raises ParseError for what is not read, and ScheduleError, with the line that asked for it, for what cannot be done to the program.
+    """
+    reader = _read(Source(text, filename))
+    made = _made(reader)
+    schedule, names = translate(reader, made)
+    return TEProgram(made.func, schedule, names, reader.positions.freeze())
+
+
+def _read(source: Source) -> TEReader:
+    reader = TEReader(source)
+    reader.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
+    try:
+        for node in source.tree.body:
+            reader.statement(node)
+    except RecursionError:
+        raise source.too_deep(source.place(source.tree)) from None
+    return reader
+
+
+def _made(reader: TEReader) -> Made:
+    """The program with the parameters that the text lists, else with all inputs and the outputs."""
+    parameters = reader.record.parameters or _default_parameters(reader)
+    end = reader.source.tree.body[-1] if reader.source.tree.body else reader.source.tree
+    if not any(isinstance(p, Tensor) and isinstance(p.op, Compute) for p in parameters):
+        raise reader.error(
+            end, "not-a-program", "the text computes nothing", expected="C = te.compute(…) among the parameters"
+        )
+    made = make_prim_func(parameters, reader.operations)
+    _require_inputs(reader, made, parameters, end)
+    _require_sizes(reader, made.func, end)
+    for names in made.blocks.values():
+        for name in names:
+            _place_block(reader, made, name)
+    reader.positions.add(made.func, reader.source.place(reader.source.tree))
+    return made
+
+
+def _place_block(reader: TEReader, made: Made, name: str) -> None:
+    op = next(op for op, names in made.blocks.items() if name in names)
+    for var in made.loops[name]:
+        reader.positions.add(var, reader.source.place(op.node))
+
+
+def _default_parameters(reader: TEReader) -> tuple[Tensor | Var, ...]:
+    """Without a tvm.lower in the text: the inputs in the order they are made, then what is scheduled, or read by nobody."""
+    schedule = reader.record.schedule
+    computes = [op for op in reader.operations if isinstance(op, Compute)]
+    read = {buffer for op in computes for buffer in inputs(op)}
+    ends: Sequence[Operation] = schedule.outputs if schedule else [op for op in computes if not read & {*op.buffers}]
+    used = {b for stage in schedule.order for b in stage.op.buffers} if schedule else read
+    starts = [op for op in reader.operations if isinstance(op, Placeholder) and used & {*op.buffers}]
+    return tuple(Tensor(op, i) for op in (*starts, *ends) for i in range(len(op.buffers)))
+
+
+def _require_inputs(reader: TEReader, made: Made, parameters: Sequence[Tensor | Var], end: ast.AST) -> None:
+    given = {p.op for p in parameters if isinstance(p, Tensor)}
+    used = {buffer for op in made.blocks for buffer in inputs(op)}
+    for op in reader.operations:
+        if isinstance(op, Placeholder) and op not in given and used & {*op.buffers}:
+            names = ", ".join([*(p.op.name for p in parameters if isinstance(p, Tensor)), op.name])
+            raise reader.error(op.node, "not-a-program", f"the input {op.name} is not among the parameters",
+                               expected=f"[{names}] in tvm.lower")  # fmt: skip
+
+
+def _require_sizes(reader: TEReader, func: PrimFunc, end: ast.AST) -> None:
+    """Each variable has its value from a parameter or from the shape of one."""
+    known = {*func.params, *(v for b in func.buffers for e in b.shape for v in walk(e) if isinstance(v, Var))}
+    unbound = free_vars(func.body) - known
+    if unbound:
+        name = min(v.name for v in unbound)
+        raise parse_error("unknown-name", f"the variable {name} has no value", reader.source.place(end), found=name,
+                          expected="a parameter in tvm.lower, or a size of one")  # fmt: skip

@@ -1,0 +1,432 @@
+"""Reading TE's expressions: TVMScript's reader, with tensors, axes, functions of the text and schedules as further values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ..ir import BufferLoad, Expr, Place, Var, build
+from ..ir import dtype as dt
+from ..script import operators
+from ..script.errors import parse_error
+from ..script.expressions import ExpressionReader
+from ..script.scope import Foreign, Value
+from ..script.source import PositionTable, Source
+from ..script.static import fold
+from . import functions, stages
+from .model import Axis, Function, Names, Operation, Reducer, Runtime, Slice, Tensor
+
+MAX_STEPS = 100_000
+"""More expressions evaluated than this are refused: functions that call functions make much of little text."""
+MAX_CALLS = 24
+"""Functions calling each other deeper than this are refused; TE text has no recursion that would end."""
+
+_MODULES = (
+    "tvm.te.",
+    "tvm.tir.",
+    "tvm.tirx.",
+    "tvm.script.tir.",
+    "tvm.script.tirx.",
+    "te.",
+    "tir.",
+    "tirx.",
+    "tvm.",
+    "vta.",
+)
+# fmt: off
+_RUNNING = frozenset((
+    "nd", "runtime", "cpu", "gpu", "cuda", "opencl", "device", "context", "target", "testing", "contrib", "auto_scheduler", "autotvm",
+    "rpc", "transform", "random", "IRModule", "get_global_func", "environment",
+))
+# fmt: on
+"""Names of tvm that have to do with running a program, not with what it is."""
+
+
+class TEReader(ExpressionReader):
+    """What expressions of TE text are. `old` is the dialect until 0.6 (`tvm.compute`), where / of integers rounds to zero."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, PositionTable())
+        self.aliases: dict[str, str] = {m: m for m in ("tvm", "te", "tir", "tirx", "topi", "vta", "np", "numpy")}
+        self.old = False
+        self.operations: list[Operation] = []
+        self.record = stages.Record()
+        self._steps = 0
+        self._calls = 0
+
+    # --- names
+
+    def dotted(self, node: ast.expr) -> str | None:
+        """ "tvm.te.compute" for a name of a module, whatever that was imported as; None for a name of the text."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.scope or node.id not in self.aliases:
+            return None
+        return ".".join((self.aliases[node.id], *reversed(parts)))
+
+    def script_name(self, node: ast.expr) -> str | None:
+        """ "T.exp" for `te.exp`, `tvm.tir.exp` and, in old texts, `tvm.exp`."""
+        name = self.dotted(node)
+        if name is None:
+            return None
+        for module in _MODULES:
+            if name.startswith(module):
+                return f"T.{name.removeprefix(module)}"
+        return None
+
+    def is_running(self, node: ast.expr) -> bool:
+        """Whether the dotted name is of something that runs programs: `np.zeros`, `tvm.nd.array`, `tvm.cpu`."""
+        name = self.dotted(node)
+        if name is None:
+            return False
+        module, *rest = name.split(".")
+        return module in ("numpy", "np") or (module == "tvm" and bool(rest) and rest[0] in _RUNNING)
+
+    # --- values
+
+    def value(self, node: ast.expr) -> Value:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise self.error(node, "too-large", "the text computes too much while it is read",
+                             expected=f"at most {MAX_STEPS} expressions, calls of its functions counted")  # fmt: skip
+        match node:
+            case ast.BinOp(op=ast.Div()):
+                return self._divide(node)
+            case ast.Lambda():
+                return Function(node, self.scope)
+            case ast.JoinedStr():
+                return Runtime()  # a text made up while running: for printing
+            case _:
+                return super().value(node)
+
+    def as_expr(self, value: Value, node: ast.AST) -> Expr:
+        match value:
+            case Axis():
+                return value.var
+            case Tensor() if not value.buffer.shape:
+                return self._load(value, (), node)
+            case Tensor():
+                raise self.error(node, "wrong-type", f"the tensor {value.op.name} stands here without indices",
+                                 expected=f"{value.op.name}[…]")  # fmt: skip
+            case Slice():
+                rank = len(value.tensor.buffer.shape)
+                raise self.error(node, "wrong-arguments", f"{len(value.indices)} indices do not fit {value.tensor.op.name}",
+                                 expected=f"{rank} indices")  # fmt: skip
+            case Foreign():
+                what = (
+                    "a reduction is the whole value of a compute"
+                    if isinstance(value, functions.Reduction)
+                    else "this is not a value"
+                )
+                raise self.error(node, "wrong-type", what, expected="an expression",
+                                 fix=("give the reduction a te.compute of its own",) if "reduction" in what else ())  # fmt: skip
+            case _:
+                return super().as_expr(value, node)
+
+    def _divide(self, node: ast.BinOp) -> Value:
+        """`/`: between integers it is C's division in texts of TVM 0.6 and older, and ambiguous since."""
+        a, b = self.value(node.left), self.value(node.right)
+        try:
+            if isinstance(a, int | float) and isinstance(b, int | float):
+                return a // b if self.old and isinstance(a, int) and isinstance(b, int) else fold(node.op, a, b)
+            x, y = self.as_expr(a, node.left), self.as_expr(b, node.right)
+            if self.old and dt.is_int(x.dtype) and dt.is_int(y.dtype):
+                return build.div(x, y)
+        except (ValueError, ZeroDivisionError):
+            raise self.error(node, "out-of-range", "division by zero") from None
+        return operators.arithmetic(self, node, node.op, x, y)
+
+    def _rare(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Tuple() | ast.List() if any(isinstance(item, ast.Starred) for item in node.elts):
+                return tuple(self.items(node.elts))
+            case _:
+                return super()._rare(node)
+
+    def items(self, nodes: Sequence[ast.expr]) -> list[Value]:
+        """The values of arguments or of a list, `*many` taken apart."""
+        found: list[Value] = []
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                found.append(self.value(node))
+                continue
+            many = self.value(node.value)
+            if not isinstance(many, tuple):
+                raise self.error(node, "wrong-type", "only a tuple or list is taken apart", expected="*indices")
+            found.extend(many)
+        return found
+
+    # --- attributes and brackets
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        if self.is_running(node):
+            return Runtime()
+        name = self.script_name(node)
+        if name is not None:
+            if name == "T.AXIS_SEPARATOR":
+                return stages.SEPARATOR
+            raise self.error(node, "unsupported", f"{ast.unparse(node)} has no value here", expected="an expression")
+        owner = self.value(node.value)
+        found = _attribute_of(owner, node.attr)
+        if found is None:
+            raise self.error(
+                node, "unsupported", f".{node.attr} has no value here", expected=_expected_attributes(owner)
+            )
+        return found
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        owner = self.value(node.value)
+        match owner:
+            case Runtime():
+                return owner
+            case Tensor():
+                return self._indexed(owner, (), node)
+            case Slice():
+                return self._indexed(owner.tensor, owner.indices, node)
+            case stages.TESchedule():
+                return owner.stage(self, self.value(node.slice), node)
+            case tuple() if isinstance(node.slice, ast.Slice):
+                raise self.error(node, "unsupported", "lists are not sliced here", expected="one item: [0]")
+            case tuple():
+                position = self.constant_int(node.slice)
+                if not -len(owner) <= position < len(owner):
+                    raise self.error(node, "out-of-range", f"there are {len(owner)} items")
+                return owner[position]
+            case _:
+                raise self.error(node, "wrong-type", "this has no items", expected="a tensor, a list, or a schedule")
+
+    def _indexed(self, tensor: Tensor, before: tuple[Expr, ...], node: ast.Subscript) -> Value:
+        parts = [node.slice] if not isinstance(node.slice, ast.Tuple) else list(node.slice.elts)
+        found = [*before, *(self._index(v, node) for v in self.items(parts))]
+        rank = len(tensor.buffer.shape)
+        if len(found) > rank:
+            raise self.error(node, "wrong-arguments", f"{len(found)} indices do not fit the tensor {tensor.op.name}",
+                             expected=f"{rank} indices")  # fmt: skip
+        return self._load(tensor, tuple(found), node) if len(found) == rank else Slice(tensor, tuple(found))
+
+    def _index(self, value: Value, node: ast.AST) -> Expr:
+        expr = self.as_expr(value, node)
+        if not dt.is_int(expr.dtype):
+            raise self.error(node, "wrong-type", f"an index must be an integer, this is {expr.dtype}",
+                             expected="an integer expression", fix=('….astype("int32")',))  # fmt: skip
+        return expr
+
+    def _load(self, tensor: Tensor, indices: tuple[Expr, ...], node: ast.AST) -> Expr:
+        if isinstance(tensor.op, stages.Cached):
+            raise self.error(node, "unsupported", f"{tensor.op.name} belongs to a schedule and cannot be computed with",
+                             expected="a tensor of te.placeholder or te.compute")  # fmt: skip
+        load = BufferLoad(tensor.buffer, indices)
+        self.positions.add(load, self.source.place(node))
+        return load
+
+    # --- calls
+
+    def _call(self, node: ast.Call) -> Value:
+        if self.is_running(node.func):
+            return Runtime()
+        name = self.called(node)
+        if name is not None:
+            read = functions.FUNCTIONS.get(name.removeprefix("T."))
+            return read(self, node) if read is not None else super()._call(node)
+        if isinstance(node.func, ast.Attribute):
+            return self._method_of(self.value(node.func.value), node.func.attr, node)
+        if isinstance(node.func, ast.Name) and node.func.id not in self.scope:
+            read = functions.BUILTINS.get(node.func.id)
+            if read is not None:
+                return read(self, node)
+        return self._applied(self.value(node.func), node)
+
+    def _applied(self, callee: Value, node: ast.Call) -> Value:
+        """A value of the text that is called."""
+        match callee:
+            case Runtime():
+                return callee
+            case Function():
+                return self.call(
+                    callee, self.items(node.args), node, {k.arg: self.value(k.value) for k in node.keywords}
+                )
+            case Reducer():
+                return functions.reduced(self, callee, node)
+            case Tensor():
+                found = tuple(self._index(v, node) for v in self.items(node.args))
+                if len(found) != len(callee.buffer.shape):
+                    raise self.error(node, "wrong-arguments", f"{len(found)} indices do not fit the tensor {callee.op.name}",
+                                     expected=f"{len(callee.buffer.shape)} indices")  # fmt: skip
+                return self._load(callee, found, node)
+            case _:
+                raise self.error(
+                    node.func, "unsupported", "this cannot be called", expected="a function of tvm or of the text"
+                )
+
+    def _method_of(self, owner: Value, method: str, node: ast.Call) -> Value:
+        match owner:
+            case Runtime():
+                return owner
+            case stages.TESchedule():
+                return stages.schedule_call(self, owner, method, node)
+            case stages.Stage():
+                return stages.stage_call(self, owner, method, node)
+            case Operation() if method == "output":
+                return Tensor(owner, self.constant_int(node.args[0]) if node.args else 0)
+            case _ if method == "astype" and len(node.args) == 1 and not node.keywords:
+                return build.cast(self.as_expr(owner, node), self.dtype(node.args[0]))
+            case _:
+                raise self.error(node.func, "unsupported", f".{method}() is not part of the subset of TE that is read here",
+                                 expected="te.… functions, methods of a schedule and its stages, .astype")  # fmt: skip
+
+    def call(
+        self, function: Function, args: Sequence[Value], node: ast.AST, named: dict[str | None, Value] | None = None
+    ) -> Value:
+        """The value of a function of the text for these arguments: its body, read with its parameters set."""
+        if self._calls >= MAX_CALLS:
+            raise self.error(
+                node, "too-deep", "functions call each other too deeply", expected=f"at most {MAX_CALLS} levels"
+            )
+        outer, self.scope = self.scope, function.scope.opened()
+        self._calls += 1
+        try:
+            for name, value in self._bound(function, args, named or {}, node).items():
+                self.scope.define(name, value)
+            return self._result(function.node)
+        finally:
+            self._calls -= 1
+            self.scope = outer
+
+    def _bound(
+        self, function: Function, args: Sequence[Value], named: dict[str | None, Value], node: ast.AST
+    ) -> dict[str, Value]:
+        signature = function.node.args
+        names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+        defaults = dict(zip(reversed(names), (self.value(d) for d in reversed(signature.defaults)), strict=False))
+        found = {
+            **defaults,
+            **dict(zip(names, args, strict=False)),
+            **{k: v for k, v in named.items() if k is not None},
+        }
+        if signature.vararg is not None:
+            found[signature.vararg.arg] = tuple(args[len(names) :])
+        known = {*names, *([signature.vararg.arg] if signature.vararg else [])}
+        extra = len(args) > len(names) and signature.vararg is None
+        if extra or set(found) != known or signature.kwonlyargs or signature.kwarg:
+            raise self.error(node, "wrong-arguments", f"the function takes ({', '.join(names)})",
+                             expected=f"{len(names)} arguments, here are {len(args) + len(named)}")  # fmt: skip
+        return found
+
+    def _result(self, function: ast.Lambda | ast.FunctionDef) -> Value:
+        if isinstance(function, ast.Lambda):
+            return self.value(function.body)
+        for statement in function.body:
+            match statement:
+                case ast.Return(value=None):
+                    return None
+                case ast.Return(value=ast.expr() as value):
+                    return self.value(value)
+                case _:
+                    self.statement(statement)
+        return None
+
+    # --- statements, at the top and in functions
+
+    def statement(self, node: ast.stmt) -> None:
+        """Takes note of what a statement says. Raises "unsupported" for what is not simple: loops, classes, conditions."""
+        match node:
+            case ast.Pass() | ast.Assert() | ast.Expr(value=ast.Constant()):
+                pass
+            case ast.Import() | ast.ImportFrom():
+                self._import(node)
+            case ast.Expr():
+                self.value(node.value)
+            case ast.Assign():
+                value = self.value(node.value)
+                for target in node.targets:
+                    self._assign(target, value, node)
+            case ast.FunctionDef(decorator_list=[]):
+                self.scope.define(node.name, Function(node, self.scope))
+            case ast.With(items=[item]) if isinstance(self.value(item.context_expr), Runtime):
+                for part in node.body:
+                    self.statement(part)
+            case _:
+                raise parse_error("unsupported", "this is not part of the subset of TE that is read here", self._first_line(node),
+                                  found=self.source.text(node),
+                                  expected="name = te.…, calls of te and of schedules, functions of such lines",
+                                  fix=("write loops and conditions out, one line a step",))  # fmt: skip
+
+    def _first_line(self, node: ast.stmt) -> Place:
+        return (
+            self.source.header(node)
+            if isinstance(node, ast.For | ast.With | ast.If | ast.FunctionDef | ast.ClassDef)
+            else self.source.place(node)
+        )
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Nothing is imported; the names get their meaning from the module they are of."""
+        for alias in node.names:
+            if isinstance(node, ast.ImportFrom):
+                self.aliases[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}".lstrip(".")
+            else:
+                self.aliases[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+
+    def _assign(self, target: ast.expr, value: Value, node: ast.Assign) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.define(name, value, target)
+                self.record.named(value, name)
+            case ast.Tuple() | ast.List():
+                many = (value,) * len(target.elts) if isinstance(value, Runtime) else value
+                if not isinstance(many, tuple) or len(many) != len(target.elts):
+                    count = len(many) if isinstance(many, tuple) else 1
+                    raise self.error(target, "wrong-arguments", f"{count} values for {len(target.elts)} names",
+                                     expected=f"{count} names")  # fmt: skip
+                for part, item in zip(target.elts, many, strict=True):
+                    self._assign(part, item, node)
+            case _:
+                if not isinstance(value, Runtime):
+                    raise self.error(target, "unsupported", "values are given to names", expected="name = …")
+
+
+def _attribute_of(owner: Value, name: str) -> Value:
+    """What `owner.name` is; None when nothing."""
+    match owner, name:
+        case Runtime(), _:
+            return owner
+        case Names(values=values), _:
+            return values.get(name)
+        case Tensor(), "op":
+            return owner.op
+        case Tensor(), "shape":
+            return owner.buffer.shape
+        case Tensor(), "dtype":
+            return owner.buffer.dtype
+        case Tensor() | Operation() | stages.Stage(), "name":
+            return (owner.op if isinstance(owner, Tensor | stages.Stage) else owner).name
+        case stages.Stage(), "op":
+            return owner.op
+        case Operation(), "axis":
+            return owner.axes
+        case Operation(), "reduce_axis":
+            return owner.reduce_axes
+        case Axis(), "var":
+            return owner.var
+        case Expr() | Slice(), "dtype":
+            return owner.dtype if isinstance(owner, Expr) else owner.tensor.buffer.dtype
+        case _:
+            return None
+
+
+def _expected_attributes(owner: Value) -> str:
+    match owner:
+        case Tensor():
+            return ".op, .shape, .dtype"
+        case Operation():
+            return ".axis, .reduce_axis"
+        case Names():
+            return f"an entry of {owner.title}"
+        case _:
+            return "an expression"
+
+
+__all__ = ["MAX_CALLS", "MAX_STEPS", "TEReader", "Var"]

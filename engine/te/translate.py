@@ -1,0 +1,256 @@
+"""A TE schedule as calls on the block program. TE decides at the end what its lines come to; calls act at once, so they are put in order.
+
+    1. caches and scopes in the order of the text      what is read from where
+    2. inlined stages                                  who is left
+    3. stages from the outputs up: moved to its place, then its own splits, orders and fusions, then how its loops run
+    4. layouts, alignment, double buffers              nothing moves any more
+
+In 3 the consumer's loops are there before a producer is moved into them, and the producer's own splits act on the loops that it has at its
+new place, as TE's bounds do. Threads are bound before what they share is moved in: how much of it is needed depends on them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace as replace_fields
+
+from ..export import unique_name
+from ..ir import IndexMap, Refusal, Var
+from ..schedule import PRIMITIVES, Schedule, ScheduleError
+from .model import Axis, Cached, Compute, Operation
+from .prim_func import Made
+from .stages import Event, Stage, TESchedule
+
+if TYPE_CHECKING:
+    from .reader import TEReader
+
+_KINDS = {"vectorize": "vectorize", "unroll": "unroll", "parallel": "parallel", "bind": "bind", "pragma": "annotate"}
+
+
+def translate(reader: TEReader, made: Made) -> tuple[Schedule, Mapping[str, Var | str]]:
+    """The schedule of the text on `made.func`, and variables for its loops and blocks. Raises ScheduleError with the text's line."""
+    translator = _Translator(reader, made)
+    if reader.record.schedule is not None:
+        translator.run(reader.record.schedule)
+    return translator.schedule, translator.names
+
+
+class _Translator:
+    def __init__(self, reader: TEReader, made: Made) -> None:
+        self.reader = reader
+        self.made = made
+        self.schedule = Schedule(made.func)
+        self.names: dict[str, Var | str] = {}
+        self.loops: dict[Axis, Var] = {}
+        self.blocks: dict[Stage, str] = {}
+
+    def run(self, te: TESchedule) -> None:
+        for stage in te.order:
+            if not isinstance(stage.op, Cached):
+                self._find(stage, te)
+        for stage, event in te.events:
+            (self._cache_read if event.method == "cache_read" else self._cache_write)(stage, event)
+        for stage in te.order:
+            self._store(stage, ("set_scope",))
+        for stage in te.order:
+            if stage.attach == "inline":
+                self.call(stage.attached_by, "compute_inline", block=self._block(stage, stage.attached_by))
+        hosts = {s.attach[0] for s in te.order if isinstance(s.attach, tuple)}
+        for stage in reversed(te.order):
+            if stage.attach != "inline":
+                self._loops(stage, wanted=stage in hosts)
+        for stage, event in te.events:
+            self._relayout(stage, event.node)
+        for stage in te.order:
+            self._store(stage, ("transform_layout", "storage_align", "double_buffer"))
+
+    def call(self, node: ast.AST, method: str, *args: Any, **kwargs: Any) -> Any:
+        """One call of the schedule; a refusal points at the text's line."""
+        place = self.reader.source.place(node)
+        if method not in PRIMITIVES:
+            raise ScheduleError(Refusal("unsupported", f"there is no primitive {method} yet", place=place))
+        try:
+            return getattr(self.schedule, method)(*args, **kwargs)
+        except ScheduleError as error:
+            found = error.refusal.found or self.reader.source.text(node)
+            raise ScheduleError(replace_fields(error.refusal, place=place, found=found)) from error
+
+    # --- 1. blocks
+
+    def _find(self, stage: Stage, te: TESchedule) -> None:
+        """The block of an operation; looked up when the schedule asks for something of it."""
+        ops = [op for op, found in te.stages.items() if found is stage and isinstance(op, Compute)]
+        names = self.made.blocks.get(ops[0], ()) if ops else ()
+        if not names:
+            return
+        self.blocks[stage] = names[0]
+        touched = stage.events or stage.storage or stage.attach != "root" or any(
+            stage in (event.options.get("of"), *event.options.get("readers", ())) for _, event in te.events
+        )  # fmt: skip
+        if touched:
+            self.schedule.get_block(names[0])
+            self._name(stage.op, names[0])
+
+    def _block(self, stage: Stage, node: ast.AST) -> str:
+        found = self.blocks.get(stage)
+        if found is None:
+            raise self.reader.error(node, "unsupported", f"{stage.op.name} is an input, or not computed for the parameters",
+                                    expected="a stage of te.compute or of a cache")  # fmt: skip
+        return found
+
+    def _cache_read(self, stage: Stage, event: Event) -> None:
+        readers = [self._block(s, event.node) for s in event.options["readers"]]
+        name = self._buffer_name(event)
+        reads = [r.buffer.name for r in self.schedule.index.realize(readers[0]).block.reads]
+        if name not in reads:
+            raise self.reader.error(event.node, "wrong-arguments", f"{readers[0]} does not read {name}",
+                                    expected="a stage that does, as one of the readers")  # fmt: skip
+        others = set(self.schedule.index.readers(self._buffer(readers[0], name))) - {*readers}
+        made = self.call(event.node, "cache_read", readers[0], reads.index(name), event.options["scope"],
+                         **({"consumer_blocks": readers} if others or len(readers) > 1 else {}))  # fmt: skip
+        self._born(stage, made)
+
+    def _buffer_name(self, event: Event) -> str:
+        """The buffer that holds a tensor now: its own, or that of the cache which the text names."""
+        op = event.options["tensor"].op
+        stages = [s for s in self.blocks if s.op is op]
+        if isinstance(op, Cached) and stages:
+            return self.schedule.index.realize(self.blocks[stages[0]]).block.writes[0].buffer.name
+        return event.options["tensor"].buffer.name
+
+    def _buffer(self, block: str, name: str) -> Any:
+        return next(r.buffer for r in self.schedule.index.realize(block).block.reads if r.buffer.name == name)
+
+    def _cache_write(self, stage: Stage, event: Event) -> None:
+        """The block keeps its computation and writes the cache; the new block copies, and is the old stage from now on."""
+        block = self._block(event.options["of"], event.node)
+        made = self.call(event.node, "cache_write", block, 0, event.options["scope"])
+        copied: Stage = event.options["of"]
+        wanted = [n for n, handle in self.names.items() if handle == block]
+        for name in wanted:
+            del self.names[name]
+        self._born(stage, block)
+        self._born(copied, made)
+
+    def _born(self, stage: Stage, block: str) -> None:
+        self.blocks[stage] = block
+        self._name(stage.op, block)
+
+    # --- 3. loops
+
+    def _loops(self, stage: Stage, *, wanted: bool) -> None:
+        block = self.blocks.get(stage)
+        if block is None:
+            if stage.events or isinstance(stage.attach, tuple):
+                self._block(stage, stage.events[0].node if stage.events else stage.attached_by)
+            return
+        depth = 0
+        if isinstance(stage.attach, tuple):
+            parent, axis = stage.attach
+            if axis not in self.loops:
+                raise self.reader.error(stage.attached_by, "unknown-axis", f"{axis.name} is no loop of {parent.op.name} in the end",
+                                        expected="one of " + ", ".join(a.name for a in parent.leaves))  # fmt: skip
+            loop = self.loops[axis]
+            self.call(stage.attached_by, "compute_at", block, loop, preserve_unit_loops=True)
+            depth = [f.loop_var for f in self.schedule.index.loops_of(block)].index(loop) + 1
+        if stage.events or wanted or _order(stage) != list(range(len(stage.axes))):
+            self._own_loops(stage, block, depth)
+            for event in stage.events:
+                self._loop_event(event)
+            self._kinds(stage)
+
+    def _own_loops(self, stage: Stage, block: str, depth: int) -> None:
+        """The loops of the stage's axes below the `depth` loops that it was moved under."""
+        found = self.schedule.get_loops(block)[depth:]
+        axes = [*(stage.axes[position] for position in _order(stage)), *stage.reduce_axes]
+        if len(found) != len(axes):
+            raise self.reader.error(stage.attached_by, "unsupported", f"the axes of {stage.op.name} are not its loops here",
+                                    expected=f"{len(axes)} loops, there are {len(found)}")  # fmt: skip
+        for axis, loop in zip(axes, found, strict=True):
+            self._set(axis, loop)
+        if axes != [*stage.axes, *stage.reduce_axes]:
+            self.call(stage.attached_by, "reorder", *(self.loops[a] for a in stage.axes))
+
+    def _loop_event(self, event: Event) -> None:
+        loops = [self.loops[axis] for axis in event.axes]
+        match event.method:
+            case "split":
+                factor, parts = event.options.get("factor"), event.options.get("nparts")
+                factors = [None, factor] if factor is not None else [parts, None]
+                named = [self.reader.record.names.get(axis) for axis in event.results]
+                names = {"names": named} if all(named) else {}
+                made = self.call(event.node, "split", loops[0], factors=factors, **names)
+            case "fuse":
+                made = [self.call(event.node, "fuse", *loops)]
+            case "reorder":
+                made = []
+                self.call(event.node, "reorder", *loops)
+            case _:
+                return
+        for axis, loop in zip(event.results, made, strict=True):
+            self._set(axis, loop)
+
+    def _kinds(self, stage: Stage) -> None:
+        """How loops run. What was asked of a loop that is split later is lost, as in TE."""
+        for event in stage.events:
+            method = _KINDS.get(event.method)
+            if method is None or event.axes[0] not in stage.leaves:
+                continue
+            loop = self.loops[event.axes[0]]
+            if method == "annotate":
+                self.call(event.node, method, loop, event.options["key"], event.options["value"])
+            else:
+                self.call(event.node, method, loop, **event.options)
+
+    def _set(self, axis: Axis, loop: Var) -> None:
+        self.loops[axis] = loop
+        self._name(axis, loop)
+
+    # --- 1 and 4. storage
+
+    def _store(self, stage: Stage, methods: tuple[str, ...]) -> None:
+        for event in stage.storage:
+            if event.method not in methods:
+                continue
+            block = self._block(stage, event.node)
+            match event.method:
+                case "transform_layout":
+                    self.call(event.node, event.method, block, ("write", 0), event.options["index_map"])
+                case "double_buffer":
+                    self.call(event.node, event.method, block)
+                case _:
+                    self.call(event.node, event.method, block, 0, **event.options)
+
+    def _relayout(self, stage: Stage, node: ast.AST) -> None:
+        """A cache is stored in the order of its axes."""
+        order = stage.op.order if isinstance(stage.op, Cached) else ()
+        if list(order) == sorted(order):
+            return
+        params = tuple(Var(f"i{n}", stage.axes[0].var.dtype) for n in range(len(order)))
+        index_map = IndexMap(params, tuple(params[position] for position in order))
+        self.call(node, "transform_layout", self.blocks[stage], ("write", 0), index_map)
+
+    # --- names
+
+    def _name(self, target: Axis | Operation, handle: Var | str) -> None:
+        """A variable for a handle: the text's own, or one after the axis."""
+        if handle in self.names.values():
+            return
+        names = self.reader.record.names
+        op_names = [
+            n
+            for key, n in names.items()
+            if isinstance(key, Operation) and isinstance(target, Operation) and key.name == target.name
+        ]
+        wanted = names.get(target) or (op_names[0] if op_names else target.name)
+        self.names[unique_name(wanted, {*self.names, "sch"})] = handle
+
+
+def _order(stage: Stage) -> list[int]:
+    """For each iterator of the stage's block, which of the stage's axes it is: they differ when a cache has its axes in another order."""
+    if not isinstance(stage.op, Cached) or not stage.op.order:
+        return list(range(len(stage.axes)))
+    return [stage.op.order.index(position) for position in range(len(stage.axes))]

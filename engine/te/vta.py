@@ -1,0 +1,29 @@
+"""VTA's configuration as its tutorials use it, `env = vta.get_env()`: the default that is shipped.
+
+Source: apache/tvm-vta config/pynq_sample.json, python/vta/environment.py.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ENVIRONMENT: Final[dict[str, int | float | str]] = {
+    "TARGET": "pynq",
+    "BATCH": 1,
+    "BLOCK_IN": 16,
+    "BLOCK_OUT": 16,
+    "INP_WIDTH": 8,
+    "WGT_WIDTH": 8,
+    "ACC_WIDTH": 32,
+    "OUT_WIDTH": 8,
+    "inp_dtype": "int8",
+    "wgt_dtype": "int8",
+    "acc_dtype": "int32",
+    "out_dtype": "int8",
+    "inp_scope": "local.inp_buffer",
+    "wgt_scope": "local.wgt_buffer",
+    "acc_scope": "local.acc_buffer",
+    "dma_copy": "dma_copy",
+    "alu": "alu",
+}
+"""The instructions `env.gemm` and the like are tensor intrinsics with no text of their own; `tensorize` of them is refused by name."""
