@@ -240,6 +240,24 @@ def _not_one_block(_: _Facts, loop: For) -> str:
     return "" if isinstance(inside, BlockRealize) else "it does not stand around one block only"
 
 
+def _pipeline_fields(_: _Facts, loop: For) -> list[Field]:
+    count = len(loop.body.seq) if isinstance(loop.body, SeqStmt) else 1
+    stages = ", ".join(["0"] * (count - 1) + ["1"])
+    places = ", ".join(map(str, range(count)))
+    return [
+        _field("stages", "Stages", "ints", stages, help="one a statement: a stage later means an iteration later"),
+        _field("order", "Order", "ints", places, help="the place of each statement in the new body"),
+    ]
+
+
+def _no_pipeline(_: _Facts, loop: For) -> str:
+    if any(key.startswith("software_pipeline") for key, _ in loop.annotations):
+        return "it is a pipeline already"
+    if loop.kind not in ("serial", "unrolled"):
+        return f"it is {loop.kind}: its iterations do not follow each other"
+    return "" if isinstance(loop.body, SeqStmt) else "one statement stands in it"
+
+
 def _is_kind(kind: str) -> Callable[[_Facts, For], str]:
     return lambda _, loop: f"it is {kind} already" if loop.kind == kind else ""
 
@@ -273,6 +291,7 @@ LOOP_ITEMS: tuple[Item, ...] = (
     Item("bind", "Bind to thread…", "b", "each iteration to a thread of an axis",
          lambda _, __: [_field("thread_axis", "Thread axis", "choice", "blockIdx.x", THREADS)], _free),
     Item("blockize", "Blockize", "z", "what stands in it as one block", _none, _not_one_block),
+    Item("pipeline", "Pipeline…", "d", "load for the next iteration while this one computes", _pipeline_fields, _no_pipeline),
     Item("annotate", "Annotate…", "a", "a note for later passes", _annotate_fields, _free),
     Item("unannotate", "Remove annotation…", "n", "take a note off", _unannotate_fields, _no_annotations),
 )  # fmt: skip

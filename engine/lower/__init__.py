@@ -3,11 +3,15 @@
 from .errors import LowerError
 from .pipeline import PASSES, Allocation, Pass, allocations, lower, plan, planned
 from .renewed import Renewed
-from .slots import Banks, banks_noted, marked_buffers
-from .software_pipeline import pipelined
+from .slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
+from .software_pipeline import pipeline_parts, pipelined
+from .stages import PIPELINE_KEYS
 
 __all__ = [
+    "BANKS_KEY",
+    "DOUBLE_BUFFER_KEY",
     "PASSES",
+    "PIPELINE_KEYS",
     "Allocation",
     "Banks",
     "LowerError",
@@ -17,6 +21,7 @@ __all__ = [
     "banks_noted",
     "lower",
     "marked_buffers",
+    "pipeline_parts",
     "pipelined",
     "plan",
     "planned",

@@ -30,7 +30,7 @@ from ..ir import (
 )
 from .access import Axes, Change, Indices
 
-KEY = "double_buffer_scope"
+DOUBLE_BUFFER_KEY = "double_buffer_scope"
 BANKS_KEY = "double_buffer_banks"
 PLACED_KEY = "slot_banks"
 
@@ -49,7 +49,7 @@ def marked_buffers(func: PrimFunc) -> dict[Buffer, Banks]:
 def marks_of(block: Block) -> dict[Buffer, Banks]:
     """What the block's own annotations ask for."""
     notes = dict(block.annotations)
-    place = notes.get(KEY)
+    place = notes.get(DOUBLE_BUFFER_KEY)
     if not isinstance(place, IntImm) or not 0 <= place.value < len(block.writes):
         return {}
     banks = notes.get(BANKS_KEY)
@@ -61,7 +61,7 @@ def _numbers(values: tuple[object, ...]) -> Banks:
 
 
 def without_marks(annotations: Annotations) -> Annotations:
-    return tuple((key, value) for key, value in annotations if key not in (KEY, BANKS_KEY))
+    return tuple((key, value) for key, value in annotations if key not in (DOUBLE_BUFFER_KEY, BANKS_KEY))
 
 
 def sliceable(func: PrimFunc, buffers: Iterable[Buffer]) -> set[Buffer]:

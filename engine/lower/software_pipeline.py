@@ -35,6 +35,7 @@ from ..ir import (
     Var,
     addressed_buffers,
     build,
+    child_stmts,
     map_children,
     rewrite,
     substitute,
@@ -46,7 +47,7 @@ from .errors import refuse
 from .hazards import Hazard, find_hazard, versions_needed
 from .renewed import Renewed
 from .slots import Banks, bank_notes, marked_buffers, marks_of, slot_change, slot_in_turn, with_slots, without_marks
-from .stages import Part, Pipeline, as_block, is_pipelined, read_pipeline, without_pipeline
+from .stages import Part, Pipeline, as_block, groups_of, is_pipelined, part_name, read_pipeline, without_pipeline
 
 Ranges = Mapping[Var, Range]
 
@@ -66,6 +67,31 @@ def pipelined(func: PrimFunc) -> Renewed:
         return Renewed(func, {})
     injector = _Injector(marked_buffers(func))
     return Renewed(replace_fields(func, body=injector.visit(func.body, {})), injector.versions)
+
+
+def pipeline_parts(func: PrimFunc, loop: Var) -> tuple[tuple[str, ...], ...]:
+    """For each statement in the body of a loop of a planned program, the parts that it counts as in a pipeline, by name.
+
+    Pipelines further in count as their prologue, body and epilogue. Refuses "pipeline-body" when there is one statement only.
+    """
+    found, ranges = _find_loop(func.body, loop, {})
+    injector = _Injector(marked_buffers(func))
+    return tuple(
+        tuple(map(part_name, group)) for group in groups_of(replace_fields(found, body=injector.visit(found.body, ranges)))
+    )
+
+
+def _find_loop(stmt: Stmt, loop: Var, ranges: Ranges) -> tuple[For, Ranges]:
+    """The loop, and the ranges of those around it."""
+    path: list[tuple[Stmt, Ranges]] = [(stmt, ranges)]
+    while path:
+        node, around = path.pop()
+        if isinstance(node, For):
+            if node.loop_var is loop:
+                return node, around
+            around = {**around, node.loop_var: Range(node.min, node.extent)}
+        path.extend((child, around) for child in child_stmts(node) if isinstance(child, Stmt))
+    raise KeyError(loop.name)
 
 
 class _Injector:

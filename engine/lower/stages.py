@@ -34,7 +34,7 @@ from .errors import refuse
 from .init_block import without_init
 
 STAGE, ORDER, ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
-KEYS = (STAGE, ORDER, ASYNC)
+PIPELINE_KEYS = (STAGE, ORDER, ASYNC)
 
 MOST_STAGES = 1024
 
@@ -94,22 +94,35 @@ def read_pipeline(loop: For) -> Pipeline:
 
 def parts_of(loop: For) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
     """The parts of the loop's body as opaque blocks, and the buffers that the body allocates. Refuses "pipeline-body"."""
-    body, buffers = loop.body, list[Buffer]()
+    stmts, buffers = _body_of(loop)
+    groups = [_parts(stmt) for stmt in stmts]
+    return tuple(block for blocks, _ in groups for block in blocks), (*buffers, *(b for _, own in groups for b in own))
+
+
+def groups_of(loop: For) -> tuple[tuple[Block, ...], ...]:
+    """The parts of each statement of the body. Refuses "pipeline-body"."""
+    return tuple(_parts(stmt)[0] for stmt in _body_of(loop)[0])
+
+
+def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
+    """The statements of the body, in the block that owns its buffers if there is one, and these buffers."""
+    body, buffers = loop.body, tuple[Buffer, ...]()
     if isinstance(body, BlockRealize) and build.is_true(body.predicate):
         owner = opened(body)
-        body, buffers = owner.body, list(owner.alloc_buffers)
+        body, buffers = owner.body, owner.alloc_buffers
     if not isinstance(body, SeqStmt):
         raise refuse("pipeline-body", f"the body of loop {loop.loop_var.name!r} is one statement: there is nothing to overlap", loop,
                      expected="two or more statements, or blocks, in the loop")  # fmt: skip
-    blocks: list[Block] = []
-    for stmt in body.seq:
-        inner = opened(stmt) if isinstance(stmt, BlockRealize) and build.is_true(stmt.predicate) else None
-        if inner is not None and isinstance(inner.body, SeqStmt) and not inner.match_buffers:
-            buffers.extend(inner.alloc_buffers)
-            blocks.extend(map(as_block, inner.body.seq))
-        else:
-            blocks.append(as_block(stmt))
-    return tuple(blocks), tuple(buffers)
+    return body.seq, buffers
+
+
+def _parts(stmt: Stmt) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
+    """The parts of a statement of the body, and what it allocates for them."""
+    if isinstance(stmt, BlockRealize) and build.is_true(stmt.predicate):
+        block = opened(stmt)
+        if isinstance(block.body, SeqStmt) and not block.match_buffers:
+            return tuple(map(as_block, block.body.seq)), block.alloc_buffers
+    return (as_block(stmt),), ()
 
 
 def opened(realize: BlockRealize) -> Block:
@@ -143,7 +156,7 @@ def _blocks(block: Block) -> list[Block]:
 
 
 def without_pipeline(annotations: Annotations) -> Annotations:
-    return tuple((key, value) for key, value in annotations if key not in KEYS)
+    return tuple((key, value) for key, value in annotations if key not in PIPELINE_KEYS)
 
 
 # Iterations that run at the same time have no stages.

@@ -194,8 +194,17 @@ class Calls(ABC):
              "assume_injective_transform": assume_injective_transform},
         )  # fmt: skip
 
-    def double_buffer(self, block: BlockRV) -> None:
-        self._apply("double_buffer", {"block": block})
+    def double_buffer(self, block: BlockRV, *, banks: Sequence[int | str] | None = None) -> None:
+        self._apply("double_buffer", {"block": block, "banks": banks})
+
+    def pipeline(
+        self,
+        loop: LoopRV,
+        stages: Sequence[int],
+        order: Sequence[int] | None = None,
+        async_stages: Sequence[int] = (),
+    ) -> None:
+        self._apply("pipeline", {"loop": loop, "stages": stages, "order": order, "async_stages": async_stages})
 
     def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
         return self._one("decompose_reduction", block=block, loop=loop)

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tilewright.engine.ir import AXIS_SEPARATOR, Var
+from tilewright.engine.ir.stmt import SeqStmt
 from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
 
 Call = tuple[str, dict[str, Any]]
@@ -39,7 +40,8 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
             {"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note"), "ann_val": st.just(1)}
         ),
         "unannotate": st.fixed_dictionaries({"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note")}),
-        "double_buffer": block.map(lambda b: {"block": b}),
+        "double_buffer": st.fixed_dictionaries({"block": block, "banks": st.sampled_from((None, (0, 1), (1, 0)))}),
+        "pipeline": loop.flatmap(lambda v: _pipeline(sch, v)),
         "compute_at": _move(block, loop),
         "reverse_compute_at": _move(block, loop),
         "compute_inline": block.map(lambda b: {"block": b}),
@@ -107,6 +109,20 @@ def _tile(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
 def _move(block: st.SearchStrategy[str], loop: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {"block": block, "loop": loop, "preserve_unit_loops": st.booleans(), "index": st.sampled_from((-1, -1, -2, 0))}
+    )
+
+
+def _pipeline(sch: Schedule, loop: Var) -> st.SearchStrategy[dict[str, Any]]:
+    """Stages and an order for the statements of the loop's body, most of them plausible."""
+    body = sch.index.loop(loop).body
+    count = len(body.seq) if isinstance(body, SeqStmt) else 2
+    stages = st.lists(st.integers(0, 2), min_size=count, max_size=count)
+    return st.fixed_dictionaries(
+        {
+            "loop": st.just(loop),
+            "stages": st.one_of(stages.map(sorted), stages),
+            "order": st.one_of(st.none(), st.permutations(range(count))),
+        }
     )
 
 

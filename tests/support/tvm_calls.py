@@ -21,7 +21,7 @@ class Outcome(msgspec.Struct, frozen=True):
     difference: str = ""
 
 
-ONLY_OURS = frozenset({"double_buffer", "tile"})
+ONLY_OURS = frozenset({"double_buffer", "pipeline", "tile"})
 
 
 def comparable(sch: Schedule, call: Call) -> bool:

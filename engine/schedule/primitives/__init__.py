@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ..context import Result
-from . import blockize, cache, compute_at, inline, kinds, layout, loops, nests, reduction, reindex, rfactor
+from . import blockize, cache, compute_at, inline, kinds, layout, loops, nests, overlap, reduction, reindex, rfactor
 
 Returns = Literal["nothing", "one", "many"]
 
@@ -45,7 +45,8 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(kinds.bind),
         Primitive(kinds.annotate),
         Primitive(kinds.unannotate),
-        Primitive(kinds.double_buffer),
+        Primitive(overlap.double_buffer),
+        Primitive(overlap.pipeline),
         Primitive(compute_at.compute_at),
         Primitive(compute_at.reverse_compute_at),
         Primitive(inline.compute_inline),

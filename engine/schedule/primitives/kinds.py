@@ -1,4 +1,4 @@
-"""How a loop runs, and notes on loops and blocks: parallel, vectorize, unroll, bind, annotate, unannotate, double_buffer."""
+"""How a loop runs, and notes on loops and blocks: parallel, vectorize, unroll, bind, annotate, unannotate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace as replace_fields
 
-from ...ir import Annotation, AnnotationMap, BlockRealize, Expr, For, ForKind, StringImm, build, uses_var
+from ...ir import Annotation, AnnotationMap, Block, BlockRealize, Expr, For, ForKind, StringImm, build, uses_var
 from ..checks import require_order_free, require_updates_apart
 from ..context import BlockRV, Context, LoopRV, Result, with_block
 from ..errors import refuse
@@ -83,11 +83,8 @@ def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_va
     Source: TVM src/s_tir/schedule/primitive/annotate.cc, Annotate.
     """
     old = _annotations(ctx, block_or_loop)
-    if any(key == ann_key for key, _ in old):
-        raise refuse(
-            "annotation-exists", f"{ann_key!r} is annotated already", expected="another key, or unannotate first"
-        )
-    return _with_annotations(ctx, block_or_loop, (*old, (ann_key, _annotation_value(ann_val))))
+    require_no_annotation(ctx.block(block_or_loop) if isinstance(block_or_loop, str) else ctx.loop(block_or_loop), ann_key)
+    return _with_annotations(ctx, block_or_loop, (*old, (ann_key, annotation_value(ann_val))))
 
 
 def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> Result:
@@ -104,41 +101,6 @@ def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> R
             "no-annotation", f"there is no annotation {ann_key!r}", expected=", ".join(k for k, _ in old) or "none"
         )
     return _with_annotations(ctx, block_or_loop, tuple(a for a in old if a[0] != ann_key))
-
-
-def double_buffer(ctx: Context, block: BlockRV) -> Result:
-    """Give the buffer that a copy block writes two slots, so that the next tile loads while this one is used.
-
-    Rewrite:    T.block("A_vtcm")   =>   T.block("A_vtcm"), T.block_attr({"double_buffer_scope": 0})
-                lowered, the buffer gets a slot axis of two: `[2][4096]` where its layout has axis separators.
-    Requires: the block writes one intermediate buffer, is its only writer, does not read it, and stands under a loop, which is what
-    the slots alternate over.
-    Returns: nothing.
-    Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists.
-    Source: TVM's `double_buffer_scope` annotation; its pass takes 1-D buffers only, `lower` takes any (seeds/002).
-    """
-    body = ctx.block(block)
-    if len(body.writes) != 1 or ctx.index.is_param(body.writes[0].buffer):
-        raise refuse("not-an-intermediate", f"block {block!r} does not write one intermediate buffer", body,
-                     fix=('sch.cache_read(consumer, 0, "local")',))  # fmt: skip
-    buffer = body.writes[0].buffer
-    if ctx.index.writers(buffer) != (block,) or ctx.index.updates_in_place(block) or body.init is not None:
-        raise refuse("not-the-only-writer", f"buffer {buffer.name!r} is also written elsewhere or updated in place", body,
-                     found=", ".join(ctx.index.writers(buffer)), expected=f"one block that fills {buffer.name!r}")  # fmt: skip
-    if not _staged_under_loop(ctx, block):
-        raise refuse(
-            "no-loop-to-overlap", f"block {block!r} fills {buffer.name!r} once: there is no loop whose iterations could overlap", body,
-            expected="the block under a loop of its consumer", fix=(f"sch.compute_at({block!r}, loop)",),
-        )  # fmt: skip
-    return annotate(ctx, block, "double_buffer_scope", 0)
-
-
-def _staged_under_loop(ctx: Context, block: BlockRV) -> bool:
-    """Whether a loop stands around the block and all its consumers."""
-    loops = set(ctx.index.loops_of(block))
-    for consumer in ctx.index.consumers(block):
-        loops &= set(ctx.index.loops_of(consumer))
-    return any(not build.is_const(f.extent, 1) for f in loops)
 
 
 def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None = None) -> Result:
@@ -168,6 +130,14 @@ def require_spatial(ctx: Context, loop: For, kind: str, *, reduction_allowed: bo
             )  # fmt: skip
 
 
+# A key stands once.
+def require_no_annotation(node: Block | For, ann_key: str) -> None:
+    if any(key == ann_key for key, _ in node.annotations):
+        raise refuse(
+            "annotation-exists", f"{ann_key!r} is annotated already", node, expected="another key, or unannotate first"
+        )
+
+
 def _annotations(ctx: Context, target: BlockRV | LoopRV) -> tuple[tuple[str, object], ...]:
     return ctx.block(target).annotations if isinstance(target, str) else ctx.loop(target).annotations
 
@@ -180,13 +150,13 @@ def _with_annotations(ctx: Context, target: BlockRV | LoopRV, annotations: tuple
     return Result(ctx.replaced({old: replace_fields(old, annotations=annotations)}))
 
 
-def _annotation_value(value: AnnotationLike) -> Annotation:
+def annotation_value(value: AnnotationLike) -> Annotation:
     if isinstance(value, str):
         return StringImm(value)
     if isinstance(value, list | tuple):
-        return tuple(_annotation_value(v) for v in value)
+        return tuple(annotation_value(v) for v in value)
     if isinstance(value, dict):
-        return AnnotationMap(tuple((key, _annotation_value(v)) for key, v in value.items()))
+        return AnnotationMap(tuple((key, annotation_value(v)) for key, v in value.items()))
     if isinstance(value, float):
         return build.const(value, "float64")  # Python's own number, as the reader of scripts keeps it
     return build.as_expr(value)

@@ -59,6 +59,7 @@ MAY_BE_REFUSED = {
     "reverse_compute_inline",
     "set_scope",
     "double_buffer",
+    "pipeline",
     "merge",
     "loop_partition",
 }
