@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..ir import Add, And, Buffer, Expr, IntImm, Max, Min, Mul, Or, Range, StringImm, Var, build
+from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
 from ..ir import dtype as dt
 from ..script.intrinsics import INTRINSICS, parameters
 from ..script.scope import Value
-from . import stages
+from . import reductions, stage_calls, stages
 from .model import (
     Axis,
     Compute,
@@ -18,7 +18,6 @@ from .model import (
     Names,
     Operation,
     Placeholder,
-    Reducer,
     Reduction,
     Runtime,
     Tensor,
@@ -142,116 +141,6 @@ def _outputs(name: str, shape: tuple[Expr, ...], dtypes: list[str]) -> tuple[Buf
     return tuple(Buffer(n, shape, dtype) for n, dtype in zip(names, dtypes, strict=True))
 
 
-# --- reductions
-
-
-def _reduce_axis(reader: TEReader, node: ast.Call) -> Value:
-    dom, name, *_ = parameters(reader, node, ("dom", "name", "thread_tag", "span"), 1)
-    assert dom is not None
-    ends = reader.value(dom)
-    if not isinstance(ends, tuple) or len(ends) != 2:
-        raise reader.error(dom, "wrong-arguments", "a reduction axis runs from a start to an end", expected="(0, k)")
-    start, stop = build.match_dtypes(*(reader.as_expr(e, dom) for e in ends))
-    if not dt.is_index(start.dtype):
-        raise reader.error(dom, "wrong-type", "the ends of an axis are whole numbers", expected="(0, k)")
-    title = reader.string(name) if name is not None else "rv"
-    return Axis(Var(title, start.dtype), Range(start, build.sub(stop, start)), "reduce")
-
-
-def _reducer_or_math(name: str) -> Read:
-    """`te.max(x, axis=k)`; with a second number instead of an axis it is the larger of two."""
-
-    def read(reader: TEReader, node: ast.Call) -> Value:
-        if name in ("min", "max") and len(node.args) == 2 and not node.keywords:
-            a, b = (reader.value(argument) for argument in node.args)
-            if not isinstance(b, Axis | tuple) or (isinstance(b, Axis) and b.kind != "reduce"):
-                return _larger(reader, name, a, b, node)
-        return reduced(reader, Reducer(name), node)
-
-    return read
-
-
-def _larger(reader: TEReader, name: str, a: Value, b: Value, node: ast.Call) -> Value:
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return min(a, b) if name == "min" else max(a, b)
-    x, y = reader.as_expr(a, node.args[0]), reader.as_expr(b, node.args[1])
-    return build.minimum(x, y) if name == "min" else build.maximum(x, y)
-
-
-def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
-    """`reducer(value, axis=…, where=…)`. A value whose condition fails counts as the reducer's identity."""
-    expr, axis, where, init = parameters(reader, node, ("expr", "axis", "where", "init"), 2)
-    assert expr is not None and axis is not None
-    if init is not None and reader.value(init) is not None:
-        raise reader.error(init, "unsupported", "a reduction that starts from init= is not read", expected="no init=",
-                           fix=("add the start in a te.compute of its own",))  # fmt: skip
-    value, axes = reader.value(expr), reader.value(axis)
-    sources = tuple(reader.as_expr(v, expr) for v in (value if isinstance(value, tuple) else (value,)))
-    found = axes if isinstance(axes, tuple) else (axes,)
-    kept = tuple(a for a in found if isinstance(a, Axis) and a.kind == "reduce")
-    if len(kept) != len(found) or not kept or len(set(kept)) != len(kept):
-        raise reader.error(axis, "wrong-type", "a reduction runs over axes of te.reduce_axis",
-                           expected='axis=k, with k = te.reduce_axis((0, n), name="k")')  # fmt: skip
-    left = tuple(Var(f"x{i}", s.dtype) for i, s in enumerate(sources))
-    right = tuple(Var(f"y{i}", s.dtype) for i, s in enumerate(sources))
-    joined, identity = _joined(reader, reducer, left, right, node)
-    if where is not None and reader.value(where) is not None:
-        held = reader.condition(where)
-        sources = tuple(build.if_then_else(held, s, e) for s, e in zip(sources, identity, strict=True))
-    return Reduction(kept, sources, left, right, joined, identity)
-
-
-def _joined(
-    reader: TEReader, reducer: Reducer, left: tuple[Var, ...], right: tuple[Var, ...], node: ast.Call
-) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """The joined values and the identities."""
-    if reducer.join is None or reducer.identity is None:
-        if len(left) != 1:
-            raise reader.error(
-                node, "wrong-arguments", f"te.{reducer.name} reduces one value", expected="te.comm_reducer"
-            )
-        return (_BUILT_IN[reducer.name](left[0], right[0]),), (_identity(reader, reducer.name, left[0].dtype, node),)
-    joined = reader.call(reducer.join, [left, right] if len(left) > 1 else [*left, *right], node)
-    identity = reader.call(reducer.identity, [v.dtype for v in left], node)
-    results: list[tuple[Expr, ...]] = []
-    for values, what in ((joined, "the reducer"), (identity, "the identity")):
-        found = tuple(reader.as_expr(v, node) for v in (values if isinstance(values, tuple) else (values,)))
-        if [v.dtype for v in found] != [v.dtype for v in left]:
-            raise reader.error(node, "wrong-type", f"{what} gives {', '.join(v.dtype for v in found)}",
-                               expected=", ".join(v.dtype for v in left))  # fmt: skip
-        results.append(found)
-    return results[0], results[1]
-
-
-_BUILT_IN: dict[str, Callable[[Expr, Expr], Expr]] = {"sum": Add, "prod": Mul, "min": Min, "max": Max}
-
-
-def _identity(reader: TEReader, name: str, dtype: str, node: ast.Call) -> Expr:
-    if name in ("sum", "prod"):
-        return build.const(name == "prod", dtype)
-    limit = INTRINSICS["max_value" if name == "min" else "min_value"]
-    found = limit(reader, ast.copy_location(ast.Call(node.func, [ast.Constant(dtype)], []), node))
-    assert isinstance(found, Expr)
-    return found
-
-
-def _comm_reducer(reader: TEReader, node: ast.Call) -> Value:
-    join, identity, name = parameters(reader, node, ("fcombine", "fidentity", "name"), 2)
-    assert join is not None and identity is not None
-    functions = [reader.value(join), reader.value(identity)]
-    title = reader.string(name) if name is not None else "reduce"
-    match functions:
-        case [Function() as a, Function() as b]:
-            return Reducer(title, a, b)
-        case _:
-            raise reader.error(
-                node,
-                "wrong-type",
-                "a reducer is two functions",
-                expected="te.comm_reducer(lambda x, y: …, lambda t: …)",
-            )
-
-
 # --- logic
 
 
@@ -314,7 +203,7 @@ def _lower(reader: TEReader, node: ast.Call) -> Value:
     if args is None:
         raise reader.error(node, "wrong-arguments", "the parameters are missing", expected="tvm.lower(s, [A, B, C])")
     if "binds" in keywords and reader.value(keywords["binds"]) is not None:
-        stages.bind_buffers(reader, keywords["binds"])
+        stage_calls.bind_buffers(reader, keywords["binds"])
     _set_parameters(reader, args)
     return Runtime()
 
@@ -336,7 +225,7 @@ def _set_parameters(reader: TEReader, node: ast.expr) -> None:
 
 
 def _decl_buffer(reader: TEReader, node: ast.Call) -> Value:
-    return stages.read_layout(reader, node)
+    return stage_calls.read_layout(reader, node)
 
 
 def _printed(reader: TEReader, node: ast.Call) -> Value:
@@ -399,9 +288,9 @@ FUNCTIONS: dict[str, Read] = {
     "const": _const,
     "placeholder": _placeholder,
     "compute": _compute,
-    "reduce_axis": _reduce_axis,
-    **{name: _reducer_or_math(name) for name in ("sum", "prod", "min", "max")},
-    "comm_reducer": _comm_reducer,
+    "reduce_axis": reductions.reduce_axis,
+    **{name: reductions.reducer_or_math(name) for name in ("sum", "prod", "min", "max")},
+    "comm_reducer": reductions.comm_reducer,
     "all": _logic(And),
     "any": _logic(Or),
     "expr.Select": _math("Select"),
@@ -425,7 +314,7 @@ BUILTINS: dict[str, Read] = {
     "float": _number(float),
     "list": _listed,
     "tuple": _listed,
-    "min": _reducer_or_math("min"),
-    "max": _reducer_or_math("max"),
+    "min": reductions.reducer_or_math("min"),
+    "max": reductions.reducer_or_math("max"),
 }
 """Of Python's own functions the few that schedules are written with."""

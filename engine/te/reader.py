@@ -13,8 +13,8 @@ from ..script.expressions import ExpressionReader
 from ..script.scope import Foreign, Value
 from ..script.source import PositionTable, Source
 from ..script.static import fold
-from . import functions, stages
-from .model import Axis, Function, Names, Operation, Reducer, Runtime, Slice, Tensor
+from . import functions, reductions, stage_calls, stages
+from .model import Axis, Cached, Function, Names, Operation, Reducer, Reduction, Runtime, Slice, Tensor
 
 MAX_STEPS = 100_000
 """More expressions evaluated than this are refused: functions that call functions make much of little text."""
@@ -117,7 +117,7 @@ class TEReader(ExpressionReader):
             case Foreign():
                 what = (
                     "a reduction is the whole value of a compute"
-                    if isinstance(value, functions.Reduction)
+                    if isinstance(value, Reduction)
                     else "this is not a value"
                 )
                 raise self.error(node, "wrong-type", what, expected="an expression",
@@ -214,7 +214,7 @@ class TEReader(ExpressionReader):
         return expr
 
     def _load(self, tensor: Tensor, indices: tuple[Expr, ...], node: ast.AST) -> Expr:
-        if isinstance(tensor.op, stages.Cached):
+        if isinstance(tensor.op, Cached):
             raise self.error(node, "unsupported", f"{tensor.op.name} belongs to a schedule and cannot be computed with",
                              expected="a tensor of te.placeholder or te.compute")  # fmt: skip
         load = BufferLoad(tensor.buffer, indices)
@@ -248,7 +248,7 @@ class TEReader(ExpressionReader):
                     callee, self.items(node.args), node, {k.arg: self.value(k.value) for k in node.keywords}
                 )
             case Reducer():
-                return functions.reduced(self, callee, node)
+                return reductions.reduced(self, callee, node)
             case Tensor():
                 found = tuple(self._index(v, node) for v in self.items(node.args))
                 if len(found) != len(callee.buffer.shape):
@@ -265,9 +265,9 @@ class TEReader(ExpressionReader):
             case Runtime():
                 return owner
             case stages.TESchedule():
-                return stages.schedule_call(self, owner, method, node)
+                return stage_calls.schedule_call(self, owner, method, node)
             case stages.Stage():
-                return stages.stage_call(self, owner, method, node)
+                return stage_calls.stage_call(self, owner, method, node)
             case Operation() if method == "output":
                 return Tensor(owner, self.constant_int(node.args[0]) if node.args else 0)
             case _ if method == "astype" and len(node.args) == 1 and not node.keywords:

@@ -1,0 +1,376 @@
+"""The lines of a TE schedule: the methods of a schedule and of its stages, one table each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..ir import AXIS_SEPARATOR, Buffer, IndexMap, Var
+from ..script.intrinsics import parameters
+from ..script.scope import Value
+from .model import Axis, Cached, Compute, Function, Operation, Tensor, ThreadAxis
+from .stages import Event, Layout, Separator, Stage, TESchedule
+
+if TYPE_CHECKING:
+    from .reader import TEReader
+
+
+# --- calls on the schedule
+
+
+def schedule_call(reader: TEReader, schedule: TESchedule, method: str, node: ast.Call) -> Value:
+    read = _SCHEDULE_METHODS.get(method)
+    if read is None:
+        raise reader.error(node, "unsupported", f"a schedule's {method} is not read here",
+                           expected=", ".join(_SCHEDULE_METHODS))  # fmt: skip
+    return read(reader, schedule, node)
+
+
+def _cache_read(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
+    """A stage that copies `tensor` into `scope`, read by `readers` in its place."""
+    tensor_node, scope, readers_node = parameters(reader, node, ("tensor", "scope", "readers"))
+    assert tensor_node is not None and scope is not None and readers_node is not None
+    tensor = _tensor(reader, tensor_node)
+    schedule.stage(reader, tensor, tensor_node)
+    value = reader.value(readers_node)
+    readers = [schedule.stage(reader, r, readers_node) for r in (value if isinstance(value, tuple) else (value,))]
+    if not readers:
+        raise reader.error(readers_node, "wrong-arguments", "nobody reads the cache", expected="[C]")
+    made = _cached(tensor, reader.string(scope), node, [f"ax{i}" for i in range(len(tensor.buffer.shape))])
+    stage = Stage(made, made.axes, ())
+    schedule.order.insert(min(schedule.order.index(r) for r in readers), stage)
+    schedule.stages[made] = stage
+    options = {"tensor": tensor, "scope": reader.string(scope), "readers": tuple(readers)}
+    schedule.events.append((stage, Event("cache_read", node, options=options)))
+    return Tensor(made)
+
+
+def _cache_write(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
+    """The computation moves into a stage of its own that writes to `scope`; the old stage copies.
+
+    What was asked of the old stage's loops so far becomes the order of the new one's axes, as TE has it.
+    """
+    tensor_node, scope = parameters(reader, node, ("tensor", "scope"))
+    assert tensor_node is not None and scope is not None
+    value = reader.value(tensor_node)
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, Tensor) or len(value.op.buffers) != 1 or not isinstance(value.op, Compute):
+        raise reader.error(
+            tensor_node, "wrong-type", "cache_write takes a tensor of a compute with one output", expected="C"
+        )
+    stage = schedule.stage(reader, value, tensor_node)
+    if stage.attach == "inline":
+        raise reader.error(
+            node, "unsupported", f"{stage.op.name} is inlined already", expected="cache_write before compute_inline"
+        )
+    permuted = [axis for axis in stage.leaves if axis.kind == "spatial"]
+    if set(permuted) != set(stage.axes):
+        raise reader.error(node, "unsupported", "a cache whose axes are split or fused is not made here",
+                           expected="cache_write before the splits of the stage; reordering its axes before is fine",
+                           fix=("move this line above the splits", f"s[{stage.op.name}]: split the cache's own axes instead"))  # fmt: skip
+    made = _cached(value, reader.string(scope), node, [f"{a.name}_c" for a in permuted], stage.reduce_axes, permuted)
+    cache = Stage(made, made.axes, stage.reduce_axes)
+    options = {"scope": reader.string(scope), "of": stage}
+    copy = Operation(stage.op.name, stage.op.buffers, stage.op.node, stage.axes, ())
+    stage.op, stage.reduce_axes, stage.leaves, stage.events = copy, (), [*stage.axes], []
+    schedule.stages[copy] = stage
+    schedule.order.insert(schedule.order.index(stage), cache)
+    schedule.stages[made] = cache
+    schedule.events.append((cache, Event("cache_write", node, options=options)))
+    return Tensor(made)
+
+
+def _cached(
+    tensor: Tensor, scope: str, node: ast.AST, names: Sequence[str], reduce_axes: tuple[Axis, ...] = (),
+    order: Sequence[Axis] = (),
+) -> Cached:  # fmt: skip
+    """The new operation: the tensor's elements in `scope`, its axes called `names`, in the order of `order` when it is given."""
+    old = tensor.op.axes
+    shape = tensor.buffer.shape
+    if order:
+        shape = tuple(shape[old.index(axis)] for axis in order)
+    axes = tuple(Axis(Var(n, e.dtype), None, "spatial") for n, e in zip(names, shape, strict=True))
+    buffer = Buffer(f"{tensor.buffer.name}_{scope}", shape, tensor.buffer.dtype, scope)
+    return Cached(
+        f"{tensor.op.name}.{scope}", (buffer,), node, axes, reduce_axes, tuple(old.index(axis) for axis in order)
+    )
+
+
+def _tensor(reader: TEReader, node: ast.expr) -> Tensor:
+    value = reader.value(node)
+    if not isinstance(value, Tensor):
+        raise reader.error(node, "wrong-type", "this is no tensor", expected="a tensor")
+    return value
+
+
+def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
+    """Partial results along `axis` become a tensor of their own, which the old stage then reduces."""
+    raise reader.error(node, "unsupported", "rfactor of a TE schedule is not read here", expected="a schedule without it",
+                       fix=("remove this line, then sch.rfactor(loop, factor_axis) on the program",))  # fmt: skip
+
+
+def _normalize(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
+    return schedule
+
+
+_SCHEDULE_METHODS: dict[str, Callable[[TEReader, TESchedule, ast.Call], Value]] = {
+    "cache_read": _cache_read,
+    "cache_write": _cache_write,
+    "rfactor": _rfactor,
+    "normalize": _normalize,
+}
+
+
+# --- calls on a stage
+
+StageRead: TypeAlias = "Callable[[TEReader, Stage, ast.Call], Value]"
+
+
+def stage_call(reader: TEReader, stage: Stage, method: str, node: ast.Call) -> Value:
+    read = _STAGE_METHODS.get(method)
+    if read is None:
+        reason, fix = UNREAD_METHODS.get(method, (f"a stage has no method {method} here", ()))
+        raise reader.error(node, "unsupported", reason, expected=", ".join(_STAGE_METHODS), fix=fix)
+    return read(reader, stage, node)
+
+
+UNREAD_METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "tensorize": (
+        "tensorize needs its intrinsic as two prim_funcs; one declared in TE has none",
+        ("remove this line, then sch.tensorize(loop, name) on the program",),
+    ),
+    "prefetch": ("prefetch has no counterpart in block programs", ("stage the data with cache_read and compute_at",)),
+    "env_threads": ("env_threads has no counterpart in block programs", ("bind the loops of each stage",)),
+    "set_store_predicate": ("set_store_predicate has no counterpart in block programs", ()),
+}
+"""Methods of TE's stages that are refused with their reason."""
+
+
+def _split(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    parent, factor, nparts, _ = parameters(reader, node, ("parent", "factor", "nparts", "disable_predication"), 1)
+    assert parent is not None
+    size = factor if factor is not None else nparts
+    if size is None or (factor is not None and nparts is not None):
+        raise reader.error(
+            node, "wrong-arguments", "a split has a factor or a number of parts", expected="factor=16, or nparts=4"
+        )
+    axis = stage.require_leaf(reader, reader.value(parent), parent)
+    return _split_axis(reader, stage, axis, size, node, parts=factor is None)
+
+
+def _split_axis(
+    reader: TEReader, stage: Stage, axis: Axis, size: ast.expr, node: ast.Call, *, parts: bool = False
+) -> tuple[Axis, Axis]:
+    number = reader.constant_int(size)
+    if number <= 0:
+        raise reader.error(size, "out-of-range", "a split has a positive factor", expected="1 or more")
+    outer, inner = (Axis(Var(f"{axis.name}_{end}", axis.var.dtype), None, axis.kind) for end in ("outer", "inner"))
+    stage.replace([axis], [outer, inner])
+    stage.events.append(Event("split", node, (axis,), (outer, inner), {"nparts" if parts else "factor": number}))
+    return outer, inner
+
+
+def _tile(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    names = ("x_parent", "y_parent", "x_factor", "y_factor")
+    found = parameters(reader, node, names)
+    x, y, x_factor, y_factor = (part for part in found if part is not None)
+    first = stage.require_leaf(reader, reader.value(x), x)
+    second = stage.require_leaf(reader, reader.value(y), y)
+    x_outer, x_inner = _split_axis(reader, stage, first, x_factor, node)
+    y_outer, y_inner = _split_axis(reader, stage, second, y_factor, node)
+    tiled = (x_outer, y_outer, x_inner, y_inner)
+    _set_order(stage, tiled, node)
+    return tiled
+
+
+def _reorder(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    axes = [stage.require_leaf(reader, value, node) for value in reader.items(node.args)]
+    if len(set(axes)) != len(axes):
+        raise reader.error(node, "wrong-arguments", "an axis stands twice in the order", expected="each axis once")
+    _set_order(stage, axes, node)
+    return None
+
+
+def _set_order(stage: Stage, axes: Sequence[Axis], node: ast.AST) -> None:
+    """The places that `axes` have now are filled in the new order."""
+    places = sorted(stage.leaves.index(axis) for axis in axes)
+    if [stage.leaves[p] for p in places] == list(axes):
+        return
+    for place, axis in zip(places, axes, strict=True):
+        stage.leaves[place] = axis
+    stage.events.append(Event("reorder", node, tuple(axes)))
+
+
+def _fuse(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    axes = [stage.require_leaf(reader, value, node) for value in reader.items(node.args)]
+    if not axes:
+        raise reader.error(node, "unsupported", "no axes are fused", expected="two axes at least")
+    if len(axes) == 1:
+        return axes[0]
+    first = stage.leaves.index(axes[0])
+    if stage.leaves[first : first + len(axes)] != axes:
+        raise reader.error(node, "wrong-arguments", "axes are fused that do not follow one another",
+                           expected="neighbours from the outer to the inner one: " + ", ".join(a.name for a in stage.leaves))  # fmt: skip
+    if len({axis.kind for axis in axes}) > 1:
+        raise reader.error(
+            node,
+            "wrong-arguments",
+            "an axis of the output is fused with one that is reduced over",
+            expected="axes of one kind",
+        )
+    fused = Axis(Var("_".join([*(a.name for a in axes), "fused"]), axes[0].var.dtype), None, axes[0].kind)
+    stage.replace(axes, [fused])
+    stage.events.append(Event("fuse", node, tuple(axes), (fused,)))
+    return fused
+
+
+def _kind(method: str) -> StageRead:
+    def read(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+        (var,) = parameters(reader, node, ("var",))
+        assert var is not None
+        axis = stage.require_leaf(reader, reader.value(var), var)
+        stage.events.append(Event(method, node, (axis,)))
+        return None
+
+    return read
+
+
+def _bind(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    var, thread = parameters(reader, node, ("ivar", "thread_ivar"))
+    assert var is not None and thread is not None
+    tag = reader.value(thread)
+    if not isinstance(tag, ThreadAxis):
+        raise reader.error(
+            thread, "wrong-type", "a loop is bound to a thread axis", expected='te.thread_axis("threadIdx.x")'
+        )
+    axis = stage.require_leaf(reader, reader.value(var), var)
+    stage.events.append(Event("bind", node, (axis,), options={"thread_axis": tag.tag}))
+    return None
+
+
+def _pragma(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    var, kind, value_node = parameters(reader, node, ("var", "pragma_type", "pragma_value"), 2)
+    assert var is not None and kind is not None
+    axis = stage.require_leaf(reader, reader.value(var), var)
+    value = reader.value(value_node) if value_node is not None else None
+    if not isinstance(value, int | float | str | None):
+        raise reader.error(node, "unsupported", "the value of a pragma is a number or a text", expected="16")
+    options = {"key": f"pragma_{reader.string(kind)}", "value": 1 if value is None else value}
+    stage.events.append(Event("pragma", node, (axis,), options=options))
+    return None
+
+
+def _compute_at(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    parent_node, scope = parameters(reader, node, ("parent", "scope"))
+    assert parent_node is not None and scope is not None
+    parent = reader.value(parent_node)
+    if not isinstance(parent, Stage):
+        raise reader.error(parent_node, "wrong-type", "a stage is computed at a stage", expected="s[C]")
+    if parent is stage:
+        raise reader.error(
+            parent_node, "wrong-arguments", "a stage cannot be computed at itself", expected="its consumer"
+        )
+    axis = parent.require_leaf(reader, reader.value(scope), scope)
+    stage.attach, stage.attached_by = (parent, axis), node
+    return None
+
+
+def _attach(how: str) -> StageRead:
+    def read(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+        parameters(reader, node, ())
+        stage.attach, stage.attached_by = how, node
+        return None
+
+    return read
+
+
+def _set_scope(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    (scope,) = parameters(reader, node, ("scope",))
+    assert scope is not None
+    stage.storage.append(Event("set_scope", node, options={"storage_scope": reader.string(scope)}))
+    return None
+
+
+def _double_buffer(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    parameters(reader, node, ())
+    stage.storage.append(Event("double_buffer", node))
+    return None
+
+
+def _storage_align(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    axis_node, factor, offset = parameters(reader, node, ("axis", "factor", "offset"))
+    assert axis_node is not None and factor is not None and offset is not None
+    axis = reader.value(axis_node)
+    if not isinstance(axis, Axis) or axis not in stage.axes:
+        raise reader.error(axis_node, "unknown-axis", "only an axis of the tensor itself is aligned",
+                           expected=f"one of s[{stage.op.name}].op.axis")  # fmt: skip
+    options = {
+        "axis": stage.axes.index(axis),
+        "factor": reader.constant_int(factor),
+        "offset": reader.constant_int(offset),
+    }
+    stage.storage.append(Event("storage_align", node, options=options))
+    return None
+
+
+def _transform_layout(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    """The tensor is stored by a map of its axes. In TE its loops follow; what is computed is the same, and here they stay as they are."""
+    (map_node,) = parameters(reader, node, ("mapping_function",))
+    assert map_node is not None
+    function = reader.value(map_node)
+    if not isinstance(function, Function):
+        raise reader.error(
+            map_node, "wrong-type", "a layout is a function of the tensor's axes", expected="lambda i, j: [j, i]"
+        )
+    shape = stage.op.buffers[0].shape
+    names = [a.arg for a in function.node.args.args]
+    names += [f"i{i}" for i in range(len(names), len(shape))] if function.node.args.vararg else []
+    if len(names) != len(shape):
+        raise reader.error(map_node, "wrong-arguments", f"the map has {len(names)} axes, the tensor {len(shape)}",
+                           expected=f"{len(shape)} axes")  # fmt: skip
+    params = [Var(n, e.dtype) for n, e in zip(names, shape, strict=True)]
+    value = reader.call(function, params, map_node)
+    items = value if isinstance(value, tuple) else (value,)
+    found = [AXIS_SEPARATOR if isinstance(i, Separator) else reader.as_expr(i, map_node) for i in items]
+    stage.storage.append(Event("transform_layout", node, options={"index_map": IndexMap.from_items(params, found)}))
+    return None
+
+
+_STAGE_METHODS: dict[str, StageRead] = {
+    "split": _split,
+    "tile": _tile,
+    "reorder": _reorder,
+    "fuse": _fuse,
+    "vectorize": _kind("vectorize"),
+    "unroll": _kind("unroll"),
+    "parallel": _kind("parallel"),
+    "bind": _bind,
+    "pragma": _pragma,
+    "compute_at": _compute_at,
+    "compute_inline": _attach("inline"),
+    "compute_root": _attach("root"),
+    "set_scope": _set_scope,
+    "double_buffer": _double_buffer,
+    "storage_align": _storage_align,
+    "transform_layout": _transform_layout,
+}
+
+
+# --- buffers given to tvm.build
+
+
+def read_layout(reader: TEReader, node: ast.Call) -> Layout:
+    names = ("shape", "dtype", "name", "data", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
+    found = dict(zip(names, parameters(reader, node, names, 1), strict=True))
+    scope, strides = found["scope"], found["strides"]
+    value = reader.value(strides) if strides is not None else ()
+    return Layout(reader.string(scope) if scope is not None else "", value if isinstance(value, tuple) else (value,))
+
+
+def bind_buffers(reader: TEReader, node: ast.expr) -> None:
+    """`tvm.build(…, binds={X: tvm.decl_buffer(…)})`: TVM takes it for parameters only, and not with strides that TE can check."""
+    raise reader.error(node, "unsupported", "a buffer cannot be bound to a tensor here (nor in TVM, when the tensor is no parameter)",
+                       expected="no binds=; the layout and scope of a tensor are asked of its stage",
+                       fix=("s[X].set_scope(\"local\")", "s[X].transform_layout(lambda y, x, c: [x, c, y])"))  # fmt: skip
