@@ -45,7 +45,7 @@ $(VENV)/.installed-run: pyproject.toml $(VENV)/.made
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,prove,dev]'
 	@touch $@ $(VENV)/.installed-run
 
 clean:

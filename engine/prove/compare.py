@@ -1,0 +1,303 @@
+"""Do two programs compute the same expression of the inputs for every element? Followed backwards from the outputs, all instances at once.
+
+A relation says which instance of the one program must equal which of the other. A read is followed to the writes it sees; equal operators
+ask for equal operands; sums ask for terms that pair off. What is met again while it is being shown may be taken as shown (values come from
+earlier instances only), with the relation widened where it grew.
+
+Source: S. Verdoolaege, G. Janssens, M. Bruynooghe, "Equivalence checking of static affine programs using widening to handle
+recurrences", CAV 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from ..execute import ParameterLayout
+from ..ir import (
+    EQ,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    Expr,
+    FloatImm,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Not,
+    Or,
+    Predicate,
+    Select,
+    StringImm,
+    children,
+)
+from ..ir import dtype as dt
+from .affine import NotAffine
+from .errors import Differs, Unknown
+from .flow import Flow
+from .heads import Found, Head, Read, Sum, Term, described, pair_text
+from .program import END, Statement, identity
+from .sums import Pairing
+
+COMMUTATIVE = (Add, Mul, Min, Max, And, Or, EQ, NE)
+OPERATORS = (BinaryOp, Predicate, Not, Select, Cast, BufferLoad)
+STEPS = 100
+"""Copies followed in a row; more means a chain through time."""
+WIDENINGS = 5
+Key = tuple[object, ...]
+
+
+class _Grew(Exception):  # noqa: N818
+    def __init__(self, key: Key, relation: isl.Map) -> None:
+        super().__init__()
+        self.key, self.relation = key, relation
+
+
+class Comparison:
+    """One proof: `left` is the original, `right` what it became. `reassociated` names a float sum whose order may have changed."""
+
+    def __init__(self, left: Flow, right: Flow, layouts: Sequence[ParameterLayout] = ()) -> None:
+        self.left, self.right = left, right
+        self._layouts = layouts
+        self.reassociated: str | None = None
+        self._shown: dict[Key, isl.Map] = {}
+        self._open: dict[Key, isl.Map] = {}
+        self._places: dict[str, isl.Map] = {}
+
+    def outputs(self) -> None:
+        """Every parameter buffer that either program writes ends up the same. Raises Differs, Unknown."""
+        for mine, theirs, places in self._parameters():
+            if self.left.program.writers(mine) or self.right.program.writers(theirs):
+                self._require_no_padding(mine)
+                places = places.set_tuple_name(isl.dim_type.in_, END).set_tuple_name(isl.dim_type.out, END)
+                for a, from_a in self._at_end(self.left, mine):
+                    for b, from_b in self._at_end(self.right, theirs):
+                        self._heads(a, b, from_a.apply_range(places).apply_range(from_b.reverse()))
+
+    def resolve(self, term: Term, relation: isl.Map, steps: int = STEPS) -> Found:
+        """The heads that a term stands for, with `relation` (instances of the term → others) carried over to theirs."""
+        if steps == 0:
+            raise Unknown("values are handed on through a chain of copies that is too long")
+        flow, statement, expr = term.flow, term.statement, term.expr
+        match expr:
+            case BufferLoad() if not flow.program.is_gather(statement, expr):
+                sources = flow.of(statement, expr)
+                found: Found = []
+                for writer, to_writer in sources.writers:
+                    found += self._behind(flow, writer, to_writer.reverse().apply_range(relation), steps)
+                rest = relation.intersect_domain(sources.none)
+                if not rest.is_empty():
+                    found.append((Read(flow, expr.buffer, flow.program.access(statement, expr)), rest))
+                return found
+            case Select(condition=c, true_value=a, false_value=b) | Call(op="if_then_else", args=(c, a, b)):
+                try:
+                    holds = flow.program.where(statement, c)
+                except NotAffine:
+                    return [(term, relation)]
+                parts = ((a, relation.intersect_domain(holds)), (b, relation.subtract_domain(holds)))
+                return [
+                    h for value, part in parts if not part.is_empty() for h in self.resolve(term.of(value), part, steps)
+                ]
+            case _:
+                return [(term, relation)]
+
+    def same(self, a: Term, b: Term, relation: isl.Map) -> None:
+        """Each pair of the relation has the same value. Raises Differs, Unknown."""
+        for left, to_right in self.resolve(a, relation):
+            for right, to_left in self.resolve(b, to_right.reverse()):
+                self._heads(left, right, to_left.reverse())
+
+    # Each parameter of both programs, and which element of the one is which of the other.
+    def _parameters(self) -> list[tuple[Buffer, Buffer, isl.Map]]:
+        mine, theirs = self.left.program, self.right.program
+        if len(mine.func.buffers) != len(theirs.func.buffers) or len(mine.scalars) != len(theirs.scalars):
+            raise Unknown("the programs have different parameters")
+        found: list[tuple[Buffer, Buffer, isl.Map]] = []
+        for a, b in zip(mine.func.buffers, theirs.func.buffers, strict=True):
+            places, wanted = mine.places(a, self._layouts), theirs.shape_of(b)
+            moved = any(layout.name == a.name for layout in self._layouts)
+            fits = places.dim(isl.dim_type.out) == wanted.dim(isl.dim_type.set)
+            fits = fits and (places.range().is_subset(wanted) if moved else places.range().is_equal(wanted))
+            if a.dtype != b.dtype or not fits:
+                raise Unknown(f"parameter {a.name} has another shape or dtype")
+            self._places[str(wanted.get_tuple_name())] = places
+            found.append((a, b, places))
+        return found
+
+    # What an output holds where no element is, a run compares.
+    def _require_no_padding(self, buffer: Buffer) -> None:
+        if any(layout.name == buffer.name and layout.pad_value is not None for layout in self._layouts):
+            raise Unknown(f"the output {buffer.name} is padded")
+
+    def placed(self, elements: isl.Map) -> isl.Map:
+        """A relation to elements of a parameter of the original, to their places in that of the schedule."""
+        return elements.apply_range(self._places[str(elements.get_tuple_name(isl.dim_type.out))])
+
+    # The elements of an output, after the last statement.
+    def _at_end(self, flow: Flow, buffer: Buffer) -> Found:
+        reads = flow.program.final_reads(buffer)
+        sources = flow.at_end(reads, buffer)
+        found: Found = []
+        for writer, to_writer in sources.writers:
+            found += self._behind(flow, writer, to_writer.reverse(), STEPS)
+        if not sources.none.is_empty():
+            found.append((Read(flow, buffer, reads), identity(sources.none)))
+        return found
+
+    def _behind(self, flow: Flow, writer: Statement, relation: isl.Map, steps: int) -> Found:
+        if relation.is_empty():
+            return []
+        if flow.is_update(writer):
+            return [(Sum(flow, writer), relation)]
+        return self.resolve(Term(flow, writer, writer.value), relation, steps - 1)
+
+    def _heads(self, a: Head, b: Head, relation: isl.Map) -> None:
+        if relation.is_empty():
+            return
+        match a, b:
+            case Term(), Term():
+                self._memoised((a.statement.name, a.expr, b.statement.name, b.expr), a, b, relation)
+            case Sum(), Sum():
+                self._memoised((a.final.name, b.final.name), a, b, relation)
+            case Read(), Read() if a.is_input and b.is_input:
+                self._same_elements(a, b, relation)
+            case Read(), _ if not a.is_input:
+                raise Unknown(f"the original reads {a.buffer.name} where nobody wrote it")
+            case _:
+                raise self._differs(a, b, relation)
+
+    def _memoised(self, key: Key, a: Term | Sum, b: Term | Sum, relation: isl.Map) -> None:
+        for known in (self._shown.get(key), self._open.get(key)):
+            if known is not None and relation.is_subset(known):
+                return
+        if key in self._open:
+            raise _Grew(key, relation)
+        for attempt in range(WIDENINGS):
+            self._open[key] = relation
+            before = dict(self._shown)
+            try:
+                self._compared(a, b, relation)
+            except _Grew as grew:
+                self._shown = before
+                if grew.key != key:
+                    raise
+                relation = _widened(relation, grew.relation)
+            except Unknown:
+                self._shown = before
+                raise
+            except Differs as differs:
+                self._shown = before  # what was shown meanwhile took this one as shown
+                if attempt:
+                    raise Unknown(f"no relation was found for a recurrence: {differs}") from None
+                raise
+            else:
+                shown = self._shown.get(key)
+                self._shown[key] = relation if shown is None else shown.union(relation).coalesce()
+                return
+            finally:
+                del self._open[key]
+        raise Unknown("the relation of a recurrence keeps growing")
+
+    def _compared(self, a: Term | Sum, b: Term | Sum, relation: isl.Map) -> None:
+        if isinstance(a, Sum) and isinstance(b, Sum):
+            self._sums(a, b, relation)
+        elif isinstance(a, Term) and isinstance(b, Term):
+            self._operators(a, b, relation)
+
+    def _operators(self, a: Term, b: Term, relation: isl.Map) -> None:
+        x, y = a.expr, b.expr
+        if dt.is_index(x.dtype) and x.dtype == y.dtype:
+            try:
+                values = a.flow.program.values(a.statement, x), b.flow.program.values(b.statement, y)
+            except NotAffine:
+                pass
+            else:
+                if not _is_identity(values[0].reverse().apply_range(relation).apply_range(values[1])):
+                    raise self._differs(a, b, relation)
+                return
+        if not _same_operator(x, y):
+            raise self._differs(a, b, relation)
+        mine, theirs = _operands(x), _operands(y)
+        try:
+            self._pairwise(a, mine, b, theirs, relation)
+        except Differs as in_this_order:
+            if not isinstance(x, COMMUTATIVE):
+                raise
+            try:
+                self._pairwise(a, mine, b, theirs[::-1], relation)
+            except Differs:
+                raise in_this_order from None
+
+    def _pairwise(self, a: Term, mine: list[Expr], b: Term, theirs: list[Expr], relation: isl.Map) -> None:
+        for x, y in zip(mine, theirs, strict=True):
+            self.same(a.of(x), b.of(y), relation)
+
+    def _same_elements(self, a: Read, b: Read, relation: isl.Map) -> None:
+        _require_inside(a, relation.domain())
+        _require_inside(b, relation.range())
+        pairs = a.access.reverse().apply_range(relation).apply_range(b.access)
+        if pairs.get_tuple_name(isl.dim_type.in_) != pairs.get_tuple_name(isl.dim_type.out):
+            raise self._differs(a, b, relation)
+        wrong = pairs.subtract(self._places[str(pairs.get_tuple_name(isl.dim_type.in_))])
+        if not wrong.is_empty():
+            bad = a.access.apply_range(wrong).apply_range(b.access.reverse()).intersect(relation)
+            raise self._differs(a, b, bad)
+
+    def _sums(self, a: Sum, b: Sum, relation: isl.Map) -> None:
+        dtype = a.final.store.buffer.dtype
+        if a.operator is not b.operator or dtype != b.final.store.buffer.dtype:
+            raise self._differs(a, b, relation)
+        if not Pairing(self, a, b, relation).check() and dt.is_float(dtype):
+            self.reassociated = a.final.store.buffer.name
+
+    def _differs(self, a: Head, b: Head, relation: isl.Map) -> Differs:
+        left, right = pair_text(self.left, self.right, relation)
+        return Differs(f"{described(a)} at {left} of the original, and {described(b)} at {right} of the schedule")
+
+
+# Of intermediate buffers nobody writes what is outside; here the inputs are looked at, where the value counts.
+def _require_inside(read: Read, instances: isl.Set) -> None:
+    program = read.flow.program
+    reads = read.access.intersect_domain(instances)
+    outside = reads.subtract(reads.intersect_range(program.shape_of(read.buffer)))
+    if not outside.is_empty():
+        where = program.point_text(outside.domain().sample_point())
+        raise Differs(f"{read.buffer.name} is read outside of its shape at {where} of the {program.label}")
+
+
+def _same_operator(x: Expr, y: Expr) -> bool:
+    if type(x) is not type(y) or x.dtype != y.dtype:
+        return False
+    match x, y:
+        case (IntImm(), IntImm()) | (FloatImm(), FloatImm()) | (StringImm(), StringImm()):
+            return x.value == y.value
+        case Call(), Call():
+            return x.op == y.op and len(x.args) == len(y.args) and not x.op.startswith("call_")
+        case BufferLoad(), BufferLoad():
+            return True
+        case _:
+            return isinstance(x, OPERATORS)
+
+
+def _operands(expr: Expr) -> list[Expr]:
+    if isinstance(expr, BufferLoad):
+        return list(expr.indices)
+    return [c for c in children(expr) if isinstance(c, Expr)]
+
+
+def _widened(old: isl.Map, new: isl.Map) -> isl.Map:
+    both = old.union(new)
+    hull = isl.Map.from_basic_map(both.affine_hull())
+    domain, range_ = (isl.Set.from_basic_set(s.simple_hull()) for s in (both.domain(), both.range()))
+    return hull.intersect_domain(domain).intersect_range(range_)
+
+
+def _is_identity(pairs: isl.Map) -> bool:
+    return pairs.is_subset(isl.Map.identity(pairs.get_space()))

@@ -1,0 +1,31 @@
+"""The decision itself, which needs islpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from ..execute import ParameterLayout
+from ..ir import PrimFunc
+from .compare import Comparison
+from .errors import Unknown
+from .flow import Flow
+from .program import Program
+from .races import require_no_race
+
+
+def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int) -> str | None:
+    """None when both compute the same; the name of a buffer whose float sum is the same up to its order. Raises Differs, Unknown."""
+    context = isl.Context()
+    left, right = Program(original, context, "original"), Program(func, context, "schedule")
+    context.set_max_operations(operations)  # from here on: while text is read, it would look like a syntax error
+    try:
+        comparison = Comparison(Flow(left), Flow(right), layouts)
+        require_no_race(comparison.right)
+        comparison.outputs()
+    except isl.Error as error:
+        if "maximal number of operations" in str(error):
+            raise Unknown("the proof takes too many steps") from None
+        raise
+    return comparison.reassociated

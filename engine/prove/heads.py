@@ -1,0 +1,78 @@
+"""What a value is once the reads that only hand it on are followed: an operator, an input, or a folded sum."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import islpy as isl
+import msgspec
+
+from ..ir import Buffer, Expr
+from .flow import Flow
+from .program import Statement
+
+
+class Term(msgspec.Struct, frozen=True, eq=False):
+    """An expression of a statement."""
+
+    flow: Flow
+    statement: Statement
+    expr: Expr
+
+    def of(self, expr: Expr) -> Term:
+        return Term(self.flow, self.statement, expr)
+
+
+class Read(msgspec.Struct, frozen=True, eq=False):
+    """A read that no write reaches: of an input, or of memory that nobody filled."""
+
+    flow: Flow
+    buffer: Buffer
+    access: isl.Map
+
+    @property
+    def is_input(self) -> bool:
+        return self.flow.program.is_param(self.buffer)
+
+
+class Sum(msgspec.Struct, frozen=True, eq=False):
+    """What an update left: all terms since the start, folded by one operator."""
+
+    flow: Flow
+    final: Statement
+
+    @property
+    def operator(self) -> type[Expr]:
+        return self.flow.term(self.final).operator
+
+
+Head = Term | Read | Sum
+Found = list[tuple[Head, isl.Map]]
+"""Heads, each with a relation from its instances to those of somebody else."""
+
+
+class Follows(Protocol):
+    """The comparison, as the pairing of sums sees it."""
+
+    def resolve(self, term: Term, relation: isl.Map) -> Found: ...
+
+    def placed(self, elements: isl.Map) -> isl.Map: ...
+
+    def same(self, a: Term, b: Term, relation: isl.Map) -> None: ...
+
+
+def described(head: Head) -> str:
+    match head:
+        case Read(buffer=buffer):
+            return f"{buffer.name} is read"
+        case Sum(final=final):
+            return f"a sum in {final.store.buffer.name} is used"
+        case Term(statement=statement):
+            return f"what block {statement.block!r} computes is used"
+
+
+def pair_text(flow_a: Flow, flow_b: Flow, relation: isl.Map) -> tuple[str, str]:
+    """One pair of a relation, in the names of the two programs."""
+    left = relation.domain().sample_point()
+    right = relation.intersect_domain(isl.Set.from_point(left)).range().sample_point()
+    return flow_a.program.point_text(left), flow_b.program.point_text(right)

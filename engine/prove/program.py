@@ -1,0 +1,359 @@
+"""A function as isl sees it: statements with their iterations, their times, and what they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import cast
+
+import islpy as isl
+import msgspec
+
+from ..execute import ParameterLayout
+from ..ir import (
+    AssertStmt,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Evaluate,
+    Expr,
+    For,
+    IfThenElse,
+    IntImm,
+    Let,
+    LetStmt,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    addressed_buffers,
+    child_stmts,
+    rewrite,
+    substitute,
+    walk,
+)
+from ..lower import PASSES
+from .affine import Names, NotAffine, affine, condition
+from .errors import Differs, Unknown
+
+PREPARED_BY = ("PlanAndUpdateBufferAllocationLocation", "LowerMatchBuffer")
+"""Passes that say which iterations share a buffer, and whose memory a matched buffer is."""
+END = "E"
+"""The space of the reads after the last statement, one an element."""
+CONCURRENT = ("parallel", "vectorized", "thread_binding")
+
+
+class Statement(msgspec.Struct, frozen=True, eq=False):
+    """A store with the loops around it. Its instances are points of `domain`; `time` orders those of all statements.
+
+    `iters` gives the values of the iterators of the block around it. `value` speaks of loops and buffers only.
+    """
+
+    name: str
+    store: BufferStore
+    loops: tuple[For, ...]
+    names: Names
+    domain: isl.Set
+    time: isl.Map
+    write: isl.Map
+    block: str
+    iters: isl.Map
+
+    @property
+    def value(self) -> Expr:
+        return self.store.value
+
+
+class Program:
+    """The statements of a function. Parameters are called P0, P1, … by position, so that those of two functions are the same."""
+
+    def __init__(self, func: PrimFunc, context: isl.Context, label: str) -> None:
+        passes = {p.name: p.apply for p in PASSES}
+        for name in PREPARED_BY:
+            func = passes[name](func)
+        self.func, self.context, self.label = func, context, label
+        self._require_plain()
+        self.scalars = {v: f"p_{n}" for n, v in enumerate(self._sizes())}
+        self._spaces = {b: f"P{n}" for n, b in enumerate(func.buffers)}
+        self._private: dict[Buffer, tuple[For, ...]] = {}
+        self.statements: dict[str, Statement] = {}
+        for raw in list(self._stores(func.body, _Place())):
+            statement = self._statement(raw)
+            self._require_inside(statement)
+            self.statements[statement.name] = statement
+
+    def writers(self, buffer: Buffer) -> list[Statement]:
+        return self._writers.get(buffer, [])
+
+    @cached_property
+    def _writers(self) -> dict[Buffer, list[Statement]]:
+        found: dict[Buffer, list[Statement]] = {}
+        for statement in self.statements.values():
+            found.setdefault(statement.store.buffer, []).append(statement)
+        return found
+
+    def is_param(self, buffer: Buffer) -> bool:
+        return self._spaces[buffer].startswith("P")
+
+    def access(self, statement: Statement, load: BufferLoad) -> isl.Map:
+        """The element that each instance reads."""
+        return self._access(
+            statement.name, statement.loops, statement.names, load.buffer, load.indices
+        ).intersect_domain(statement.domain)
+
+    def shape_of(self, buffer: Buffer) -> isl.Set:
+        """The elements of a buffer, as the accesses name them."""
+        extra = [f"l{n}" for n in range(len(self._private.get(buffer, ())))]
+        axes = [f"e{n}" for n in range(len(buffer.shape))]
+        try:
+            bounds = [f"0 <= {e} < {affine(s, self.scalars)}" for e, s in zip(axes, buffer.shape, strict=True)]
+        except NotAffine:
+            raise Unknown(f"the shape of {buffer.name} is not affine") from None
+        return self.set(f"{self._spaces[buffer]}[{', '.join((*extra, *axes))}]", bounds)
+
+    def set(self, space: str, bounds: list[str]) -> isl.Set:
+        return isl.Set.read_from_str(
+            self.context, f"{self._parameters} -> {{ {space} : {' and '.join(bounds) or '0 = 0'} }}"
+        )
+
+    def map(self, text: str) -> isl.Map:
+        return isl.Map.read_from_str(self.context, f"{self._parameters} -> {{ {text} }}")
+
+    def is_gather(self, statement: Statement, load: BufferLoad) -> bool:
+        """Whether data choose the element of an input."""
+        if self.writers(load.buffer) or not self.is_param(load.buffer):
+            return False
+        try:
+            for index in load.indices:
+                affine(index, statement.names)
+        except NotAffine:
+            return True
+        return False
+
+    def places(self, buffer: Buffer, layouts: Sequence[ParameterLayout]) -> isl.Map:
+        """Where each element of a parameter stands after the layouts that are its own."""
+        space = self._spaces[buffer]
+        elements = self.shape_of(buffer)
+        found = identity(elements)
+        for layout in layouts:
+            if layout.name != buffer.name:
+                continue
+            names: dict[Var, str] = {**self.scalars, **{v: f"e{n}" for n, v in enumerate(layout.index_map.params)}}
+            axes = ", ".join(names[v] for v in layout.index_map.params)
+            try:
+                moved = ", ".join(affine(i, names) for i in layout.index_map.indices)
+            except NotAffine:
+                raise Unknown(f"the layout of {buffer.name} is not affine") from None
+            found = found.apply_range(self.map(f"{space}[{axes}] -> {space}[{moved}]"))
+        return found
+
+    def final_reads(self, buffer: Buffer) -> isl.Map:
+        """Reads of every element, by instances of E."""
+        elements = self.shape_of(buffer)
+        axes = ", ".join(f"e{n}" for n in range(elements.dim(isl.dim_type.set)))
+        return self.map(f"{END}[{axes}] -> {self._spaces[buffer]}[{axes}]").intersect_range(elements)
+
+    def point_text(self, point: isl.Point) -> str:
+        """A point in words: the block with its loops, or the element of an output."""
+        points = isl.Set.from_point(point)
+        count = points.dim(isl.dim_type.set)
+        numbers = [str(point.get_coordinate_val(isl.dim_type.set, n)) for n in range(count)]
+        statement = self.statements.get(str(points.get_tuple_name()))
+        if statement is None:
+            return f"element [{', '.join(numbers)}]"
+        at = ", ".join(f"{f.loop_var.name}={v}" for f, v in zip(statement.loops, numbers, strict=True))
+        return f"{statement.block}({at})"
+
+    def after_all(self, reads: isl.Map) -> isl.Map:
+        """A time behind every statement for the instances of `reads`."""
+        name = reads.get_tuple_name(isl.dim_type.in_)
+        axes = ", ".join(f"e{n}" for n in range(reads.dim(isl.dim_type.in_)))
+        times = ", ".join(("1", *["0"] * (self._depth - 1)))
+        return self.map(f"{name}[{axes}] -> T[{times}]").intersect_domain(reads.domain())
+
+    def values(self, statement: Statement, expr: Expr) -> isl.Map:
+        """The value of an integer expression at each instance. Raises NotAffine."""
+        return self.map(f"{_space(statement)} -> V[{affine(expr, statement.names)}]").intersect_domain(statement.domain)
+
+    def where(self, statement: Statement, expr: Expr) -> isl.Set:
+        """The instances at which a condition holds. Raises NotAffine."""
+        return self.set(_space(statement), [condition(expr, statement.names)]).intersect(statement.domain)
+
+    @cached_property
+    def _parameters(self) -> str:
+        return f"[{', '.join(self.scalars.values())}]"
+
+    def _sizes(self) -> list[Var]:
+        handles = {h for h, _ in self.func.buffer_map}
+        found = dict.fromkeys(p for p in self.func.params if p not in handles)
+        for buffer in self.func.buffers:
+            found.update(dict.fromkeys(n for s in buffer.shape for n in walk(s) if isinstance(n, Var)))
+        return list(found)
+
+    def _require_plain(self) -> None:
+        addressed = addressed_buffers(self.func.body)
+        if addressed:
+            raise Unknown(f"the address of {next(iter(addressed)).name} is taken")
+        for buffer in self.func.buffers:
+            if buffer.strides:
+                raise Unknown(f"{buffer.name} has strides of its own")
+
+    def _require_inside(self, statement: Statement) -> None:
+        buffer = statement.store.buffer
+        outside = statement.write.subtract(statement.write.intersect_range(self.shape_of(buffer)))
+        if not outside.is_empty():
+            self.statements[statement.name] = statement
+            where = self.point_text(outside.domain().sample_point())
+            raise Differs(f"{buffer.name} is written outside of its shape at {where} of the {self.label}")
+
+    # Statements.
+
+    def _stores(self, stmt: Stmt, place: _Place) -> Iterator[tuple[BufferStore, _Place]]:
+        match stmt:
+            case BufferStore():
+                yield cast("BufferStore", _plain(substitute(stmt, place.values))), place
+            case SeqStmt(seq=seq):
+                for n, child in enumerate(seq):
+                    yield from self._stores(child, place.at(n))
+            case For(loop_var=var, body=body):
+                loop = msgspec.structs.replace(
+                    stmt, min=substitute(stmt.min, place.values), extent=substitute(stmt.extent, place.values)
+                )
+                inner = msgspec.structs.replace(place, loops=(*place.loops, loop), time=(*place.time, var))
+                yield from self._stores(body, inner)
+            case IfThenElse(condition=c, then_case=then_case, else_case=else_case):
+                c = substitute(c, place.values)
+                yield from self._stores(then_case, place.when(c, holds=True).at(0))
+                if else_case is not None:
+                    yield from self._stores(else_case, place.when(c, holds=False).at(1))
+            case BlockRealize():
+                yield from self._block(stmt, place)
+            case LetStmt(var=var, value=value, body=body):
+                if any(isinstance(n, BufferLoad) for n in walk(value)):
+                    raise Unknown(f"{var.name} is a value that was loaded")
+                yield from self._stores(body, place.with_values({var: substitute(value, place.values)}))
+            case Evaluate(value=IntImm() | Call(op="assume")):
+                pass
+            case AssertStmt(body=body):
+                yield from self._stores(body, place)
+            case _:
+                raise Unknown(f"there is a {type(stmt).__name__}, whose effect is not known")
+
+    def _block(self, realize: BlockRealize, place: _Place) -> Iterator[tuple[BufferStore, _Place]]:
+        block = realize.block
+        values = {
+            iv.var: substitute(v, place.values) for iv, v in zip(block.iter_vars, realize.iter_values, strict=True)
+        }
+        for buffer in block.alloc_buffers:
+            self._spaces[buffer] = f"B{len(self._spaces)}"
+            self._private[buffer] = place.loops
+        inner = place.when(substitute(realize.predicate, place.values), holds=True).with_values(values)
+        inner = msgspec.structs.replace(inner, block=block.name, iters=tuple(values.values()))
+        if block.init is not None:
+            first = inner
+            for iv in block.iter_vars:
+                if iv.iter_type == "reduce":
+                    first = first.when_equal(values[iv.var], iv.dom.min)
+            yield from self._stores(block.init, first.at(0))
+        yield from self._stores(block.body, inner.at(1))
+
+    def _statement(self, raw: tuple[BufferStore, _Place]) -> Statement:
+        store, place = raw
+        name = f"S{len(self.statements)}"
+        names: dict[Var, str] = {**self.scalars, **{f.loop_var: f"i{n}" for n, f in enumerate(place.loops)}}
+        space = f"{name}[{', '.join(f'i{n}' for n in range(len(place.loops)))}]"
+        try:
+            bounds = [_range(f, names) for f in place.loops] + [c.text(names) for c in place.guards]
+            iters = [affine(v, names) for v in place.iters]
+        except NotAffine:
+            raise Unknown(f"the iterations of block {place.block!r} are not affine") from None
+        domain = self.set(space, bounds)
+        time = ["0", *(names[t] if isinstance(t, Var) else str(t) for t in place.time)]
+        return Statement(
+            name, store, place.loops, names, domain,
+            self.map(f"{space} -> T[{', '.join((*time, *['0'] * (self._depth - len(time))))}]").intersect_domain(domain),
+            self._access(name, place.loops, names, store.buffer, store.indices).intersect_domain(domain),
+            place.block,
+            self.map(f"{space} -> I[{', '.join(iters)}]").intersect_domain(domain),
+        )  # fmt: skip
+
+    @cached_property
+    def _depth(self) -> int:
+        def depth(stmt: Node) -> int:
+            below = max((depth(c) for c in child_stmts(stmt)), default=0)
+            return below + (1 if isinstance(stmt, For | SeqStmt | IfThenElse | Block) else 0)
+
+        return depth(self.func.body) + 2
+
+    def _access(
+        self, name: str, loops: tuple[For, ...], names: Names, buffer: Buffer, indices: tuple[Expr, ...]
+    ) -> isl.Map:
+        space = f"{name}[{', '.join(f'i{n}' for n in range(len(loops)))}]"
+        private = [names[f.loop_var] for f in self._private.get(buffer, ())]
+        try:
+            element = ", ".join((*private, *(affine(i, names) for i in indices)))
+        except NotAffine:
+            raise Unknown(f"an access of {buffer.name} is not affine") from None
+        return self.map(f"{space} -> {self._spaces[buffer]}[{element}]")
+
+
+class _Guard(msgspec.Struct, frozen=True, eq=False):
+    condition: Expr
+    holds: bool = True
+    equals: Expr | None = None
+
+    def text(self, names: Names) -> str:
+        if self.equals is not None:
+            return f"({affine(self.condition, names)} = {affine(self.equals, names)})"
+        text = condition(self.condition, names)
+        return text if self.holds else f"(not {text})"
+
+
+class _Place(msgspec.Struct, frozen=True, eq=False):
+    """Where the walk is: the loops and conditions around, when it is, and what block iterators stand for."""
+
+    loops: tuple[For, ...] = ()
+    guards: tuple[_Guard, ...] = ()
+    time: tuple[Var | int, ...] = ()
+    values: dict[Var, Expr] = {}
+    block: str = ""
+    iters: tuple[Expr, ...] = ()
+
+    def at(self, n: int) -> _Place:
+        return msgspec.structs.replace(self, time=(*self.time, n))
+
+    def when(self, expr: Expr, *, holds: bool) -> _Place:
+        return msgspec.structs.replace(self, guards=(*self.guards, _Guard(expr, holds)))
+
+    def when_equal(self, a: Expr, b: Expr) -> _Place:
+        return msgspec.structs.replace(self, guards=(*self.guards, _Guard(a, True, b)))
+
+    def with_values(self, values: dict[Var, Expr]) -> _Place:
+        return msgspec.structs.replace(self, values={**self.values, **values})
+
+
+def _range(loop: For, names: Names) -> str:
+    low = affine(loop.min, names)
+    return f"({low} <= {names[loop.loop_var]} < {low} + {affine(loop.extent, names)})"
+
+
+def _space(statement: Statement) -> str:
+    return f"{statement.name}[{', '.join(f'i{n}' for n in range(len(statement.loops)))}]"
+
+
+def _plain(stmt: Node) -> Node:
+    """Let-bound names replaced by what they stand for."""
+
+    def leave(node: Node) -> Node:
+        return substitute(node.body, {node.var: node.value}) if isinstance(node, Let) else node
+
+    return rewrite(stmt, leave)
+
+
+def identity(points: isl.Set) -> isl.Map:
+    """Each point to itself."""
+    return isl.Map.identity(points.get_space().map_from_set()).intersect_domain(points)

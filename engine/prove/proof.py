@@ -1,0 +1,72 @@
+"""`prove`: proved, refuted with a witness, or unknown; `check` falls back to a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from ..execute import ParameterLayout, Verdict, verify
+from ..ir import PrimFunc
+from ..lower import LowerError
+from .errors import Differs, Unknown
+
+try:
+    from .decide import decide
+except ModuleNotFoundError as missing:
+    if missing.name != "islpy":
+        raise
+    decide = None
+
+OPERATIONS = 20_000_000
+"""isl's steps for one proof: a few seconds."""
+QUICK = 2_000_000
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """`proved`: the same for all inputs and sizes. `refuted`: `detail` is a witness, a pair of iterations that do not compute the same.
+    `unknown`: `detail` says what is out of reach.
+    """
+
+    status: Literal["proved", "refuted", "unknown"]
+    detail: str
+
+
+def prove(
+    func: PrimFunc, original: PrimFunc, *, layouts: Sequence[ParameterLayout] = (), operations: int = OPERATIONS
+) -> Proof:
+    """Whether `func` gives every parameter buffer the value that `original` gives it, decided by exact dataflow for affine programs.
+
+    Indices do not overflow, as everywhere. Floats are taken as numbers: where the order of a sum changed, `detail` says so. A difference
+    found symbolically is called refuted when a run confirms it, for values may be equal where expressions are not. `layouts` says which
+    parameters lie otherwise. Needs islpy.
+    """
+    if decide is None:
+        return Proof("unknown", "proofs need islpy: pip install 'tilewright[prove]'")
+    try:
+        reassociated = decide(func, original, layouts, operations)
+    except (Unknown, LowerError) as unknown:
+        return Proof("unknown", str(unknown))
+    except Differs as differs:
+        verdict = verify(func, original, layouts=layouts)
+        if verdict.status == "failed":
+            return Proof("refuted", f"{differs}; in a run {verdict.detail}")
+        return Proof("unknown", f"not shown to be the same: {differs}")
+    if reassociated:
+        return Proof("proved", f"for all inputs, up to the order of the float sum in {reassociated}")
+    return Proof("proved", "for all inputs")
+
+
+def check(
+    func: PrimFunc, original: PrimFunc, *, layouts: Sequence[ParameterLayout] = (), operations: int = QUICK
+) -> Verdict:
+    """The surest answer that is quickly had: `prove`, and where that knows nothing, `verify`."""
+    proof = prove(func, original, layouts=layouts, operations=operations)
+    match proof.status:
+        case "proved":
+            return Verdict("proved", proof.detail)
+        case "refuted":
+            return Verdict("failed", proof.detail)
+        case _:
+            return verify(func, original, layouts=layouts)

@@ -1,0 +1,55 @@
+"""Iterations that run at the same time must not meet: no element is written by one and touched by another."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from ..ir import BufferLoad, walk
+from .errors import Differs, Unknown
+from .flow import Flow
+from .program import CONCURRENT, Program, Statement
+
+
+def require_no_race(flow: Flow) -> None:
+    """Raises Differs with two iterations of a parallel or vectorized loop that write and touch one element."""
+    program = flow.program
+    for writer in program.statements.values():
+        concurrent = [n for n, loop in enumerate(writer.loops) if loop.kind in CONCURRENT]
+        if not concurrent:
+            continue
+        for other in program.statements.values():
+            for touch in _touches(program, other, writer):
+                meet = writer.write.apply_range(touch.reverse())
+                for n in concurrent:
+                    if n < len(other.loops) and other.loops[n].loop_var is writer.loops[n].loop_var:
+                        apart = meet.intersect(_apart(program, writer, other, n))
+                        if not apart.is_empty():
+                            raise _race(program, writer, n, apart)
+
+
+def _touches(program: Program, other: Statement, writer: Statement) -> list[isl.Map]:
+    buffer = writer.store.buffer
+    found = [other.write] if other.store.buffer is buffer else []
+    loads = [n for n in walk(other.value) if isinstance(n, BufferLoad) and n.buffer is buffer]
+    return [*found, *(program.access(other, load) for load in loads)]
+
+
+# Pairs that agree on the loops around loop n and differ in it.
+def _apart(program: Program, a: Statement, b: Statement, n: int) -> isl.Map:
+    space = isl.Map.from_domain_and_range(a.domain, b.domain)
+    for axis in range(n):
+        space = space.equate(isl.dim_type.in_, axis, isl.dim_type.out, axis)
+    less = space.order_lt(isl.dim_type.in_, n, isl.dim_type.out, n)
+    return less.union(space.order_gt(isl.dim_type.in_, n, isl.dim_type.out, n))
+
+
+def _race(program: Program, writer: Statement, n: int, apart: isl.Map) -> Differs | Unknown:
+    first = apart.domain().sample_point()
+    second = apart.intersect_domain(isl.Set.from_point(first)).range().sample_point()
+    loop = writer.loops[n]
+    text = (
+        f"iterations of the {loop.kind} loop {loop.loop_var.name} meet in {writer.store.buffer.name}: "
+        f"{program.point_text(first)} writes what {program.point_text(second)} touches"
+    )
+    # Threads of a block may wait for each other; that is not modelled.
+    return Unknown(text) if loop.kind == "thread_binding" else Differs(text)

@@ -1,0 +1,217 @@
+"""Two folded sums are the same when their terms pair off one to one, equal in each pair, and their starts are equal."""
+
+from __future__ import annotations
+
+import islpy as isl
+import msgspec
+
+from ..ir import BufferLoad, Expr, walk
+from .errors import Differs, Unknown
+from .flow import Flow, is_neutral
+from .heads import Follows, Read, Sum, Term, pair_text
+from .program import Statement, identity
+
+NESTED = 8
+"""Sums of sums that are opened."""
+
+
+class Part(msgspec.Struct, frozen=True, eq=False):
+    """Terms of one update statement: `chain` leads from an instance of the sum to those whose terms it holds."""
+
+    term: Term
+    chain: isl.Map
+
+    @property
+    def update(self) -> Statement:
+        return self.term.statement
+
+
+class Start(msgspec.Struct, frozen=True, eq=False):
+    """What the first update of a sum found: `chain` leads from an instance of the sum to that update."""
+
+    old: Term
+    chain: isl.Map
+
+
+class Pairing:
+    """The sums `a` and `b` at each pair of `relation`."""
+
+    def __init__(self, follows: Follows, a: Sum, b: Sum, relation: isl.Map) -> None:
+        self._follows, self._a, self._b, self._relation = follows, a, b, relation
+        pairs = identity(relation.wrap())
+        self._to_a, self._to_b = pairs.range_factor_domain(), pairs.range_factor_range()
+        self._mine = parts(follows, a)
+        self._theirs = parts(follows, b)
+
+    def check(self) -> bool:
+        """Whether the terms are added in the same order. Raises Differs or Unknown where the sums are not shown to be the same."""
+        for mine in starts(self._a):
+            for theirs in starts(self._b):
+                both = self._both(mine.chain, theirs.chain)
+                if not both.is_empty():
+                    self._follows.same(mine.old, theirs.old, both.range().unwrap())
+        in_order = len(self._mine) == len(self._theirs) == 1
+        left: dict[Part, isl.Map] = {}
+        right: dict[Part, isl.Map] = {}
+        for x in self._mine:
+            for y in self._theirs:
+                both = self._matched(x, y)
+                if both is None:
+                    continue
+                _take(left, x, both.range_factor_domain())
+                _take(right, y, both.range_factor_range())
+                in_order = in_order and _keeps_order(x.update, y.update, both)
+        for to_sum, ps, used in ((self._to_a, self._mine, left), (self._to_b, self._theirs, right)):
+            for part in ps:
+                self._require_used(to_sum.apply_range(part.chain), used.get(part))
+        return in_order
+
+    def _both(self, x_chain: isl.Map, y_chain: isl.Map) -> isl.Map:
+        return self._to_a.apply_range(x_chain).range_product(self._to_b.apply_range(y_chain))
+
+    # From a pair of sums to pairs of terms that are equal; None when no way of pairing was found.
+    def _matched(self, x: Part, y: Part) -> isl.Map | None:
+        failed: Differs | Unknown | None = None
+        everything = self._both(x.chain, y.chain)
+        for candidate in candidates(self._follows, x.term, y.term):
+            both = everything.intersect_range(candidate.wrap()).coalesce()
+            if both.is_empty():
+                continue
+            try:
+                _require_one_to_one(both)
+                self._follows.same(x.term, y.term, both.range().unwrap())
+            except (Differs, Unknown) as error:
+                failed = failed or error
+            else:
+                return both
+        if failed is not None:
+            raise failed
+        return None
+
+    def _require_used(self, terms: isl.Map, used: isl.Map | None) -> None:
+        rest = terms if used is None else terms.subtract(used)
+        if not rest.is_empty():
+            raise Differs(
+                f"a term of the sum in {self._a.final.store.buffer.name} is in one of the programs only: {self._where(rest)}"
+            )
+
+    def _where(self, rest: isl.Map) -> str:
+        left, right = pair_text(self._a.flow, self._b.flow, rest.domain().unwrap())
+        return f"{left} of the original, {right} of the schedule"
+
+
+def parts(follows: Follows, total: Sum) -> list[Part]:
+    """All terms of a sum. Terms that are sums by the same operator from a neutral start are opened."""
+    chains = total.flow.chain(total.final)
+    return [p for update, chain in chains for p in _opened(follows, total.flow, update, chain, NESTED)]
+
+
+def _opened(follows: Follows, flow: Flow, update: Statement, chain: isl.Map, depth: int) -> list[Part]:
+    shape = flow.term(update)
+    term = Term(flow, update, shape.term)
+    if not isinstance(shape.term, BufferLoad) or depth == 0:
+        return [Part(term, chain)]
+    heads = follows.resolve(term, identity(chain.range()))
+    found: list[Part] = []
+    for head, to_update in heads:
+        if not (isinstance(head, Sum) and head.operator is shape.operator and _starts_neutral(follows, head)):
+            return [Part(term, chain)]
+        for inner, inner_chain in flow.chain(head.final):
+            whole = chain.apply_range(to_update.reverse()).apply_range(inner_chain)
+            if not _each_once(chain, to_update.reverse().apply_range(inner_chain)):
+                return [Part(term, chain)]
+            found += _opened(follows, flow, inner, whole, depth - 1)
+    return found
+
+
+# No inner term is reached by two outer ones.
+def _each_once(chain: isl.Map, inner: isl.Map) -> bool:
+    outer = identity(chain.wrap())
+    to_sum, to_update = outer.range_factor_domain(), outer.range_factor_range()
+    reached = to_sum.range_product(to_update.apply_range(inner)).reverse()
+    return reached.apply_range(outer.range_factor_range()).is_single_valued()
+
+
+def _starts_neutral(follows: Follows, total: Sum) -> bool:
+    for start in starts(total):
+        for head, _ in follows.resolve(start.old, identity(start.chain.range())):
+            if not (isinstance(head, Term) and is_neutral(total.operator, head.expr)):
+                return False
+    return True
+
+
+def starts(total: Sum) -> list[Start]:
+    """The first updates of a sum: those that read what no update of the chain wrote."""
+    flow = total.flow
+    chains = flow.chain(total.final)
+    updates = {update for update, _ in chains}
+    found: list[Start] = []
+    for update, chain in chains:
+        old = flow.term(update).old
+        sources = flow.of(update, old)
+        first = update.domain
+        for writer, to_writer in sources.writers:
+            if writer in updates:
+                first = first.subtract(to_writer.domain())
+        chain = chain.intersect_range(first)
+        if not chain.is_empty():
+            found.append(Start(Term(flow, update, old), chain))
+    return found
+
+
+def candidates(follows: Follows, x: Term, y: Term) -> list[isl.Map]:
+    """Ways of pairing the instances of two terms: the same iterators of the same block, or the same elements of the inputs."""
+    found: list[isl.Map] = []
+    a, b = x.statement, y.statement
+    if a.block == b.block and a.iters.dim(isl.dim_type.out) == b.iters.dim(isl.dim_type.out):
+        found.append(a.iters.apply_range(b.iters.reverse()))
+    by_inputs = isl.Map.from_domain_and_range(a.domain, b.domain)
+    for mine, theirs in zip(_loads(x.expr), _loads(y.expr), strict=False):
+        a_elements, b_elements = _elements(follows, x.of(mine)), _elements(follows, y.of(theirs))
+        if a_elements is None or b_elements is None:
+            continue
+        a_elements = follows.placed(a_elements)
+        if a_elements.range().get_space().is_equal(b_elements.range().get_space()):
+            by_inputs = by_inputs.intersect(a_elements.apply_range(b_elements.reverse()))
+    found.append(by_inputs)
+    return found
+
+
+def _loads(expr: Expr) -> list[BufferLoad]:
+    return [n for n in walk(expr) if isinstance(n, BufferLoad)]
+
+
+# The element of an input that a load hands on, where it is one.
+def _elements(follows: Follows, load: Term) -> isl.Map | None:
+    found: isl.Map | None = None
+    for head, to_load in follows.resolve(load, identity(load.statement.domain)):
+        if not (isinstance(head, Read) and head.is_input):
+            return None
+        elements = to_load.reverse().apply_range(head.access)
+        if found is not None and not found.has_equal_space(elements):
+            return None
+        found = elements if found is None else found.union(elements)
+    return found
+
+
+def _require_one_to_one(both: isl.Map) -> None:
+    if not both.uncurry().is_single_valued() or not both.range_reverse().uncurry().is_single_valued():
+        raise Unknown("the terms of a sum are paired in more than one way")
+
+
+def _take(used: dict[Part, isl.Map], part: Part, terms: isl.Map) -> None:
+    before = used.get(part)
+    if before is not None and not before.is_disjoint(terms):
+        raise Unknown("a term of a sum is paired twice")
+    used[part] = terms if before is None else before.union(terms)
+
+
+# Of two terms of one sum, the one that was added earlier still is.
+def _keeps_order(x: Statement, y: Statement, both: isl.Map) -> bool:
+    terms = both.reverse()
+    earlier = x.time.lex_lt_map(x.time)
+    pair = identity(both.range())
+    to_x, to_y = pair.range_factor_domain(), pair.range_factor_range()
+    together = terms.apply_range(both)
+    together = together.intersect(to_x.apply_range(earlier).apply_range(to_x.reverse()))
+    return together.is_subset(to_y.apply_range(y.time.lex_lt_map(y.time)).apply_range(to_y.reverse()))

@@ -1,0 +1,260 @@
+"""Proofs of single rewrites, refutations with their witness, and what is out of reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tilewright.engine.execute import ParameterLayout
+from tilewright.engine.ir import IndexMap, PrimFunc
+from tilewright.engine.prove import check, prove
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+pytest.importorskip("islpy")
+
+MATMUL = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((32, 24), "DTYPE"), B: T.Buffer((24, 40), "DTYPE"), C: T.Buffer((32, 40), "DTYPE")):
+    D = T.sblock_alloc_buffer((32, 40), "DTYPE")
+    for i, j, k in T.grid(32, 40, 24):
+        with T.sblock("D"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                D[vi, vj] = T.DTYPE(0)
+            D[vi, vj] = D[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(32, 40):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.max(D[vi, vj], T.DTYPE(0))
+"""
+
+
+def matmul(dtype: str = "float32") -> Schedule:
+    return Schedule(parse(MATMUL.replace("DTYPE", dtype)).program)
+
+
+def read(text: str) -> PrimFunc:
+    program = parse(text).program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
+def test_given_a_tiled_and_staged_matmul_then_it_is_proved_after_each_call() -> None:
+    sch = matmul()
+    i, j, k = sch.get_loops("D")
+    i0, i1 = sch.split(i, [None, 7])
+    j0, j1 = sch.split(j, [None, 8])
+    k0, k1 = sch.split(k, [None, 8])
+    sch.reorder(i0, j0, k0, i1, j1, k1)
+    sch.reverse_compute_at("C", j0)
+    sch.cache_read("D", 0, "local")
+    sch.compute_at("A_local", k0)
+    sch.parallel(i0)
+    sch.transform_layout("D", ("write", 0), lambda a, b: [a % 8, b, a // 8])
+    sch.decompose_reduction("D", k0)
+    for state in sch.states:
+        proof = prove(state.mod["main"], sch.original["main"])
+        assert (proof.status, proof.detail) == ("proved", "for all inputs"), proof
+
+
+def test_given_a_float_sum_in_another_order_then_the_proof_says_so() -> None:
+    for dtype, detail in (
+        ("float32", "for all inputs, up to the order of the float sum in D"),
+        ("int32", "for all inputs"),
+    ):
+        sch = matmul(dtype)
+        k = sch.get_loops("D")[2]
+        k0, k1 = sch.split(k, [None, 8])
+        sch.reorder(k1, k0)
+        assert prove(sch.func, sch.original["main"]).detail == detail
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "witness"),
+    [
+        ("B[vk, vj]", "B[23 - vk, vj]", "B is read at D("),
+        ("T.DTYPE(0)\n            D", "T.DTYPE(1)\n            D", "D("),
+        ("max(D[vi, vj]", "max(D[vi, 39 - vj]", "D("),
+        ("C[vi, vj] =", "C[31 - vi, vj] =", "a term of the sum in D"),
+    ],
+)
+def test_given_a_wrong_program_then_it_is_refuted_with_two_iterations(right: str, wrong: str, witness: str) -> None:
+    original = MATMUL.replace("DTYPE", "int32")
+    other = MATMUL.replace(right, wrong, 1).replace("DTYPE", "int32")
+    proof = prove(read(other), read(original))
+    assert proof.status == "refuted"
+    assert witness in proof.detail and "of the original" in proof.detail and "of the schedule" in proof.detail
+
+
+def test_given_a_parameter_laid_out_anew_then_its_elements_are_followed_to_their_places() -> None:
+    text = MATMUL.replace("DTYPE", "int32")
+    other = text.replace("C: T.Buffer((32, 40)", "C: T.Buffer((40, 32)").replace("C[vi, vj]", "C[vj, vi]")
+    other = other.replace("A: T.Buffer((32, 24)", "A: T.Buffer((3, 32, 8)").replace(
+        "A[vi, vk]", "A[vk // 8, vi, vk % 8]"
+    )
+    func, original = read(other), read(text)
+    assert prove(func, original).status == "unknown", "without the layouts the parameters differ"
+    layouts = [
+        layout(func, original, "C", lambda i, j: [j, i]),
+        layout(func, original, "A", lambda i, k: [k // 8, i, k % 8]),
+    ]
+    assert prove(func, original, layouts=layouts).status == "proved"
+    wrong = read(other.replace("A[vk // 8, vi, vk % 8]", "A[vk % 3, vi, vk // 3]"))
+    assert prove(wrong, original, layouts=layouts).status == "refuted"
+
+
+def layout(func: PrimFunc, original: PrimFunc, name: str, function: Callable[..., Any]) -> ParameterLayout:
+    before, after = (next(b.shape for b in f.buffers if b.name == name) for f in (original, func))
+    return ParameterLayout(name, IndexMap.from_function(function, len(before)), before, after)
+
+
+SYMBOLIC = """
+@T.prim_func(s_tir=True)
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, n), "float32")
+    C = T.match_buffer(c, (n, n), "float32")
+    B = T.sblock_alloc_buffer((n, n), "float32")
+    for i, j in T.grid(n, n):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(n, n):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vj, vi] + T.float32(1)
+"""
+
+
+def test_given_symbolic_sizes_then_all_sizes_are_proved_at_once() -> None:
+    sch = Schedule(read(SYMBOLIC))
+    i, _ = sch.get_loops("C")
+    i0, _ = sch.split(i, [None, 16])
+    sch.compute_at("B", i0)
+    assert prove(sch.func, sch.original["main"]).status == "proved"
+    assert check(sch.func, sch.original["main"]).status == "proved", "a run could not be made without numbers"
+
+
+SCAN = """
+@T.prim_func(s_tir=True)
+def main(X: T.Buffer((64,), "int32"), Y: T.Buffer((64,), "int32")):
+    S = T.sblock_alloc_buffer((64,), "int32")
+    for t in range(64):
+        with T.sblock("S"):
+            T.reads(S[0:64], X[t])
+            T.writes(S[t])
+            vt = T.axis.opaque(64, t)
+            if vt == 0:
+                S[vt] = X[vt]
+            if vt > 0:
+                S[vt] = S[vt - 1] * 3 - X[vt]
+    for t in range(64):
+        with T.sblock("Y"):
+            vt = T.axis.spatial(64, t)
+            Y[vt] = S[vt]
+"""
+
+
+def test_given_a_recurrence_then_its_relation_is_found_by_widening() -> None:
+    backwards = SCAN.replace("vt = T.axis.spatial(64, t)", "vt = T.axis.spatial(64, 63 - t)")
+    assert prove(read(backwards), read(SCAN)).status == "proved"
+    tiled = SCAN.replace(
+        'for t in range(64):\n        with T.sblock("S")', 'for u, t in T.grid(8, 8):\n        with T.sblock("S")'
+    )
+    tiled = tiled.replace("vt = T.axis.opaque(64, t)", "vt = T.axis.opaque(64, u * 8 + t)").replace(
+        "X[t])", "X[u * 8 + t])"
+    )
+    tiled = tiled.replace("T.writes(S[t])", "T.writes(S[u * 8 + t])")
+    assert prove(read(tiled), read(SCAN)).status == "proved"
+    other = SCAN.replace("S[vt - 1] * 3", "S[vt - 1] * 2")
+    assert prove(read(other), read(SCAN)).status in ("refuted", "unknown")
+
+
+def test_given_a_sum_of_sums_then_it_is_the_sum_of_all_terms() -> None:
+    flat = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 6, 4), "int32"), C: T.Buffer((8,), "int32")):
+    for i, j, k in T.grid(8, 6, 4):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vj, vk]
+"""
+    factored = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 6, 4), "int32"), C: T.Buffer((8,), "int32")):
+    R = T.sblock_alloc_buffer((8, 4), "int32")
+    for i, k, j in T.grid(8, 4, 6):
+        with T.sblock("R"):
+            vi, vk, vj = T.axis.remap("SSR", [i, k, j])
+            with T.init():
+                R[vi, vk] = 0
+            R[vi, vk] = R[vi, vk] + A[vi, vj, vk]
+    for i, k in T.grid(8, 4):
+        with T.sblock("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + R[vi, vk]
+"""
+    assert prove(read(factored), read(flat)).status == "proved"
+    twice = factored.replace("R[vi, vk] = 0", "R[vi, vk] = 1")
+    assert prove(read(twice), read(flat)).status == "unknown", "sums are opened where they start with nothing"
+    assert check(read(twice), read(flat)).status == "failed"
+    missing = factored.replace("for i, k in T.grid(8, 4)", "for i, k in T.grid(8, 3)")
+    assert prove(read(missing), read(flat)).status == "refuted"
+
+
+def test_given_parallel_iterations_that_meet_then_it_is_no_proof() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    for i in range(16):
+        with T.sblock("C"):
+            vi = T.axis.opaque(16, i)
+            T.reads(A[0:16])
+            T.writes(C[0:16])
+            C[vi // 2] = A[vi]
+"""
+    assert prove(read(text), read(text)).status == "proved"
+    racing = prove(read(text.replace("range(16)", "T.parallel(16)")), read(text))
+    assert racing.status != "proved" and "meet in C" in racing.detail
+
+
+def test_given_what_is_not_affine_then_it_says_what() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), I: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    for i in range(16):
+        with T.sblock("C"):
+            vi = T.axis.spatial(16, i)
+            T.reads(A[vi], I[vi])
+            T.writes(C[0:16])
+            C[I[vi]] = A[vi]
+"""
+    proof = prove(read(text), read(text))
+    assert proof.status == "unknown" and "an access of C is not affine" in proof.detail
+    gather = text.replace("C[I[vi]] = A[vi]", "C[vi] = A[I[vi]]")
+    assert prove(read(gather), read(gather)).status == "proved", "an input that data choose from is an operator"
+
+
+def test_given_too_few_steps_then_it_is_unknown_and_check_runs_both() -> None:
+    sch = matmul("int32")
+    sch.split(sch.get_loops("D")[0], [None, 8])
+    assert prove(sch.func, sch.original["main"], operations=100).detail == "the proof takes too many steps"
+    assert check(sch.func, sch.original["main"], operations=100).status == "tested"
+    assert check(sch.func, sch.original["main"]).status == "proved"
+
+
+def test_given_other_parameters_then_it_is_unknown() -> None:
+    other = (
+        MATMUL.replace("DTYPE", "int32")
+        .replace('B: T.Buffer((24, 40), "int32"), ', "")
+        .replace("B[vk, vj]", "A[vi, vk]")
+    )
+    proof = prove(read(other), matmul("int32").func)
+    assert (proof.status, proof.detail) == ("unknown", "the programs have different parameters")

@@ -1,0 +1,63 @@
+"""Laws of proofs: accepted calls are not refuted, and what is proved survives a run, also when a program was changed at random."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from msgspec.structs import replace as replace_fields
+from support.calls import apply, calls
+from support.programs import programs
+
+from tilewright.engine.execute import verify
+from tilewright.engine.ir import BufferLoad, IntImm, Node, PrimFunc, build, rewrite, walk
+from tilewright.engine.prove import prove
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import to_script
+
+pytest.importorskip("islpy")
+
+
+def scheduled(data: st.DataObject, program: PrimFunc) -> Schedule:
+    sch = Schedule(program)
+    for _ in range(data.draw(st.integers(1, 6))):
+        try:
+            apply(sch, data.draw(calls(sch)))
+        except ScheduleError:
+            continue
+    return sch
+
+
+@given(programs(), st.data())
+def test_given_accepted_calls_then_the_result_is_not_refuted(program, data) -> None:
+    sch = scheduled(data, program)
+    note(to_script(sch.func))
+    proof = prove(sch.func, sch.original[sch.func_name])
+    assert proof.status != "refuted", proof.detail
+
+
+def shifted(func: PrimFunc, n: int) -> PrimFunc:
+    """The function with one of its loads moved by one element, around the end."""
+    loads = [node for node in walk(func) if isinstance(node, BufferLoad) and node.indices]
+    if not loads:
+        return func
+    target = loads[n % len(loads)]
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, BufferLoad) and node.buffer is target.buffer and node.indices == target.indices:
+            first, extent = node.indices[0], node.buffer.shape[0]
+            moved = build.floormod(build.add(first, IntImm(1, first.dtype)), extent)
+            return replace_fields(node, indices=(moved, *node.indices[1:]))
+        return node
+
+    return rewrite(func, leave)
+
+
+@given(programs(), st.data(), st.integers(0, 7))
+def test_given_a_changed_program_when_proved_then_a_run_agrees(program, data, n) -> None:
+    sch = scheduled(data, program)
+    other, original = shifted(sch.func, n), sch.original[sch.func_name]
+    note(to_script(other))
+    if prove(other, original).status == "proved":
+        verdict = verify(other, original)
+        assert verdict.status != "failed", verdict.detail
