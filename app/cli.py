@@ -89,7 +89,13 @@ def _parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser("export", help="write a notebook's schedule as code for another system")
     export.add_argument("file", metavar="FILE", help="a notebook file, or a TVMScript file")
-    export.add_argument("--to", choices=["tvm"], default="tvm", help="tvm: Python for Apache TVM 0.26 or newer")
+    export.add_argument("--to", choices=["tvm"], default="tvm", help="tvm: Python for Apache TVM")
+    export.add_argument(
+        "--tvm",
+        metavar="VERSION",
+        default="0.27",
+        help="the version of TVM to write for, as 0.22 (default: %(default)s)",
+    )
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     export.set_defaults(run=_export)
 
@@ -160,7 +166,7 @@ def _simulated(func: PrimFunc, machine: Machine) -> Report:
 
 def _export(arguments: argparse.Namespace) -> int:
     notebook, schedule = _opened(arguments.file)
-    text = to_tvm_python(schedule, notebook.names)
+    text = to_tvm_python(schedule, notebook.names, arguments.tvm)
     if arguments.output is None:
         print(text, end="", flush=True)
         return FINE

@@ -112,9 +112,13 @@ def verify(schedule: Scheduled, *, seed: int = 0) -> Verdict:
     return schedule_of(schedule).verify(seed=seed)
 
 
-def to_tvm_python(schedule: Scheduled) -> str:
-    """A Python file for Apache TVM 0.26 or newer that makes the program and the same calls; a notebook's variables are kept."""
-    return _export.to_tvm_python(schedule_of(schedule), schedule.names if isinstance(schedule, Notebook) else None)
+def to_tvm_python(schedule: Scheduled, version: str = "0.27") -> str:
+    """A Python file for a version of Apache TVM that makes the program and the same calls; a notebook's variables are kept.
+
+    What the version lacks is said in place. Raises TilewrightError "unknown-version".
+    """
+    names = schedule.names if isinstance(schedule, Notebook) else None
+    return _export.to_tvm_python(schedule_of(schedule), names, version)
 
 
 def schedule_of(scheduled: Scheduled) -> Schedule:

@@ -51,6 +51,11 @@ def _bound(method: str, arguments: Mapping[str, Any]) -> list[tuple[str, Any, in
     return [(name, arguments[name], parameter) for name, parameter in parameters.items() if name in arguments]
 
 
+def is_default(method: str, name: str, value: object) -> bool:
+    """Whether the parameter `name` of a Schedule method has `value` when it is left out."""
+    return _same(value, inspect.signature(getattr(Schedule, method)).parameters[name].default)
+
+
 def _same(value: object, default: object) -> bool:
     return value is default or (
         type(value) is type(default) and isinstance(value, int | float | str) and value == default

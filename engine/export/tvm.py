@@ -1,41 +1,40 @@
-"""A schedule as a Python file for Apache TVM 0.26 or newer: the program, then the same calls with readable variables.
+"""A schedule as a Python file for Apache TVM: the program, then the same calls with readable variables.
 
-Run under TVM the file leaves `sch`, whose module is structurally equal to ours. What TVM has no word for is left out or written another
-way, and a comment in place says so: loop names of `split`, axis separators (gone from TVM 0.26), and `double_buffer`, which becomes the
-annotation that TVM's own pipeline passes read.
+Run under TVM the file leaves `sch`, whose module is structurally equal to ours. The calls are written by `generations.METHODS`: a method
+that TVM has needs nothing here. What a version has no word for is said in place, with the nearest that it has: names of loops are left out,
+`EQUIVALENTS` has primitives of ours alone that are several of TVM's, and after any other call the file goes on from the program it gave.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..ir import IndexMap, IRModule, PrimFunc, Refusal, TilewrightError, Var
+from msgspec.structs import replace as replace_fields
+
+from ..ir import Buffer, Expr, IndexMap, IRModule, PrimFunc, Refusal, TilewrightError, Var, rewrite, walk
 from ..schedule import PRIMITIVES, Schedule, Step
 from ..script import to_script
-from .calls import Handle, call_text, index_map_text, loop_position, quoted, unique_name
+from .calls import Handle, call_text, is_default, loop_position, quoted, unique_name, value_text
+from .generations import METHODS, RECORDED, generation_of, read_version, version_text
 
-_RESERVED = ("sch", "s_tir", "tvm", "T", "I", "Module", "print")
-_LISTS = frozenset(
-    {"split", "loop_partition", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks"}
-)
-"""Methods that give a list in TVM, of one element too."""
+_RESERVED = ("sch", "s_tir", "tir", "tirx", "tvm", "T", "I", "Module", "print")
+_HARMLESS = frozenset({"names", "name"})
+"""Parameters of ours alone that change nothing but what things are called."""
 
 _HEADER = '''\
-"""{title} for Apache TVM 0.26 or newer, exported by Tilewright.
+"""{title} for Apache TVM {versions}, exported by Tilewright.{remark}
 
 `sch.mod` is the scheduled module; run this file to print it.
 """
 
-from tvm import s_tir
-from tvm.script import ir as I
-from tvm.script import tirx as T
+{imports}
 
 
 {module}
 
-sch = s_tir.Schedule(Module)
+sch = {schedule}(Module)
 '''
 
 _FOOTER = """
@@ -44,134 +43,170 @@ if __name__ == "__main__":
 """
 
 
-def to_tvm_python(schedule: Schedule, names: Mapping[str, Any] | None = None) -> str:
-    """The file's text. `names` (variable -> handle) keeps the user's variables; other handles are called after their loop or block."""
-    writer = _Writer(schedule, names or {})
+def to_tvm_python(schedule: Schedule, names: Mapping[str, Any] | None = None, version: str = "0.27") -> str:
+    """The file's text for a version of TVM ("0.22").
+
+    `names` (variable -> handle) keeps the user's variables; other handles are called after their loop or block. Raises TilewrightError
+    "unknown-version".
+    """
+    writer = _Writer(schedule, names or {}, version)
     for position in range(len(schedule.trace.steps)):
         writer.write(position)
-    title = f"The schedule of {', '.join(f.name for f in schedule.original.functions)}"
-    text = _HEADER.format(title=title, module=_class_text(schedule.original))
+    generation = writer.generation
+    remark = ""
+    if writer.version < RECORDED:
+        remark = f"\nIts calls are those of {version_text(RECORDED)}; an older TVM may lack some."
+    text = _HEADER.format(
+        title=f"The schedule of {', '.join(f.name for f in schedule.original.functions)}",
+        versions=generation.versions,
+        remark=remark,
+        imports="\n".join(generation.imports),
+        module=writer.module_text(schedule.original, "Module"),
+        schedule=generation.schedule,
+    )
     return "\n".join([text.rstrip("\n"), *writer.lines, _FOOTER])
-
-
-def _class_text(module: IRModule) -> str:
-    """The module without the import comments above it."""
-    text = to_script(module)
-    return text[text.index("@I.ir_module") :].rstrip() + "\n"
 
 
 class _Writer:
     """The lines written so far and the variable of each handle."""
 
-    def __init__(self, schedule: Schedule, names: Mapping[str, Any]) -> None:
+    def __init__(self, schedule: Schedule, names: Mapping[str, Any], version: str) -> None:
+        self.version = read_version(version)
+        self.generation = generation_of(self.version)
         self.lines: list[str] = []
         self._number = 0
+        self._modules = 1
         self._steps = schedule.trace.steps
         self._states = schedule.states
         self._func = self._func_at(0)
         self._wanted: dict[Handle, str] = {value: name for name, value in names.items() if isinstance(value, Var | str)}
         self._variables: dict[Handle, str] = {}
+        self._earlier: dict[Handle, str] = {}  # variables of a schedule that was left
         self._taken: set[str] = {*_RESERVED}
-        if self._func.name != "main":
-            self.lines.append(f"sch.work_on({quoted(self._func.name)})")
+        self._work_on()
 
     def write(self, position: int) -> None:
         """Append the line of a step with a comment, and before it what it needs."""
         step = self._steps[position]
         self._func = self._func_at(position)
-        if step.method in ("get_block", "get_sblock"):
-            self._look_up(step)
-        elif step.method == "get_loop":
-            self._text_of(step.results[0])
+        if step.method in ("get_block", "get_sblock", "get_loop"):
+            for handle in step.results:
+                self.text_of(handle)
+            return
+        arguments = dict(step.arguments)
+        if step.changes:
+            self._number += 1
+            self.lines.append(f"# {self._number}. {_summary(step.method)}")
+        equivalent = EQUIVALENTS.get(step.method)
+        lacking = self._lacking(step.method, arguments)
+        if equivalent is not None and (written := equivalent(self, step, arguments)):
+            self.lines += written
+        elif lacking:
+            self._go_on(position, lacking)
         else:
-            arguments = dict(step.arguments)
-            if step.method == "tile":
-                self._tile(step, arguments)
-                return
-            call = self._call_of(step, arguments)
-            self.lines += [f"# {line}" for line in self._comment(step, arguments)]
-            self._assign(step, call)
+            self._call(step, arguments)
 
-    def _tile(self, step: Step, arguments: Mapping[str, Any]) -> None:
-        """A tile as TVM's splits, with their loops put into its order."""
-        loops = [self._text_of(loop) for loop in arguments["loops"]]
-        self.lines += [f"# {line}" for line in self._comment(step, arguments)]
-        made = [self._variable(handle) for handle in step.results]
-        for n, (loop, factor) in enumerate(zip(loops, arguments["factors"], strict=True)):
-            self.lines.append(f"{made[n]}, {made[n + len(loops)]} = sch.split({loop}, factors=[None, {factor}])")
-        self.lines.append(f"sch.reorder({', '.join(made)})")
+    # What a version lacks.
 
-    def _func_at(self, position: int) -> PrimFunc:
-        """The function that is worked on, before a step."""
-        state = self._states[position]
-        return state.mod[state.func_name]
+    def remark(self, text: str) -> None:
+        """A comment under the step's own."""
+        self.lines.append(f"#    {text}")
 
-    def _look_up(self, step: Step) -> None:
-        """A block by its name, once: later calls in TVM may have renamed it, its variable stays good."""
-        (block,) = step.results
-        if block not in self._variables:
-            self._assign(step, f"sch.get_sblock({quoted(str(block))})")
+    @property
+    def tvm(self) -> str:
+        return f"TVM {version_text(self.version)}"
 
-    def _call_of(self, step: Step, arguments: dict[str, Any]) -> str:
-        """The call as TVM spells it."""
-        match step.method, arguments:
-            case "double_buffer", {"block": block}:
-                return f'sch.annotate({self._text_of(block)}, "double_buffer_scope", 0)'
-            case (("split" | "loop_partition" | "fuse"), _):
-                arguments = {key: value for key, value in arguments.items() if key not in ("names", "name")}
-            case "transform_layout", {"buffer": int(position)}:
-                arguments = arguments | {"buffer": ("read", position)}
-            case _:
-                pass
-        return call_text("sch", step.method, arguments, self._text_of, separator=None)
+    def _lacking(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Why the call cannot be made there; empty when it can."""
+        method = METHODS.get(name)
+        if method is None:
+            return f"{self.tvm} has no {name}"
+        if not method.is_in(self.version):
+            since = f"it came with {version_text(method.first)}" if method.first > self.version else ""
+            until = f"{version_text(method.last)} was the last with it" if method.last else ""
+            return f"{self.tvm} has no {name} ({since or until})"
+        for key, value in arguments.items():
+            if not method.has(key, self.version) and key not in _HARMLESS and not is_default(name, key, value):
+                return f"{name} of {self.tvm} has no {key}="
+            if any(isinstance(node, Var) for expr in _sizes(value) for node in walk(expr)):
+                return f"{key}= names a size of the program, for which {self.tvm} has no handle"
+        return ""
 
-    def _comment(self, step: Step, arguments: Mapping[str, Any]) -> list[str]:
-        """What the step does, and what of it TVM has no word for."""
-        if not step.changes:
-            return []
-        self._number += 1
-        summary = PRIMITIVES[step.method].summary
-        lines = [f"{self._number}. {re.split(r'[.;:] |[.:]$', summary)[0]}."]
-        if step.method == "double_buffer":
-            lines.append("   TVM reads this annotation only in a software pipeline: the second slot is lost.")
-        names = arguments.get("names") or [n for n in (arguments.get("name"),) if n]
-        if names and step.method != "tile":
-            lines.append(f"   TVM's {step.method} takes no names: {', '.join(names)}.")
-        if step.method == "tile":
-            lines.append("   TVM has no tile: splits and a reorder.")
-        index_map = arguments.get("index_map")
-        if isinstance(index_map, IndexMap) and index_map.separators:
-            lines.append(f"   TVM 0.26 dropped axis separators; with them the map was {index_map_text(index_map)}")
-        return lines
+    def _go_on(self, position: int, why: str) -> None:
+        """The program that the step gave, for a new schedule: handles are looked up again."""
+        state = self._states[position + 1]
+        self.remark(f"{why}: the schedule goes on from the program that it gives.")
+        name = f"Module_{self._modules}"
+        self._modules += 1
+        self.lines += ["", "", self.module_text(state.mod, name), "", f"sch = {self.generation.schedule}({name})"]
+        self._earlier |= self._variables
+        self._variables = {}
+        self._func = state.mod[state.func_name]
+        self._work_on()
+        for handle in self._steps[position].results:
+            self.text_of(handle)
 
-    def _assign(self, step: Step, call: str) -> None:
-        variables = [self._variable(handle) for handle in step.results]
+    def module_text(self, module: IRModule, name: str) -> str:
+        """The class of a module, without the import comments above it."""
+        said = ""
+        if self.generation.separator is None and (flat := without_separators(module)) is not module:
+            module, said = flat, f"# {self.tvm} has no axis separators; its buffers are without them.\n"
+        text = to_script(module, self.generation.dialect)
+        body = text[text.index("@I.ir_module") :].rstrip().replace("class Module:", f"class {name}:", 1)
+        return f"{said}{body}\n"
+
+    # Calls.
+
+    def _call(self, step: Step, arguments: dict[str, Any]) -> None:
+        method = METHODS[step.method]
+        for key in [k for k in arguments if not method.has(k, self.version)]:
+            value = arguments.pop(key)
+            if not is_default(step.method, key, value):
+                self.remark(f"TVM's {step.method} takes no {key}={value_text(value, self.text_of)}.")
+        if isinstance(arguments.get("buffer"), int):
+            arguments["buffer"] = ("read", arguments["buffer"])
+        for key, value in arguments.items():
+            if isinstance(value, IndexMap) and value.separators and self.generation.separator is None:
+                self.remark(
+                    f"{self.tvm} has no axis separators; with them, {key} was {value_text(value, self.text_of)}"
+                )
+        self.assign(step, call_text("sch", step.method, arguments, self.text_of, separator=self.generation.separator))
+
+    def assign(self, step: Step, call: str) -> None:
+        """The line of a call that gives the results of `step`."""
+        variables = [self.variable(handle) for handle in step.results]
         if not variables:
             self.lines.append(call)
-        elif step.method in _LISTS and len(variables) == 1:
+        elif METHODS[step.method].gives == "list" and len(variables) == 1:
             self.lines.append(f"{variables[0]} = {call}[0]")
         else:
             self.lines.append(f"{', '.join(variables)} = {call}")
 
-    def _variable(self, handle: Handle) -> str:
+    # Handles.
+
+    def variable(self, handle: Handle) -> str:
+        """The variable of a handle, made when it has none."""
         if handle not in self._variables:
             wanted = self._wanted.get(handle)
             name = handle.name if isinstance(handle, Var) else handle
             taken = self._taken if wanted else self._taken | {*self._wanted.values()}
-            self._variables[handle] = unique_name(wanted or name, taken)
+            self._variables[handle] = self._earlier.get(handle) or unique_name(wanted or name, taken)
             self._taken.add(self._variables[handle])
         return self._variables[handle]
 
-    def _text_of(self, handle: Handle) -> str:
-        """The variable of a handle; one that no call gave is looked up in a line before."""
+    def text_of(self, handle: Handle) -> str:
+        """The variable of a handle; one that no call gave is looked up in a line before.
+
+        A block is looked up once: later calls in TVM may rename it, its variable stays good.
+        """
         if handle in self._variables:
             return self._variables[handle]
         if isinstance(handle, str):
-            self.lines.append(f"{self._variable(handle)} = sch.get_sblock({quoted(handle)})")
+            lookup = f"sch.{self.generation.get_block}({quoted(handle)})"
         else:
             block, position = self._position(handle)
-            lookup = f"sch.get_loops({self._text_of(block)})[{position}]"
-            self.lines.append(f"{self._variable(handle)} = {lookup}")
+            lookup = f"sch.get_loops({self.text_of(block)})[{position}]"
+        self.lines.append(f"{self.variable(handle)} = {lookup}")
         return self._variables[handle]
 
     def _position(self, loop: Var) -> tuple[str, int]:
@@ -182,3 +217,59 @@ class _Writer:
                 Refusal("unknown-loop", f"the trace uses loop {loop.name!r}, which is not in the program there")
             )
         return found
+
+    def _func_at(self, position: int) -> PrimFunc:
+        """The function that is worked on, before a step."""
+        state = self._states[position]
+        return state.mod[state.func_name]
+
+    def _work_on(self) -> None:
+        if self._func.name != "main":
+            self.lines.append(f"sch.work_on({quoted(self._func.name)})")
+
+
+def _summary(method: str) -> str:
+    """The first sentence of a primitive's doc."""
+    return re.split(r"[.;:] |[.:]$", PRIMITIVES[method].summary)[0] + "."
+
+
+def _sizes(value: Any) -> list[Expr]:
+    """The expressions in an argument that are no handles: factors, values."""
+    if isinstance(value, list | tuple):
+        return [expr for item in value for expr in _sizes(item)]  # pyright: ignore[reportUnknownVariableType]
+    return [value] if isinstance(value, Expr) and not isinstance(value, Var) else []
+
+
+def without_separators(module: IRModule) -> IRModule:
+    """What is left of a program in TVM 0.26, which has no axis separators; the module itself when it has none."""
+    return rewrite(
+        module, lambda n: replace_fields(n, axis_separators=()) if isinstance(n, Buffer) and n.axis_separators else n
+    )
+
+
+# Primitives of ours alone that are one or several calls of TVM's.
+
+
+def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+    """The annotation that TVM's pipeline passes read, and that ours is."""
+    if any(key != "block" and not is_default(step.method, key, value) for key, value in arguments.items()):
+        return []
+    writer.remark("TVM reads this annotation only in a software pipeline: the second slot is lost.")
+    return [f'sch.annotate({writer.text_of(arguments["block"])}, "double_buffer_scope", 0)']
+
+
+def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+    """Splits, with their loops put into the tile's order."""
+    loops = [writer.text_of(loop) for loop in arguments["loops"]]
+    writer.remark("TVM has no tile: splits and a reorder.")
+    made = [writer.variable(handle) for handle in step.results]
+    lines = [
+        f"{made[n]}, {made[n + len(loops)]} = sch.split({loop}, factors=[None, {factor}])"
+        for n, (loop, factor) in enumerate(zip(loops, arguments["factors"], strict=True))
+    ]
+    return [*lines, f"sch.reorder({', '.join(made)})"]
+
+
+Equivalent = Callable[[_Writer, Step, Mapping[str, Any]], list[str]]
+"""The lines in place of a call; none when these arguments have no equivalent."""
+EQUIVALENTS: Mapping[str, Equivalent] = {"double_buffer": _double_buffer, "tile": _tile}

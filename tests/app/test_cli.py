@@ -146,6 +146,11 @@ def test_given_export_then_python_to_standard_output_or_a_file(
     assert main(["export", str(notebook), "--to", "tvm", "-o", str(out)]) == 0
     assert out.read_text() == text and capsys.readouterr().out == ""
     assert main(["export", str(notebook), "-o", str(notebook.parent / "no" / "out.py")]) == 2
+    capsys.readouterr()
+    assert main(["export", str(notebook), "--tvm", "0.22"]) == 0
+    assert "sch = tir.Schedule(Module)" in capsys.readouterr().out
+    assert main(["export", str(notebook), "--tvm", "0.5"]) == 2
+    assert "block schedules" in capsys.readouterr().err
 
 
 HUGE = MATMUL_NOTEBOOK.replace("(128, 128)", "(10000000, 10000000)")

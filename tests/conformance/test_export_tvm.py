@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace as replace_fields
 from support.calls import apply, calls
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.programs import programs
@@ -20,7 +19,7 @@ import tilewright
 import tilewright.static
 from tilewright.app.document import evaluate, load_document, read_document
 from tilewright.engine.export import to_tvm_python
-from tilewright.engine.ir import Buffer, IRModule, rewrite
+from tilewright.engine.export.tvm import without_separators
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
@@ -34,13 +33,6 @@ def run(text: str, folder: Path, name: str = "exported.py") -> Any:
     file = folder / name
     file.write_text(text, encoding="utf-8")
     return runpy.run_path(str(file))["sch"]
-
-
-def without_separators(mod: IRModule) -> IRModule:
-    """What is left of a program in TVM 0.26, which has no axis separators."""
-    return rewrite(
-        mod, lambda n: replace_fields(n, axis_separators=()) if isinstance(n, Buffer) and n.axis_separators else n
-    )
 
 
 def assert_exports(sch: Schedule, folder: Path, names: Any = None, name: str = "exported.py") -> str:
