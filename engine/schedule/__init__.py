@@ -2,14 +2,16 @@
 
 from .context import BlockRV, LoopRV
 from .errors import ScheduleError
+from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .primitives import PRIMITIVES, Primitive
-from .primitives.compute_at import Target
+from .primitives.targets import Target
 from .schedule import Schedule, State
 from .trace import Step, Trace
 
 __all__ = [
     "PRIMITIVES",
     "BlockRV",
+    "Intrinsics",
     "LoopRV",
     "Primitive",
     "Schedule",
@@ -17,5 +19,7 @@ __all__ = [
     "State",
     "Step",
     "Target",
+    "TensorIntrin",
     "Trace",
+    "process_intrinsics",
 ]

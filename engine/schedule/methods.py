@@ -9,6 +9,7 @@ from typing import Any, cast
 from ..ir import Buffer, Expr, IndexMap, Var
 from .context import BlockRV, Context, LoopRV
 from .errors import refuse
+from .intrin import TensorIntrin
 from .primitives import PRIMITIVES
 from .primitives.kinds import AnnotationLike
 
@@ -30,6 +31,9 @@ class Calls(ABC):
 
     def _many(self, name: str, /, **arguments: object) -> list[LoopRV]:
         return cast("list[LoopRV]", list(self._apply(name, arguments)))
+
+    def _move(self, name: str, /, **arguments: object) -> None:
+        self._apply(name, arguments)
 
     def _loop(self, name: str, /, **arguments: object) -> LoopRV:
         return cast("LoopRV", self._apply(name, arguments)[0])
@@ -111,18 +115,29 @@ class Calls(ABC):
 
     # Moves.
 
-    def compute_at(self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
-        self._apply(
-            "compute_at", {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index}
-        )
+    def compute_at(
+        self,
+        block: BlockRV,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+        *,
+        keep_tiling: bool = False,
+    ) -> None:
+        self._move("compute_at", block=block, loop=loop, preserve_unit_loops=preserve_unit_loops, index=index,
+                   keep_tiling=keep_tiling)  # fmt: skip
 
     def reverse_compute_at(
-        self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
+        self,
+        block: BlockRV,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+        *,
+        keep_tiling: bool = False,
     ) -> None:
-        self._apply(
-            "reverse_compute_at",
-            {"block": block, "loop": loop, "preserve_unit_loops": preserve_unit_loops, "index": index},
-        )
+        self._move("reverse_compute_at", block=block, loop=loop, preserve_unit_loops=preserve_unit_loops, index=index,
+                   keep_tiling=keep_tiling)  # fmt: skip
 
     def compute_inline(self, block: BlockRV) -> None:
         self._apply("compute_inline", {"block": block})
@@ -152,11 +167,11 @@ class Calls(ABC):
         return self._one("cache_write", block=block, write_buffer_index=write_buffer_index, storage_scope=storage_scope,
                          consumer_blocks=consumer_blocks)  # fmt: skip
 
-    def cache_inplace(
-        self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str
-    ) -> list[BlockRV]:
-        arguments = {"block": block, "read_buffer_index": read_buffer_index, "storage_scope": storage_scope}
-        return cast("list[BlockRV]", list(self._apply("cache_inplace", arguments)))
+    def cache_inplace(self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str) -> list[BlockRV]:
+        found = self._apply(
+            "cache_inplace", {"block": block, "read_buffer_index": read_buffer_index, "storage_scope": storage_scope}
+        )
+        return cast("list[BlockRV]", list(found))
 
     def reindex(self, block: BlockRV, buffer: tuple[str, int] | str | Buffer) -> BlockRV:
         return self._one("reindex", block=block, buffer=buffer)
@@ -172,6 +187,13 @@ class Calls(ABC):
     ) -> BlockRV:
         return self._one("reindex_cache_write", block=block, write_buffer_index=write_buffer_index,
                          storage_scope=storage_scope, index_map=self._block_map(block, index_map))  # fmt: skip
+
+    def read_at(self, loop: LoopRV, block: BlockRV, read_buffer_index: int, storage_scope: str) -> BlockRV:
+        return self._one("read_at", loop=loop, block=block, read_buffer_index=read_buffer_index, storage_scope=storage_scope)
+
+    def write_at(self, loop: LoopRV, block: BlockRV, write_buffer_index: int, storage_scope: str) -> BlockRV:
+        return self._one("write_at", loop=loop, block=block, write_buffer_index=write_buffer_index,
+                         storage_scope=storage_scope)  # fmt: skip
 
     def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
         self._apply("set_scope", {"block": block, "buffer_index": buffer_index, "storage_scope": storage_scope})
@@ -209,18 +231,24 @@ class Calls(ABC):
     def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
         return self._one("decompose_reduction", block=block, loop=loop)
 
-    # Blocks of blocks.
-
-    def blockize(self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> BlockRV:
-        return self._one("blockize", target=target, preserve_unit_iters=preserve_unit_iters)
-
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         return self._one("rfactor", loop=loop, factor_axis=factor_axis)
 
+    # Paddings.
+
+    def decompose_padding(self, block: BlockRV, loop: LoopRV) -> BlockRV:
+        return self._one("decompose_padding", block=block, loop=loop)
+
     # Blocks of blocks.
 
     def blockize(self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> BlockRV:
         return self._one("blockize", target=target, preserve_unit_iters=preserve_unit_iters)
+
+    def tensorize(
+        self, block_or_loop: BlockRV | LoopRV, tensor_intrin: str | TensorIntrin, preserve_unit_iters: bool = True
+    ) -> None:
+        self._apply("tensorize", {"block_or_loop": block_or_loop, "tensor_intrin": tensor_intrin,
+                                  "preserve_unit_iters": preserve_unit_iters})  # fmt: skip
 
 
 for _name, _primitive in PRIMITIVES.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -10,13 +10,16 @@ from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, unique_block_names
 from ..execute import ParameterLayout, Verdict, verify
-from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks
+from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks, replace_nodes
+from ..prove import Proof, check, prove
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
 from .errors import refuse
+from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .methods import Calls
 from .primitives import PRIMITIVES
-from .primitives.compute_at import Target, legal_targets
+from .primitives.targets import Target, legal_targets
+from .primitives.tensorize import described
 from .trace import Step, Trace, renamed
 
 
@@ -37,7 +40,10 @@ class Schedule(Calls):
     ScheduleError and changes nothing. Blocks of one function that share a name are numbered (`X_local`, `X_local_1`).
     """
 
-    def __init__(self, program: IRModule | PrimFunc, func_name: str | None = None) -> None:
+    def __init__(
+        self, program: IRModule | PrimFunc, func_name: str | None = None, *, intrinsics: Intrinsics | None = None
+    ) -> None:
+        """`intrinsics` are those that `tensorize` finds by name; left out, those of `TensorIntrin.register`."""
         module = _module(program)
         module = replace_fields(
             module, functions=tuple(unique_block_names(_require_blocks(f)) for f in module.functions)
@@ -46,6 +52,7 @@ class Schedule(Calls):
         _require_function(module, name)
         self._states: tuple[State, ...] = (State(module, name, Trace()),)
         self._context: Context | None = None
+        self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
 
     def __repr__(self) -> str:
         """One line for a prompt; `show` prints the program, `trace` has the calls."""
@@ -118,11 +125,12 @@ class Schedule(Calls):
         other = object.__new__(Schedule)
         other._states = self._states
         other._context = self._context
+        other._intrinsics = self._intrinsics
         return other
 
     def replayed(self) -> Schedule:
         """A fresh schedule of the original with every traced call made again."""
-        other = Schedule(self.original, self._states[0].func_name)
+        other = Schedule(self.original, self._states[0].func_name, intrinsics=self._intrinsics)
         for step, before in zip(self.trace.steps, self._states, strict=False):
             new: dict[Var | str, Var | str] = dict(zip(_loops(before), _loops(other._states[-1]), strict=True))
             arguments = renamed(dict(step.arguments), new)
@@ -135,7 +143,39 @@ class Schedule(Calls):
     def verify(self, original: PrimFunc | None = None, *, seed: int = 0) -> Verdict:
         """Run the function and its origin on the same random inputs and compare; see `execute.verify`. Parameters that were laid out
         anew are compared element by element, where the layout puts each."""
-        return verify(self.func, original or self.original[self.func_name], seed=seed, layouts=self.layouts)
+        opaque = {name: intrin for name, intrin in self.tensorized.items() if not intrin.runs}
+        func = self._with_described(opaque)
+        verdict = verify(func, original or self.original[self.func_name], seed=seed, layouts=self.layouts)
+        if opaque and verdict.status == "tested":
+            names = ", ".join(dict.fromkeys(intrin.name for intrin in opaque.values()))
+            verdict = replace_fields(verdict, detail=f"{verdict.detail}; {names} tested through its description")
+        return verdict
+
+    def prove(self, original: PrimFunc | None = None) -> Proof:
+        """Show that the function computes what its origin does for all inputs and sizes, or where not; see `engine.prove.prove`."""
+        return prove(self.described, original or self.original[self.func_name], layouts=self.layouts)
+
+    def check(self) -> Verdict:
+        """The surest answer that is quickly had: proved, else verified by a run."""
+        return check(self.func, self.original[self.func_name], layouts=self.layouts)
+
+    @property
+    def tensorized(self) -> dict[BlockRV, TensorIntrin]:
+        """The blocks of the function whose work an intrinsic does."""
+        found: dict[BlockRV, TensorIntrin] = {}
+        for step, after in zip(self.trace.steps, self._states[1:], strict=False):
+            if step.method == "tensorize" and after.func_name == self.func_name:
+                found[cast("BlockRV", step.results[0])] = step.argument("tensor_intrin")
+        return {name: intrin for name, intrin in found.items() if self.index.has_block(name)}
+
+    @property
+    def described(self) -> PrimFunc:
+        """The function, each intrinsic written out as what it computes: what a machine model and a proof understand."""
+        return self._with_described(self.tensorized)
+
+    def _with_described(self, intrinsics: Mapping[BlockRV, TensorIntrin]) -> PrimFunc:
+        blocks = ((self.index.block(name), intrin) for name, intrin in intrinsics.items())
+        return replace_nodes(self.func, {block: described(block, intrin) for block, intrin in blocks})
 
     def show(self) -> None:
         """Print the module as TVMScript."""
@@ -238,6 +278,8 @@ class Schedule(Calls):
             return self._ctx.loop(value).loop_var
         if key == "block_or_loop" and isinstance(value, str) and not self.index.has_block(value):
             return self._ctx.loop(value).loop_var
+        if key == "tensor_intrin" and isinstance(value, str):
+            return self._intrinsics.get(value)
         return value
 
 

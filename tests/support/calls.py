@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tilewright.engine.ir import AXIS_SEPARATOR, Var
+from tilewright.engine.ir import AXIS_SEPARATOR, Block, IndexMap, Var, free_vars
+from tilewright.engine.ir.build import Term
 from tilewright.engine.ir.stmt import SeqStmt
 from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
 
@@ -15,8 +16,8 @@ Call = tuple[str, dict[str, Any]]
 SCOPES = ("local", "shared", "global", "local.vtcm")
 
 
-def calls(sch: Schedule) -> st.SearchStrategy[Call]:
-    """A call of any primitive with arguments from the program."""
+def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
+    """A call of any primitive, or one of `wanted`, with arguments from the program."""
     blocks = [n for n in sch.index.block_names if n != "root"]
     loops = [f.loop_var for f in sch.index.loops]
     if not loops:
@@ -48,11 +49,19 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
         "reverse_compute_inline": block.map(lambda b: {"block": b}),
         "cache_read": st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
         "cache_write": st.builds(_cache, block, st.just("write"), st.integers(0, 1), st.sampled_from(SCOPES)),
+        "cache_inplace": st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
+        "reindex": block.flatmap(lambda b: st.sampled_from(_sides(sch, b)).map(lambda s: {"block": b, "buffer": s})),
+        "reindex_cache_read": block.flatmap(lambda b: _mapped_cache(sch, b, "read")),
+        "reindex_cache_write": block.flatmap(lambda b: _mapped_cache(sch, b, "write")),
+        "read_at": _copy_at(sch, block, "read"),
+        "write_at": _copy_at(sch, block, "write"),
         "set_scope": st.fixed_dictionaries(
             {"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
         ),
         "transform_layout": block.flatmap(lambda b: _layout(sch, b)),
         "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
+        "decompose_padding": st.fixed_dictionaries({"block": block, "loop": loop}),
+        "rfactor": st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
         "blockize": st.fixed_dictionaries(
             {
                 "target": st.one_of(
@@ -63,7 +72,9 @@ def calls(sch: Schedule) -> st.SearchStrategy[Call]:
         ),
     }
     assert drawn.keys() == PRIMITIVES.keys(), "a primitive without a way to draw it"
-    return st.sampled_from(sorted(drawn)).flatmap(lambda name: drawn[name].map(lambda arguments: (name, arguments)))
+    return st.sampled_from(sorted(wanted or drawn)).flatmap(
+        lambda name: drawn[name].map(lambda arguments: (name, arguments))
+    )
 
 
 def apply(sch: Schedule, call: Call) -> object:
@@ -108,7 +119,13 @@ def _tile(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
 
 def _move(block: st.SearchStrategy[str], loop: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
-        {"block": block, "loop": loop, "preserve_unit_loops": st.booleans(), "index": st.sampled_from((-1, -1, -2, 0))}
+        {
+            "block": block,
+            "loop": loop,
+            "preserve_unit_loops": st.booleans(),
+            "index": st.sampled_from((-1, -1, -2, 0)),
+            "keep_tiling": st.booleans(),
+        }
     )
 
 
@@ -130,6 +147,15 @@ def _cache(block: str, side: str, index: int, scope: str) -> dict[str, Any]:
     return {"block": block, f"{side}_buffer_index": index, "storage_scope": scope}
 
 
+def _copy_at(sch: Schedule, block: st.SearchStrategy[str], side: str) -> st.SearchStrategy[dict[str, Any]]:
+    def at(name: str) -> st.SearchStrategy[dict[str, Any]]:
+        loops = [f.loop_var for f in sch.index.loops_of(name)] or [f.loop_var for f in sch.index.loops]
+        cache = st.builds(_cache, st.just(name), st.just(side), st.integers(0, 2), st.sampled_from(SCOPES))
+        return st.builds(lambda loop, call: {"loop": loop, **call}, st.sampled_from(loops), cache)
+
+    return block.flatmap(at)
+
+
 Map = Callable[..., list[Any]]
 
 MAPS: tuple[Map, ...] = (
@@ -141,9 +167,39 @@ MAPS: tuple[Map, ...] = (
 )
 
 
-def _layout(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+def _sides(sch: Schedule, block: str) -> list[tuple[str, int]]:
     body = sch.index.block(block)
-    sides = [("read", n) for n in range(len(body.reads))] + [("write", n) for n in range(len(body.writes))]
+    return [("read", n) for n in range(len(body.reads))] + [("write", n) for n in range(len(body.writes))]
+
+
+def _mapped_cache(sch: Schedule, block: str, side: str) -> st.SearchStrategy[dict[str, Any]]:
+    """reindex_cache_read or _write by a map of the iterators, mostly of those that the element is told from."""
+    body = sch.index.block(block)
+    regions = body.reads if side == "read" else body.writes
+    index = st.integers(0, max(len(regions) - 1, 0))
+
+    def arguments(index: int) -> st.SearchStrategy[dict[str, Any]]:
+        used = {v for region in regions[index : index + 1] for axis in region.region for v in free_vars(axis)}
+        own = [n for n, iv in enumerate(body.iter_vars) if iv.var in used] or [0]
+        maps = st.sampled_from((own, own[::-1], own[1:] + own[:1], [*range(len(body.iter_vars))]))
+        split = st.sampled_from((0, 0, 2, 3))
+        return st.builds(
+            lambda m, s: {**_cache(block, side, index, "local"), "index_map": _picking(body, m, s)}, maps, split
+        )
+
+    return index.flatmap(arguments)
+
+
+def _picking(body: Block, positions: list[int], factor: int) -> IndexMap:
+    """The iterators at the positions, the first of them split by the factor when there is one."""
+    params = [Var(f"i{n}", iv.var.dtype) for n, iv in enumerate(body.iter_vars)]
+    axes: list[Any] = [Term(params[n]) for n in positions if n < len(params)]
+    if factor and axes:
+        axes[:1] = [axes[0] // factor, axes[0] % factor]
+    return IndexMap.from_items(params, axes)
+
+
+def _layout(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
-        {"block": st.just(block), "buffer": st.sampled_from(sides), "index_map": st.sampled_from(MAPS)}
+        {"block": st.just(block), "buffer": st.sampled_from(_sides(sch, block)), "index_map": st.sampled_from(MAPS)}
     )

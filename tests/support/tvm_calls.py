@@ -24,11 +24,16 @@ class Outcome(msgspec.Struct, frozen=True):
 ONLY_OURS = frozenset({"double_buffer", "pipeline", "tile"})
 
 
+ONLY_OUR_KEYWORDS = frozenset({"keep_tiling"})
+
+
 def comparable(sch: Schedule, call: Call) -> bool:
     """Whether TVM knows all that the program and the call need. Its simplifier fails on `x - x` of unsigned numbers."""
     name, arguments = call
     buffers = (*sch.func.buffers, *allocated_buffers(sch.func))
     if name in ONLY_OURS or any(b.axis_separators or b.dtype.startswith("uint") for b in buffers):
+        return False
+    if arguments.get("keep_tiling"):
         return False
     index_map = arguments.get("index_map")
     return index_map is None or AXIS_SEPARATOR not in index_map(*_axes(sch, arguments))
@@ -76,4 +81,5 @@ def _for_tvm(sch: Schedule, theirs: Any, call: Call) -> Call:
     return name, {
         key: [*map(handle, value)] if isinstance(value, tuple) and key not in kept else value if key in kept else handle(value)
         for key, value in arguments.items()
+        if key not in ONLY_OUR_KEYWORDS
     }

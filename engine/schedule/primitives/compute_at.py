@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import ProgramIndex, hull, is_covered, is_injective, realized, runs_at
-from ...arith import linear, simplify
+from ...analysis import ProgramIndex, is_covered, is_injective, runs_at
+from ...arith import linear
 from ...ir import (
     BlockRealize,
-    Buffer,
-    BufferRegion,
     Expr,
     FloorDiv,
     FloorMod,
@@ -30,14 +27,19 @@ from ...ir import (
 )
 from .. import moves
 from ..context import BlockRV, Context, LoopRV, Result
-from ..domains import guard_terms, needed_domains, with_var
 from ..errors import ScheduleError, refuse
+from ..new_loops import Options, new_nest, required_boxes
 
 Direction = Literal["compute_at", "reverse_compute_at"]
 
 
 def compute_at(
-    ctx: Context, block: BlockRV, loop: LoopRV | str, preserve_unit_loops: bool = False, index: int = -1
+    ctx: Context,
+    block: BlockRV,
+    loop: LoopRV | str,
+    preserve_unit_loops: bool = False,
+    index: int = -1,
+    keep_tiling: bool = False,
 ) -> Result:
     """Move a block under a loop of its consumers, so that each iteration computes what it needs.
 
@@ -49,19 +51,27 @@ def compute_at(
                                                      C[i, j] = g(B[i, j])               # compute_at(B, i)
     The block runs over what its consumers below the loop read, cut to its domain (by a predicate where the cut depends on loops).
     `index`: before the first consumer (-1, default), first in the loop (-2), or the position among the loop's statements.
-    `preserve_unit_loops` keeps new loops of extent 1.
+    `preserve_unit_loops` keeps new loops of extent 1. `keep_tiling` gives the block, for the region that it computes, the loops that it
+    had: tiled as it was, in the same order, each loop with its name, kind and notes; what is not divided evenly is guarded.
     Requires: a complete or reduction block that writes intermediates only; all consumers under the loop, which is of the same scope
     and not around the block; its inputs are the same at both places.
-    Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order.
+    Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order. With `keep_tiling` those that
+    have more than one trip there live on.
     Errors: other-scope, loop-around-block, not-complete, output-block, no-consumer, not-all-consumers, only-block, region-not-covered,
-    region-not-solvable, write-after-read, order-dependent, not-final, partial-sum, bad-index.
-    Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ComputeAt.
+    region-not-solvable, write-after-read, order-dependent, not-final, partial-sum, bad-index, tiling-not-kept.
+    Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ComputeAt; `keep_tiling` is Tilewright's.
     """
-    return Result(_moved_or_refused(ctx, "compute_at", block, loop, preserve_unit_loops, index))
+    options = Options(preserve_unit_loops, keep_tiling)
+    return Result(_moved_or_refused(ctx, "compute_at", block, loop, options, index))
 
 
 def reverse_compute_at(
-    ctx: Context, block: BlockRV, loop: LoopRV | str, preserve_unit_loops: bool = False, index: int = -1
+    ctx: Context,
+    block: BlockRV,
+    loop: LoopRV | str,
+    preserve_unit_loops: bool = False,
+    index: int = -1,
+    keep_tiling: bool = False,
 ) -> Result:
     """Move a block under a loop of its producers, so that each iteration uses what it has made.
 
@@ -72,93 +82,29 @@ def reverse_compute_at(
             C[i, j] = g(B[i, j])                 for ax0 in range(m):
                                                      C[i, ax0] = g(B[i, ax0])           # reverse_compute_at(C, i)
     `index`: last in the loop (-1, default), right after the last producer (-2), or the position among the loop's statements.
+    `preserve_unit_loops`, `keep_tiling`: as compute_at.
     Requires: a complete or reduction block; all producers under the loop, which is of the same scope and not around the block; in each
     iteration the block reads only what was finished in it: the loop, and those around it, run no reduction of a producer.
     Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order.
     Errors: as compute_at, and not-all-producers, not-ready, consumer-before, reduction-repeated, loop-may-not-run.
     Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ReverseComputeAt; TVM accepts reduction loops of the producer.
     """
-    return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, preserve_unit_loops, index))
-
-
-class Target(msgspec.Struct, frozen=True, eq=False):
-    """A loop as a place for a block: `primitive` is the call that moves it there, or the one that `refusal` is of."""
-
-    loop: Var
-    legal: bool
-    primitive: Direction
-    refusal: Refusal | None = None
-
-
-def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
-    """The verdict on every loop of the function, in text order. Legal exactly when the call succeeds: the same code decides."""
-    realize = ctx.realize(block)
-    always = _refused(lambda: _require_movable(ctx, realize))
-    refused: dict[Direction, ScheduleError | None] = {
-        d: _refused(lambda d=d: _require_direction(ctx, realize, d)) or always for d in _DIRECTIONS
-    }
-    verdicts = [_target(ctx, realize, loop, refused) for loop in ctx.index.loops]
-    legal: dict[Var, Direction] = {t.loop: t.primitive for t in verdicts if t.legal}
-    return tuple(t if t.legal else _with_fix(ctx, t, block, legal) for t in verdicts)
-
-
-_DIRECTIONS: tuple[Direction, Direction] = ("compute_at", "reverse_compute_at")
-
-
-def _target(
-    ctx: Context, realize: BlockRealize, loop: For, refused: Mapping[Direction, ScheduleError | None]
-) -> Target:
-    errors: dict[Direction, ScheduleError] = {}
-    for direction in _DIRECTIONS:
-        error = _refused(lambda: _require_place(ctx, realize, loop)) or refused[direction]
-        error = error or _refused(
-            lambda d=direction: _moved(ctx, d, realize, loop, preserve_unit_loops=False, index=-1)
-        )
-        if error is None:
-            return Target(loop.loop_var, True, direction)
-        errors[direction] = error
-    natural: Direction = "compute_at" if _stands_after(ctx, loop, realize) else "reverse_compute_at"
-    return Target(loop.loop_var, False, natural, errors[natural].refusal)
-
-
-def _refused(call: Callable[[], object]) -> ScheduleError | None:
-    try:
-        call()
-    except ScheduleError as error:
-        return error
-    return None
-
-
-def _stands_after(ctx: Context, loop: For, realize: BlockRealize) -> bool:
-    names = ctx.index.block_names
-    first = next(iter(ctx.index.child_blocks(loop)), None)
-    return first is None or names.index(first.block.name) > names.index(realize.block.name)
-
-
-def _with_fix(ctx: Context, target: Target, block: BlockRV, legal: Mapping[Var, Direction]) -> Target:
-    """The refusal with the nearest loop around the refused one that is legal, where it says no other fix."""
-    assert target.refusal is not None
-    if target.refusal.fix:
-        return target
-    for outer in reversed(ctx.index.loops_above(ctx.index.loop(target.loop))):
-        if legal.get(outer.loop_var) == target.primitive:
-            fix = (_call(target.primitive, block, outer.loop_var),)
-            return replace_fields(target, refusal=replace_fields(target.refusal, fix=fix))
-    return target
+    options = Options(preserve_unit_loops, keep_tiling)
+    return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, options, index))
 
 
 # The one way to move a block.
 
 
 def _moved_or_refused(
-    ctx: Context, direction: Direction, block: BlockRV, loop: LoopRV | str, preserve_unit_loops: bool, index: int
+    ctx: Context, direction: Direction, block: BlockRV, loop: LoopRV | str, options: Options, index: int
 ) -> PrimFunc:
     realize, target = ctx.realize(block), ctx.loop(loop)
-    _require_place(ctx, realize, target)
-    _require_direction(ctx, realize, direction)
-    _require_movable(ctx, realize)
+    require_place(ctx, realize, target)
+    require_direction(ctx, realize, direction)
+    require_movable(ctx, realize)
     try:
-        return _moved(ctx, direction, realize, target, preserve_unit_loops=preserve_unit_loops, index=index)
+        return moved(ctx, direction, realize, target, options, index)
     except ScheduleError as error:
         if error.refusal.fix or error.code == "bad-index":
             raise
@@ -168,20 +114,29 @@ def _moved_or_refused(
 def _with_outer_loop(ctx: Context, direction: Direction, realize: BlockRealize, loop: For, refusal: Refusal) -> Refusal:
     """The refusal with the nearest loop around the refused one that takes the block, if there is one."""
     for outer in reversed(ctx.index.loops_above(loop)):
-        refused = _refused(lambda outer=outer: _require_place(ctx, realize, outer)) or _refused(
-            lambda outer=outer: _moved(ctx, direction, realize, outer, preserve_unit_loops=False, index=-1)
+        refused = refusal_of(lambda outer=outer: require_place(ctx, realize, outer)) or refusal_of(
+            lambda outer=outer: moved(ctx, direction, realize, outer)
         )
         if refused is None:
-            return replace_fields(refusal, fix=(_call(direction, realize.block.name, outer.loop_var),))
+            return replace_fields(refusal, fix=(call_line(direction, realize.block.name, outer.loop_var),))
     return refusal
 
 
-def _call(direction: Direction, block: BlockRV, loop: Var) -> str:
+def refusal_of(call: Callable[[], object]) -> ScheduleError | None:
+    """The error that `call` raises, None when it succeeds."""
+    try:
+        call()
+    except ScheduleError as error:
+        return error
+    return None
+
+
+def call_line(direction: Direction, block: BlockRV, loop: Var) -> str:
     return f"sch.{direction}({block!r}, {loop.name})"
 
 
 # The loop is of the block's own scope, and not around it already.
-def _require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
+def require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
     name, loop_name = realize.block.name, loop.loop_var.name
     if realize is ctx.index.root:
         raise refuse("root-block", "the root block cannot be moved", realize)
@@ -194,14 +149,14 @@ def _require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
 
 
 # Towards the consumers there must be some, and they must all be known.
-def _require_direction(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
+def require_direction(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
     if direction == "compute_at" and realize is not ctx.index.root:
         moves.require_intermediate(ctx, realize)
         if not ctx.index.consumers(realize.block.name):
             raise refuse("no-consumer", f"nobody reads what block {realize.block.name!r} writes", realize)
 
 
-def _require_movable(ctx: Context, realize: BlockRealize) -> None:
+def require_movable(ctx: Context, realize: BlockRealize) -> None:
     """The rules that depend neither on the loop nor on the direction."""
     if realize is ctx.index.root:
         raise refuse("root-block", "the root block cannot be moved", realize)
@@ -227,8 +182,11 @@ def _consumers(ctx: Context, realize: BlockRealize) -> list[BlockRealize]:
     return [ctx.index.realize(n) for n in ctx.index.consumers(realize.block.name)]
 
 
-def _moved(
-    ctx: Context, direction: Direction, realize: BlockRealize, loop: For, *, preserve_unit_loops: bool, index: int
+_PLAIN = Options()
+
+
+def moved(
+    ctx: Context, direction: Direction, realize: BlockRealize, loop: For, options: Options = _PLAIN, index: int = -1
 ) -> PrimFunc:
     """The function with the block under the loop. Refuses by the rules that depend on the loop."""
     forward = direction == "compute_at"
@@ -240,8 +198,8 @@ def _moved(
         _require_runs(ctx, realize, loop)
         _require_same_outputs(ctx, realize, around)
 
-    required = _required_boxes(ctx, realize, loop, others, forward=forward)
-    nest = _new_nest(ctx, realize, loop, required, forward=forward, preserve_unit_loops=preserve_unit_loops)
+    required = required_boxes(ctx, realize, loop, others, forward=forward)
+    nest = new_nest(ctx, realize, loop, required, forward=forward, options=options)
     scope = ctx.index.scope_of(realize)
     body = moves.removed(ctx, realize, scope.body)
     inside = _statements(loop)
@@ -343,72 +301,6 @@ def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[
                 f"block {consumer.block.name!r} reads {realize.block.name!r} before loop {around[-1].loop_var.name!r} runs",
                 consumer, around[-1], expected="a loop that stands before all consumers",
             )  # fmt: skip
-
-
-def _required_boxes(
-    ctx: Context, realize: BlockRealize, loop: For, others: Sequence[BlockRealize], *, forward: bool
-) -> dict[Buffer, BufferRegion]:
-    """What `others` read (or, backward, write) of the block's buffers in one iteration of the loop."""
-    buffers = dict.fromkeys(r.buffer for r in (realize.block.writes if forward else realize.block.reads))
-    boxes: dict[Buffer, list[BufferRegion]] = {}
-    ranges: dict[Var, Range] = {}
-    for other in others:
-        ranges |= ctx.loop_ranges(other)
-        for region in other.block.reads if forward else other.block.writes:
-            if region.buffer in buffers:
-                relaxed = _relaxed(ctx, other, loop, region.buffer if forward else None)
-                box = hull([realized(region, other)], relaxed, ctx.loop_ranges(other))
-                boxes.setdefault(region.buffer, []).append(box)
-    return {b: hull(boxes[b], {}, ranges) if len(boxes[b]) > 1 else boxes[b][0] for b in buffers if b in boxes}
-
-
-def _relaxed(ctx: Context, other: BlockRealize, loop: For, buffer: Buffer | None) -> dict[Var, Range]:
-    """The loops around `other` inside of `loop`; and the threads above it that share `buffer`, which fill it together."""
-    loops = ctx.index.loops_above(other)
-    below = loops[loops.index(loop) + 1 :]
-    shared = [f for f in loops if buffer is not None and f not in below and _is_shared_by(buffer.scope, f)]
-    return {f.loop_var: Range(f.min, f.extent) for f in (*below, *shared)}
-
-
-def _is_shared_by(scope: str, loop: For) -> bool:
-    if loop.kind != "thread_binding" or loop.thread_tag is None:
-        return False
-    memory = scope.split(".")[0]
-    if memory == "warp":
-        return loop.thread_tag == "threadIdx.x"
-    return memory == "shared" and not loop.thread_tag.startswith("blockIdx")
-
-
-def _new_nest(
-    ctx: Context,
-    realize: BlockRealize,
-    loop: For,
-    required: Mapping[Buffer, BufferRegion],
-    *,
-    forward: bool,
-    preserve_unit_loops: bool,
-) -> Stmt:
-    """The block in new loops that cover the required boxes."""
-    block = realize.block
-    ranges = ctx.loop_ranges(loop) | {loop.loop_var: Range(loop.min, loop.extent)}
-    domains = needed_domains(block, block.writes if forward else block.reads, required, ranges, every=forward)
-    loops: list[tuple[Var, Expr]] = []
-    values: list[Expr] = []
-    terms: list[Expr] = []
-    for domain, iter_var in zip(domains, block.iter_vars, strict=True):
-        extent = simplify(domain.span.first_and_extent.extent, ranges)
-        var = None
-        if preserve_unit_loops or not build.is_const(extent, 1):
-            var = Var(f"ax{len(loops)}", iter_var.var.dtype)
-            loops.append((var, extent))
-            ranges = ranges | {var: build.make_range(0, extent)}
-        values.append(with_var(domain, var))
-        terms.extend(guard_terms(values[-1], domain.guard, ranges))
-    predicate = build.logical_and(*(simplify(t, ranges) for t in terms))
-    nest: Stmt = BlockRealize(tuple(values), predicate, block)
-    for var, extent in reversed(loops):
-        nest = build.serial(var, extent, nest)
-    return nest
 
 
 # In each iteration the block reads only what its producers have made in it, and reduces each of it once.
