@@ -9,7 +9,25 @@ import msgspec
 
 from ...engine.analysis import ProgramIndex
 from ...engine.hwsim import Machine
-from ...engine.ir import Block, BlockRealize, Buffer, For, IndexMap, PrimFunc, Refusal, SeqStmt, Stmt, TilewrightError, Var, build, uses_var
+from ...engine.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferStore,
+    Call,
+    FloatImm,
+    For,
+    IndexMap,
+    IntImm,
+    PrimFunc,
+    Refusal,
+    SeqStmt,
+    Stmt,
+    TilewrightError,
+    Var,
+    build,
+    uses_var,
+)
 from ...engine.script import read_calls
 from .row_ids import RowIds, row_ids
 
@@ -262,6 +280,20 @@ def _is_kind(kind: str) -> Callable[[_Facts, For], str]:
     return lambda _, loop: f"it is {kind} already" if loop.kind == kind else ""
 
 
+def _rfactor_fields(_: _Facts, __: For) -> list[Field]:
+    return [_field("factor_axis", "New axis", "int", 0, help="where the partial results get an axis; -1 is last")]
+
+
+def _not_reduced(facts: _Facts, loop: For) -> str:
+    """Whether the loop runs over a reduction of one block only."""
+    below = facts.index.child_blocks(loop)
+    if len(below) != 1 or below[0].block.init is None:
+        return "it does not stand around one reduction only"
+    pairs = zip(below[0].block.iter_vars, below[0].iter_values, strict=True)
+    kinds = {iv.iter_type for iv, value in pairs if uses_var(value, loop.loop_var)}
+    return "" if kinds == {"reduce"} else "it is no loop of the reduction"
+
+
 def _annotate_fields(_: _Facts, __: Any) -> list[Field]:
     return [
         _field("ann_key", "Key", "text", "", [], placeholder="pragma_auto_unroll_max_step"),
@@ -278,6 +310,32 @@ def _no_annotations(_: _Facts, node: For | Block) -> str:
     return "" if node.annotations else "it has no annotations"
 
 
+def _touched_below(facts: _Facts, loop: For, side: str) -> list[tuple[str, str]]:
+    """(block, buffer) of what the blocks below a loop read or write, each buffer once."""
+    found: dict[str, tuple[str, str]] = {}
+    for realize in facts.index.child_blocks(loop):
+        for region in realize.block.reads if side == "read" else realize.block.writes:
+            found.setdefault(region.buffer.name, (realize.block.name, region.buffer.name))
+    return list(found.values())
+
+
+def _copy_at_fields(side: str) -> Callable[[_Facts, For], list[Field]]:
+    def fields(facts: _Facts, loop: For) -> list[Field]:
+        found = _touched_below(facts, loop, side)
+        blocks, buffers = dict.fromkeys(b for b, _ in found), [buffer for _, buffer in found]
+        return [
+            _field("block", "Block", "choice", found[0][0], blocks),
+            _field(f"{side}_buffer_index", "Buffer", "choice", buffers[0], buffers),
+            _scope_field(facts),
+        ]
+
+    return fields
+
+
+def _touches_nothing(side: str) -> Callable[[_Facts, For], str]:
+    return lambda facts, loop: "" if _touched_below(facts, loop, side) else f"nothing below it {side}s a buffer"
+
+
 LOOP_ITEMS: tuple[Item, ...] = (
     Item("split", "Split…", "s", "one loop into a nest of several", _split_fields, _free),
     Item("tile", "Tile…", "t", "a nest into tiles: splits, and a reorder", _tile_fields, _no_inner_loop),
@@ -291,7 +349,12 @@ LOOP_ITEMS: tuple[Item, ...] = (
     Item("bind", "Bind to thread…", "b", "each iteration to a thread of an axis",
          lambda _, __: [_field("thread_axis", "Thread axis", "choice", "blockIdx.x", THREADS)], _free),
     Item("blockize", "Blockize", "z", "what stands in it as one block", _none, _not_one_block),
+    Item("rfactor", "Factor reduction…", "x", "partial results of each iteration first", _rfactor_fields, _not_reduced),
     Item("pipeline", "Pipeline…", "d", "load for the next iteration while this one computes", _pipeline_fields, _no_pipeline),
+    Item("read_at", "Read a tile here…", "l", "load what an iteration reads first, in one block",
+         _copy_at_fields("read"), _touches_nothing("read")),
+    Item("write_at", "Write a tile here…", "w", "store what an iteration wrote, in one block",
+         _copy_at_fields("write"), _touches_nothing("write")),
     Item("annotate", "Annotate…", "a", "a note for later passes", _annotate_fields, _free),
     Item("unannotate", "Remove annotation…", "n", "take a note off", _unannotate_fields, _no_annotations),
 )  # fmt: skip
@@ -309,6 +372,40 @@ def _cache_fields(side: str) -> Callable[[_Facts, Block], list[Field]]:
     def fields(facts: _Facts, block: Block) -> list[Field]:
         choices = _buffer_choices(block, written=side == "write")
         return [_field(f"{side}_buffer_index", "Buffer", "choice", 0, choices), _scope_field(facts)]
+
+    return fields
+
+
+def _in_place(block: Block) -> list[int]:
+    """The reads of a block that it also writes."""
+    written = {w.buffer for w in block.writes}
+    return [n for n, r in enumerate(block.reads) if r.buffer in written]
+
+
+def _inplace_fields(facts: _Facts, block: Block) -> list[Field]:
+    own = _in_place(block)
+    choices = [c for c in _buffer_choices(block, written=False) if c["value"] in own]
+    return [_field("read_buffer_index", "Buffer", "choice", own[0], choices), _scope_field(facts)]
+
+
+def _reindex_fields(_: _Facts, block: Block) -> list[Field]:
+    sides = (("read", "read", block.reads), ("write", "written", block.writes))
+    choices = [
+        {"value": [side, n], "label": f"{r.buffer.name}  ({word})"}
+        for side, word, regions in sides
+        for n, r in enumerate(regions)
+        if side == "write" or n not in _in_place(block)
+    ]
+    return [_field("buffer", "Buffer", "choice", choices[0]["value"], choices)]
+
+
+def _mapped_fields(side: str) -> Callable[[_Facts, Block], list[Field]]:
+    def fields(facts: _Facts, block: Block) -> list[Field]:
+        regions = block.writes if side == "write" else block.reads
+        used = [iv.var.name for iv in block.iter_vars if any(uses_var(r, iv.var) for r in regions[0].region)]
+        index_map = f"lambda {', '.join(iv.var.name for iv in block.iter_vars)}: [{', '.join(used) or '0'}]"
+        text = "where each run's element lies, by the iterators that tell it"
+        return [*_cache_fields(side)(facts, block), _field("index_map", "Index map", "index_map", index_map, help=text)]
 
     return fields
 
@@ -361,6 +458,19 @@ def _loop_fields(facts: _Facts, block: Block) -> list[Field]:
     return [_field("loop", "Before loop", "choice", _outermost_reduction(facts, block) or loops[0], loops)]
 
 
+def _padding_fields(facts: _Facts, block: Block) -> list[Field]:
+    loops = facts.reduction_loops(block.name)
+    return [_field("loop", "Before loop", "choice", loops[0], loops)]
+
+
+def _no_padding(facts: _Facts, block: Block) -> str:
+    match block.body:
+        case BufferStore(value=Call(op="if_then_else", args=(_, _, IntImm() | FloatImm()))):
+            return "" if facts.index.loops_of(block.name) else "no loop stands around it"
+        case _:
+            return "it is no padding with a constant"
+
+
 def _outermost_reduction(facts: _Facts, block: Block) -> str:
     realize = facts.index.realize(block.name)
     values = [v for iv, v in zip(block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "reduce"]
@@ -374,6 +484,24 @@ def _no_reads(_: _Facts, block: Block) -> str:
 
 def _no_writes(_: _Facts, block: Block) -> str:
     return "" if block.writes else "it writes no buffer"
+
+
+def _not_in_place(_: _Facts, block: Block) -> str:
+    return "" if _in_place(block) else "it changes no buffer that it reads"
+
+
+def _holds_blocks(facts: _Facts, block: Block) -> str:
+    if facts.index.child_blocks(block):
+        return "it holds other blocks"
+    return "" if block.iter_vars and (block.reads or block.writes) else "it has no iterators or no buffers"
+
+
+def _no_leaf_reads(facts: _Facts, block: Block) -> str:
+    return _no_reads(facts, block) or _holds_blocks(facts, block)
+
+
+def _no_leaf_writes(facts: _Facts, block: Block) -> str:
+    return _no_writes(facts, block) or _holds_blocks(facts, block)
 
 
 def _params_only(facts: _Facts, block: Block) -> str:
@@ -418,6 +546,31 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         _cache_fields("write"),
         _no_writes,
     ),
+    Item(
+        "cache_inplace",
+        "Cache in place…",
+        "I",
+        "work on a copy in a nearer memory, and store it back",
+        _inplace_fields,
+        _not_in_place,
+    ),
+    Item("reindex", "Reindex…", "R", "a copy in the order of its iterators", _reindex_fields, _holds_blocks),
+    Item(
+        "reindex_cache_read",
+        "Cache read by a map…",
+        "L",
+        "load each element to a place of the map",
+        _mapped_fields("read"),
+        _no_leaf_reads,
+    ),
+    Item(
+        "reindex_cache_write",
+        "Cache write by a map…",
+        "W",
+        "compute to places of the map, then store",
+        _mapped_fields("write"),
+        _no_leaf_writes,
+    ),
     Item("set_scope", "Set scope…", "g", "keep what it writes in another memory", _scope_fields, _writes_params_only),
     Item(
         "transform_layout", "Transform layout…", "t", "lay a buffer out by an index map", _layout_fields, _params_only
@@ -436,6 +589,9 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         _no_reduction,
     ),
     Item("add_unit_loop", "Add unit loop", "o", "a loop of one iteration around it", _none, _free),
+    Item(
+        "decompose_padding", "Decompose padding…", "p", "fill first, then copy the inside", _padding_fields, _no_padding
+    ),
     Item("annotate", "Annotate…", "a", "a note for later passes", _annotate_fields, _free),
     Item("unannotate", "Remove annotation…", "n", "take a note off", _unannotate_fields, _no_annotations),
 )

@@ -1,10 +1,10 @@
-"""Whether a block stays inside of its buffers wherever its iterators' domains may take it."""
+"""Whether a block stays inside of its buffers wherever its iterators' domains may take it, and its iterators in their domains."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..arith import interval, prove
+from ..arith import interval, prove, simplify
 from ..ir import (
     Block,
     BlockRealize,
@@ -21,7 +21,9 @@ from ..ir import (
     Var,
     build,
     children,
+    structural_equal,
 )
+from .cover import joined_splits
 from .regions import hull
 
 Ranges = Mapping[Var, Range]
@@ -30,6 +32,21 @@ Ranges = Mapping[Var, Range]
 def stays_inside(block: Block) -> bool:
     """Whether each access is within its buffer for all values of the iterators that the conditions around it leave."""
     return _stays(block, {}, ())
+
+
+def keeps_domains(realize: BlockRealize, loops: Ranges) -> bool:
+    """Whether each iterator surely stays in its domain as the loops run, where the predicate lets the block run."""
+    realize, loops = joined_splits(realize, loops)
+    terms = [simplify(term) for term in build.conjuncts(realize.predicate)]
+
+    def holds(*forms: Expr) -> bool:
+        return prove(forms[0], loops) or any(structural_equal(term, simplify(form)) for term in terms for form in forms)
+
+    return all(
+        holds(build.ge(value, iv.dom.min), build.le(iv.dom.min, value))
+        and holds(build.lt(value, build.add(iv.dom.min, iv.dom.extent)))
+        for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    )
 
 
 def _stays(node: Node, ranges: Ranges, conditions: Sequence[Expr]) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 import msgspec
 
 from .build import Term, as_expr, unwrap
-from .expr import Expr, Var
-from .visitor import substitute
+from .expr import Expr, IntImm, Node, Var
+from .visitor import rewrite, substitute
 
 
 class AxisSeparator(msgspec.Struct, frozen=True):
@@ -55,6 +55,19 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
             else:
                 indices.append(as_expr(unwrap(item), params[0].dtype if params else "int32"))
         return IndexMap(tuple(params), tuple(indices), tuple(separators))
+
+    def with_dtype(self, dtype: str) -> IndexMap:
+        """The map over variables and constants of the integer type `dtype`."""
+        if all(e.dtype == dtype for e in (*self.params, *self.indices)):
+            return self
+        fresh = {p: Var(p.name, dtype) for p in self.params}
+
+        def leave(node: Node) -> Node:
+            if isinstance(node, Var):
+                return fresh.get(node, node)
+            return IntImm(node.value, dtype) if isinstance(node, IntImm) and node.dtype != "bool" else node
+
+        return IndexMap(tuple(fresh.values()), tuple(rewrite(i, leave) for i in self.indices), self.separators)
 
     def apply(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
         """The new indices for old ones, not simplified."""

@@ -123,6 +123,14 @@ class Context:
             )
         return found[0]
 
+    def buffer_position(self, block: BlockRV, buffer: int | str | Buffer, *, side: str) -> int:
+        """The position among the block's reads or writes ("read" or "write") of a buffer that may be given by its name."""
+        if isinstance(buffer, int):
+            return buffer
+        regions = self.block(block).reads if side == "read" else self.block(block).writes
+        found = self.buffer_region(block, buffer, side=side)
+        return next((n for n, r in enumerate(regions) if r is found), len(regions))
+
     def buffer_side(self, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer) -> tuple[str, Buffer]:
         """("read" or "write", the buffer that is meant). A name or a buffer is one that the block writes, if it does."""
         found = self.buffer_region(block, buffer, side="read").buffer

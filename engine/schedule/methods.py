@@ -188,12 +188,17 @@ class Calls(ABC):
         return self._one("reindex_cache_write", block=block, write_buffer_index=write_buffer_index,
                          storage_scope=storage_scope, index_map=self._block_map(block, index_map))  # fmt: skip
 
-    def read_at(self, loop: LoopRV, block: BlockRV, read_buffer_index: int, storage_scope: str) -> BlockRV:
-        return self._one("read_at", loop=loop, block=block, read_buffer_index=read_buffer_index, storage_scope=storage_scope)
+    def read_at(
+        self, loop: LoopRV, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str
+    ) -> BlockRV:
+        index = self._ctx.buffer_position(block, read_buffer_index, side="read")
+        return self._one("read_at", loop=loop, block=block, read_buffer_index=index, storage_scope=storage_scope)
 
-    def write_at(self, loop: LoopRV, block: BlockRV, write_buffer_index: int, storage_scope: str) -> BlockRV:
-        return self._one("write_at", loop=loop, block=block, write_buffer_index=write_buffer_index,
-                         storage_scope=storage_scope)  # fmt: skip
+    def write_at(
+        self, loop: LoopRV, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str
+    ) -> BlockRV:
+        index = self._ctx.buffer_position(block, write_buffer_index, side="write")
+        return self._one("write_at", loop=loop, block=block, write_buffer_index=index, storage_scope=storage_scope)
 
     def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
         self._apply("set_scope", {"block": block, "buffer_index": buffer_index, "storage_scope": storage_scope})

@@ -8,7 +8,23 @@ from typing import Literal
 import msgspec
 
 from ..context import Result
-from . import blockize, cache, compute_at, inline, kinds, layout, loops, nests, overlap, reduction, reindex, rfactor
+from . import (
+    blockize,
+    cache,
+    compute_at,
+    copy_at,
+    inline,
+    kinds,
+    layout,
+    loops,
+    nests,
+    overlap,
+    padding,
+    reduction,
+    reindex,
+    rfactor,
+    tensorize,
+)
 
 Returns = Literal["nothing", "one", "many"]
 
@@ -57,12 +73,15 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(reindex.reindex, "one"),
         Primitive(reindex.reindex_cache_read, "one"),
         Primitive(reindex.reindex_cache_write, "one"),
+        Primitive(copy_at.read_at, "one"),
+        Primitive(copy_at.write_at, "one"),
         Primitive(layout.set_scope),
         Primitive(layout.transform_layout),
         Primitive(reduction.decompose_reduction, "one"),
-        Primitive(blockize.blockize, "one"),
         Primitive(rfactor.rfactor, "one"),
+        Primitive(padding.decompose_padding, "one"),
         Primitive(blockize.blockize, "one"),
+        Primitive(tensorize.tensorize),
     )
 }
 

@@ -1,11 +1,14 @@
-"""Copies between memories: cache_read stages what a block reads, cache_write what it writes."""
+"""Copies between memories: cache_read stages what a block reads, cache_write what it writes, cache_inplace what it changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir import Block, BlockRealize, Buffer, Node, build
-from ..context import BlockRV, Context, Result
+from msgspec.structs import replace as replace_fields
+
+from ...analysis import realized, writes_all
+from ...ir import Block, BlockRealize, Buffer, BufferRegion, Node, SeqStmt, Stmt, build, replace_nodes
+from ..context import BlockRV, Context, Result, with_allocations
 from ..errors import refuse
 from .staging import (
     Site,
@@ -22,6 +25,9 @@ from .staging import (
     with_stage,
 )
 from .staging_checks import (
+    holds_values,
+    is_overwritten_later,
+    is_within,
     require_content_of,
     require_filled,
     require_fresh,
@@ -65,7 +71,7 @@ def cache_read(
         site = Site(scope, 0)
         require_needed(ctx, consumers, source)
         region = guarded_read_region(ctx, scope, consumers, source) or scope_read_region(scope, source)
-    elif _is_overwritten_later(ctx, scope, writer, consumers, source):
+    elif is_overwritten_later(ctx, scope, writer, consumers, source):
         site = Site(scope, 0)
         region = build.full_region(source)
     else:
@@ -73,7 +79,7 @@ def cache_read(
         region = relaxed_region(ctx, writer, source, site)
         require_filled(ctx, writer, source, site)
         require_content_of(ctx, scope, writer, consumers, source)
-    cached = cache_of(ctx, source, storage_scope, site, scope, region, consumers)
+    cached = cache_of(ctx, source, storage_scope, region, consumers, is_whole=site.parent is not scope)
     stage = copy_stage(ctx, cached, to_cache=True)
     new: dict[Node, Node] = {r: reading_from(r, cached) for r in consumers}
     return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
@@ -113,23 +119,87 @@ def cache_write(
     region = relaxed_region(ctx, realize, target, site)
     require_filled(ctx, realize, target, site)
     require_content_of(ctx, scope, realize, direct, target)
-    cached = cache_of(ctx, target, storage_scope, site, scope, region, [realize, *direct])
+    cached = cache_of(ctx, target, storage_scope, region, [realize, *direct], is_whole=site.parent is not scope)
     stage = copy_stage(ctx, cached, to_cache=False)
     new: dict[Node, Node] = {realize: moved_to(realize, cached)}
     new |= {r: reading_from(r, cached) for r in direct}
     return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
 
 
-def _is_overwritten_later(
-    ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
-) -> bool:
-    """Whether all consumers take what was there before the scope ran: they stand before the writer, in no loop with it."""
-    loops = set(ctx.index.loops_above(writer))
-    order = ctx.index.block_names
-    return buffer not in scope.alloc_buffers and all(
-        order.index(r.block.name) < order.index(writer.block.name) and not loops & set(ctx.index.loops_above(r))
-        for r in consumers
-    )
+def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str) -> Result:
+    """Copy a buffer that `block` changes in place into `storage_scope` before each run of it, and back after it.
+
+    Rewrite:
+        for i in range(n):                 for i in range(n):
+            A[i] = f(A[i])           =>        A_local[i] = A[i]             # block "A_local"
+                                               A_local[i] = f(A_local[i])
+                                               A[i] = A_local[i]             # block "A_local_1"
+    Requires: the block reads and writes the buffer; what is copied back was copied there, or surely written.
+    Returns: the block that copies into the cache, and the one that copies back, both directly beside the block. The cache has the size
+    of the buffer.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-in-place, outside-buffer, region-not-covered, opaque-access.
+    Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheInplace.
+    """
+    buffer = ctx.buffer_region(block, read_buffer_index, side="read").buffer
+    realize = ctx.realize(block)
+    scope = ctx.index.scope_of(realize)
+    read, written = require_in_place(realize, buffer)
+    require_returned(ctx, realize, read, written)
+
+    cached = cache_of(ctx, buffer, storage_scope, read, [realize], is_whole=True)
+    taken = copy_stage(ctx, cached, to_cache=True)
+    given = copy_stage(ctx, replace_fields(cached, region=written), to_cache=False, other=taken.name)
+    body = replace_nodes(scope.body, _beside(ctx, realize, [taken.nest, moved_to(realize, cached), given.nest]))
+    func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [cached.copy])})
+    after = Context(func)
+    if not holds_values(after.index, after.realize(taken.name), buffer):
+        raise refuse(
+            "region-not-covered", f"{buffer.name!r} may hold nothing yet that could be copied for block {block!r}", realize,
+            expected="a buffer that is written in whole before",
+        )  # fmt: skip
+    return Result(func, (taken.name, given.name))
+
+
+def _beside(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node, Node]:
+    """The block replaced by statements that stand where it stood."""
+    around = ctx.index.parent(realize)
+    if not isinstance(around, SeqStmt):
+        return {realize: build.seq(stmts)}
+    parts = [stmts if s is realize else [s] for s in around.seq]
+    return {around: build.seq([s for part in parts for s in part])}
+
+
+# Only what a block changes is copied there and back.
+def require_in_place(realize: BlockRealize, buffer: Buffer) -> tuple[BufferRegion, BufferRegion]:
+    """What the block reads of the buffer, and what it writes of it, where it runs."""
+    block = realize.block
+    found = [next((r for r in side if r.buffer is buffer), None) for side in (block.reads, block.writes)]
+    if found[0] is None or found[1] is None:
+        raise refuse(
+            "not-in-place", f"block {block.name!r} does not both read and write {buffer.name!r}", block,
+            expected="a buffer that the block changes in place", fix=(f"sch.cache_write({block.name!r}, …)",),
+        )  # fmt: skip
+    return realized(found[0], realize), realized(found[1], realize)
+
+
+# What the cache gives back, it must have got: from the buffer, or from the block.
+def require_returned(ctx: Context, realize: BlockRealize, read: BufferRegion, written: BufferRegion) -> None:
+    ranges = ctx.loop_ranges(realize)
+    whole = build.full_region(read.buffer)
+    if not (is_within(read, whole, ranges) and is_within(written, whole, ranges)):
+        raise refuse(
+            "outside-buffer", f"what block {realize.block.name!r} uses of {read.buffer.name!r} may leave the buffer", realize,
+            expected="regions inside of the buffer in every iteration of its loops",
+        )  # fmt: skip
+    if is_within(written, read, ranges):
+        return
+    if not build.is_true(realize.predicate) or not writes_all(
+        ctx.index, realize, read.buffer, ctx.index.loops_above(realize)
+    ):
+        raise refuse(
+            "region-not-covered", f"block {realize.block.name!r} may leave out elements of {read.buffer.name!r} that would be copied back",
+            realize, expected="a block that reads all that it writes",
+        )  # fmt: skip
 
 
 def _consumers(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import hull, realized
+from ...analysis import fresh_name, hull, realized
 from ...arith import simplify
 from ...ir import (
     Block,
@@ -66,16 +66,15 @@ def cache_of(
     ctx: Context,
     buffer: Buffer,
     storage_scope: str,
-    site: Site,
-    scope: Block,
     region: BufferRegion,
     users: Sequence[BlockRealize],
+    *,
+    is_whole: bool,
 ) -> Cached:
-    """The cache: as large as what is copied where the copy stands in no loop of the scope, else as large as the buffer."""
+    """The cache for a region: as large as the buffer when `is_whole`, else as large as the region."""
     require_scope_name(storage_scope)
     name = ctx.fresh_buffer_name(f"{buffer.name}_{storage_scope}")
     copy = replace_fields(buffer, name=name, scope=storage_scope, strides=(), elem_offset=None)
-    is_whole = site.parent is not scope
     if not is_whole:
         copy = replace_fields(copy, shape=tuple(r.extent for r in region.region))
     same_places = not buffer.strides and all(map(structural_equal, copy.shape, buffer.shape))
@@ -93,15 +92,21 @@ def reading_from(realize: BlockRealize, cached: Cached) -> BlockRealize:
 
 
 def moved_to(realize: BlockRealize, cached: Cached) -> BlockRealize:
-    """All accesses of the block in the cache, and the views of the buffer in its memory too."""
+    """All accesses inside of the block in the cache, and the views of the buffer in its memory too."""
     nested = [b for b in walk(realize) if isinstance(b, Block)]
     views = [m.buffer for b in nested for m in b.match_buffers if m.source.buffer is cached.buffer]
-    moved = change_buffers(realize, {cached.buffer: cached.change})
-    return replace_nodes(moved, {v: replace_fields(v, scope=cached.copy.scope) for v in views})
+    moved = change_buffers(realize.block, {cached.buffer: cached.change})
+    return replace_nodes(
+        replace_fields(realize, block=moved), {v: replace_fields(v, scope=cached.copy.scope) for v in views}
+    )
 
 
 def does_read(block: Block, buffer: Buffer) -> bool:
     return any(r.buffer is buffer for r in block.reads)
+
+
+def does_write(block: Block, buffer: Buffer) -> bool:
+    return any(w.buffer is buffer for w in block.writes)
 
 
 class Site(msgspec.Struct, frozen=True, eq=False):
@@ -109,6 +114,11 @@ class Site(msgspec.Struct, frozen=True, eq=False):
 
     parent: For | Block
     position: int
+
+    @property
+    def after(self) -> Site:
+        """Behind the statement that stands there."""
+        return Site(self.parent, self.position + 1)
 
 
 def site_after(ctx: Context, scope: Block, writer: BlockRealize, users: Sequence[BlockRealize]) -> Site:
@@ -194,9 +204,9 @@ class Stage(msgspec.Struct, frozen=True, eq=False):
     nest: Stmt
 
 
-def copy_stage(ctx: Context, cached: Cached, *, to_cache: bool) -> Stage:
-    """The region copied to its cache, or back, one element an iteration."""
-    name = ctx.fresh_block_name(cached.copy.name)
+def copy_stage(ctx: Context, cached: Cached, *, to_cache: bool, other: str = "") -> Stage:
+    """The region copied to its cache, or back, one element an iteration. `other` is a block name that is taken too."""
+    name = fresh_name(cached.copy.name, {*ctx.index.block_names, other})
     axes = cached.region.region
     loops = [Var(f"ax{i}", r.extent.dtype) for i, r in enumerate(axes)]
     iters = [Var(f"v{i}", e.dtype) for i, e in enumerate(cached.copy.shape)]

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...analysis import (
+    ProgramIndex,
     is_covered,
     is_update,
     only_guards_domain,
     starts_with_init,
+    stays_inside,
     surely_runs,
+    touched_box,
     writes_all,
 )
+from ...arith import prove
 from ...ir import (
+    And,
     Block,
     BlockRealize,
     Buffer,
+    BufferData,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Call,
     For,
+    IfThenElse,
+    Node,
+    Or,
     Range,
+    Select,
+    Var,
+    build,
+    children,
 )
 from ..checks import require_updates_own_element
 from ..context import BlockRV, Context
 from ..errors import refuse
-from ..moves import require_not_loose
+from ..moves import require_full_domain, require_not_loose
 from .staging import Site, does_read
 
 
@@ -127,3 +144,93 @@ def require_only_writer(ctx: Context, scope: Block, block: BlockRV, buffer: Buff
             "not-the-only-writer", f"buffer {buffer.name!r} is written by other blocks too", ctx.block(block),
             found=", ".join(others), expected=f"{block!r} only; cache_write before decompose_reduction",
         )  # fmt: skip
+
+
+def is_overwritten_later(
+    ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
+) -> bool:
+    """Whether all consumers take what was there before the scope ran: they stand before the writer, in no loop with it."""
+    loops = set(ctx.index.loops_above(writer))
+    order = ctx.index.block_names
+    return buffer not in scope.alloc_buffers and all(
+        order.index(r.block.name) < order.index(writer.block.name) and not loops & set(ctx.index.loops_above(r))
+        for r in consumers
+    )
+
+
+# A bare store stands in no block: nobody knows when it changes what is copied.
+def require_not_stored_loosely(ctx: Context, scope: Block, buffer: Buffer) -> None:
+    stack: list[Node] = [scope.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Block):
+            continue
+        if isinstance(node, BufferStore | BufferData) and node.buffer is buffer:
+            raise refuse(
+                "opaque-access",
+                f"{buffer.name!r} is changed outside of blocks",
+                node,
+                expected="a buffer that only blocks touch",
+            )
+        stack.extend(children(node))
+
+
+# A copy reads all that it goes over: each element must exist and hold a value, also where the block would not have read it.
+def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: str, buffer: Buffer) -> None:
+    """`realize` is the reader before the change; `after` the program with the block `stage` that copies for it."""
+    copying = after.realize(stage)
+    if stays_inside(copying.block) and holds_values(after.index, copying, buffer):
+        return
+    if not surely_loads(realize.block.body, buffer):
+        raise refuse(
+            "region-not-covered", f"block {realize.block.name!r} may not read all of {buffer.name!r} that would be copied", realize,
+            expected="a buffer that is written in whole, and indices that stay inside",
+        )  # fmt: skip
+    require_full_domain(ctx, realize)
+
+
+def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer) -> bool:
+    """Whether all that the block says it reads of the buffer was surely written: by the caller, or before it in its scope."""
+    if index.is_param(buffer):
+        return True
+    scope = index.scope_of(realize)
+    before = index.siblings(realize.block.name)
+    before = before[: before.index(realize)]
+    if any(w.buffer is buffer for r in before for w in r.block.writes):
+        return any(
+            is_covered(index, r, realize, buffer) for r in before if any(w.buffer is buffer for w in r.block.writes)
+        )
+    outer = index.realize(scope.name)
+    if outer is index.root or buffer in scope.alloc_buffers:
+        return False
+    region = next((r for r in outer.block.reads if r.buffer is buffer), None)
+    read = touched_box(index, realize, buffer, (), writes=False)
+    return region is not None and read is not None and is_within(read, region) and holds_values(index, outer, buffer)
+
+
+def is_within(inner: BufferRegion, outer: BufferRegion, ranges: Mapping[Var, Range] | None = None) -> bool:
+    """Whether the box `outer` surely holds the box `inner`."""
+    return all(
+        prove(build.le(o.min, i.min), ranges)
+        and prove(build.le(build.add(i.min, i.extent), build.add(o.min, o.extent)), ranges)
+        for i, o in zip(inner.region, outer.region, strict=True)
+    )
+
+
+def surely_loads(stmt: Node, buffer: Buffer) -> bool:
+    """Whether each run of a body without blocks reads the buffer: under no condition, in loops that have iterations."""
+    match stmt:
+        case BufferLoad() if stmt.buffer is buffer:
+            return True
+        case IfThenElse(condition=condition):
+            return surely_loads(condition, buffer)
+        case Call(op="if_then_else", args=(condition, *_)) | Select(condition=condition):
+            return surely_loads(condition, buffer)
+        case And(a=a) | Or(a=a):
+            return surely_loads(a, buffer)
+        case For() if (build.int_value(stmt.extent) or 0) <= 0:
+            return surely_loads(stmt.extent, buffer)
+        case Block() | Buffer():
+            return False
+        case _:
+            return any(surely_loads(child, buffer) for child in children(stmt))
