@@ -14,6 +14,7 @@ from ..arith import detect_iter_map, linear, prove, simplify
 from ..ir import (
     LT,
     AssertStmt,
+    AttrStmt,
     Block,
     BlockRealize,
     Buffer,
@@ -23,6 +24,7 @@ from ..ir import (
     For,
     IfThenElse,
     IterVar,
+    LetStmt,
     Range,
     SeqStmt,
     Stmt,
@@ -31,6 +33,7 @@ from ..ir import (
     build,
     free_vars,
     structural_equal,
+    substitute,
     uses_var,
 )
 from .clipping import clipped
@@ -147,8 +150,10 @@ def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
             return next((a for s in stmt.seq if (a := _find_store(s, buffer, loops)) is not None), None)
         case For() if has_iterations(stmt.extent, loops):
             return _find_store(stmt.body, buffer, {**loops, stmt.loop_var: Range(stmt.min, stmt.extent)})
-        case AssertStmt():
+        case AssertStmt() | AttrStmt():
             return _find_store(stmt.body, buffer, loops)
+        case LetStmt():
+            return _find_store(substitute(stmt.body, {stmt.var: stmt.value}), buffer, loops)
         case _:
             return None
 

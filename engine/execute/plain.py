@@ -14,6 +14,7 @@ from ..arith import Analyzer, linear
 from ..ir import (
     Allocate,
     AssertStmt,
+    AttrStmt,
     Block,
     BlockRealize,
     Buffer,
@@ -83,6 +84,8 @@ class Plain:
             case Allocate(buffer, body):
                 self.shape(buffer)
                 return Allocate(buffer, self.stmt(body))
+            case AttrStmt(_, _, body):
+                return self.stmt(body)
             case AssertStmt(condition, message, body):
                 return AssertStmt(self.expr(condition), message, self.stmt(body))
             case Evaluate(value):

@@ -16,6 +16,7 @@ from ..ir import (
     Allocate,
     Annotations,
     AssertStmt,
+    AttrStmt,
     Block,
     BlockRealize,
     Buffer,
@@ -161,7 +162,7 @@ class _Reader:
             case LetStmt(var=var, value=value, body=body):
                 self.values[var] = self._expr(value)
                 return self.read(body, around)
-            case AssertStmt(body=body):
+            case AssertStmt(body=body) | AttrStmt(body=body):
                 return self.read(body, around)
             case Allocate(buffer=buffer, body=body):
                 self._own((buffer,), around, stmt.annotations)
@@ -234,7 +235,7 @@ class _Reader:
             case LetStmt(var=var, value=value, body=body):
                 self.values[var] = self._expr(value)
                 return self._pieces(body, around, outer)
-            case AssertStmt(body=body):
+            case AssertStmt(body=body) | AttrStmt(body=body):
                 return self._pieces(body, around, outer)
             case Allocate(buffer=buffer, body=body):
                 self._own((buffer,), around, stmt.annotations)

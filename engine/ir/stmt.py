@@ -80,6 +80,14 @@ class AssertStmt(Stmt, frozen=True, eq=False):
     body: Stmt
 
 
+class AttrStmt(Stmt, frozen=True, eq=False):
+    """`body` with something said about it to later passes: TVM's attribute, of no node in particular."""
+
+    key: str
+    value: Expr
+    body: Stmt
+
+
 class Evaluate(Stmt, frozen=True, eq=False):
     """An expression for its effect; `Evaluate(IntImm(0))` is the empty statement."""
 

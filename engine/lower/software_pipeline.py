@@ -42,6 +42,7 @@ from ..ir import (
     walk_stmts,
 )
 from .access import Change, change_buffers
+from .async_stages import AsyncStages, Done
 from .copies import fresh_copy
 from .errors import refuse
 from .hazards import Hazard, find_hazard, versions_needed
@@ -77,7 +78,8 @@ def pipeline_parts(func: PrimFunc, loop: Var) -> tuple[tuple[str, ...], ...]:
     found, ranges = _find_loop(func.body, loop, {})
     injector = _Injector(marked_buffers(func))
     return tuple(
-        tuple(map(part_name, group)) for group in groups_of(replace_fields(found, body=injector.visit(found.body, ranges)))
+        tuple(map(part_name, group))
+        for group in groups_of(replace_fields(found, body=injector.visit(found.body, ranges)))
     )
 
 
@@ -158,6 +160,7 @@ class _Emitter:
         self.slotted = slotted
         self.ranges = ranges
         self.loop = pipeline.loop
+        self.asynchronous = AsyncStages()
         changes = {old: _version(pipeline, new) for old, new in slotted.items()}
         self.blocks = {p: change_buffers(_prepared(p.block, changes), changes) for p in pipeline.parts}
 
@@ -189,7 +192,8 @@ class _Emitter:
         once = build.is_const(extent, 1)
         step = start if once else build.add(var, build.sub(start, loop.min))
         known = self.ranges if once else {**self.ranges, var: Range(loop.min, extent)}
-        stmts = [s for part in self.pipeline.in_order if (s := self._at(part, step, least, known)) is not None]
+        parts = [done for part in self.pipeline.in_order if (done := self._at(part, step, least, known)) is not None]
+        stmts = self.asynchronous.section(parts, extent, Analyzer(known))
         if not stmts:
             return _realize(_nothing())
         body = stmts[0] if len(stmts) == 1 else SeqStmt(tuple(stmts))
@@ -198,7 +202,7 @@ class _Emitter:
             body = For(var, loop.min, extent, kind, body, None, without_pipeline(loop.annotations))
         return _realize(as_block(body))
 
-    def _at(self, part: Part, step: Expr, least: Expr | None, known: Ranges) -> Stmt | None:
+    def _at(self, part: Part, step: Expr, least: Expr | None, known: Ranges) -> Done | None:
         """The part of the iteration that it has come to at this step; None when it surely does nothing there."""
         analyzer = Analyzer(known)
         loop = self.loop
@@ -210,7 +214,7 @@ class _Emitter:
         if any(build.is_const(t, 0) or prove(build.logical_not(t), known) for t in terms):
             return None
         block = fresh_copy(substitute(self.blocks[part], {loop.loop_var: iteration}))
-        return BlockRealize((), build.logical_and(*terms), block)
+        return Done(block, part.stage, iteration, build.logical_and(*terms), part.stage in self.pipeline.asynchronous)
 
     def _simplified(self, expr: Expr) -> Expr:
         return Analyzer(self.ranges).simplify(expr)

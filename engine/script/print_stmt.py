@@ -10,6 +10,7 @@ from ..ir import (
     AnnotationMap,
     Annotations,
     AssertStmt,
+    AttrStmt,
     Block,
     BlockRealize,
     Buffer,
@@ -64,6 +65,7 @@ class StmtPrinter:
             IfThenElse: self._if,
             LetStmt: self._let,
             AssertStmt: self._assert,
+            AttrStmt: self._attr,
             Evaluate: self._evaluate,
             BlockRealize: self._realize,
             Allocate: self._allocate,
@@ -140,6 +142,14 @@ class StmtPrinter:
         self.exprs.expr(stmt.condition)
         self._header(stmt, start, f", {quoted(stmt.message)}" if stmt.message else "")
         self.stmt(stmt.body)
+
+    def _attr(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, AttrStmt)
+        start = self.out.here()
+        self.out.write(f"with T.attr(0, {quoted(stmt.key)}, ")
+        self.exprs.expr(stmt.value)
+        self._header(stmt, start, "):")
+        self.nested(stmt.body)
 
     def _allocate(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Allocate)

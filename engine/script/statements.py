@@ -10,6 +10,7 @@ from ..ir import (
     Allocate,
     Annotations,
     AssertStmt,
+    AttrStmt,
     Buffer,
     BufferStore,
     Evaluate,
@@ -351,7 +352,7 @@ class StatementReader:
 
     # --- what is said about the block
 
-    def _expression(self, node: ast.Expr) -> Stmt | None:
+    def _expression(self, node: ast.Expr) -> Item | None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return None  # a docstring
         function = self.exprs.called(node.value)
@@ -365,11 +366,34 @@ class StatementReader:
                 assert attrs is not None
                 self.func_attrs = (*self.func_attrs, *read_annotations(self.exprs, attrs))
                 return None
+            if function == "T.attr":
+                return self._attribute(node.value)
             if function == "T.evaluate":
                 (value,) = parameters(self.exprs, node.value, ("value",))
                 assert value is not None
                 return self.mark(Evaluate(self.exprs.expr(value)), self.source.place(node))
         return self.mark(Evaluate(self.exprs.expr(node.value)), self.source.place(node))
+
+    def _attribute(self, call: ast.Call) -> Wrapper:
+        """`T.attr(0, "key", value)`, or several as `T.attr({"key": value})`, around what follows. Attributes of a node are not read."""
+        place = self.source.place(call)
+        if len(call.args) == 1:
+            notes = read_annotations(self.exprs, call.args[0])
+        else:
+            subject, key, value = parameters(self.exprs, call, ("node", "attr_key", "value"))
+            if subject is None or key is None or value is None or self.exprs.value(subject) != 0:
+                raise self.source.error(call, "unsupported", "an attribute of a variable or a buffer is not part of the subset",
+                                        expected='T.attr(0, "key", value)')  # fmt: skip
+            notes = ((self.exprs.string(key), self.exprs.expr(value)),)
+
+        def around(body: Stmt) -> Stmt:
+            for key, value in reversed(notes):
+                if not isinstance(value, Expr):
+                    raise self.source.error(call, "wrong-type", f"the attribute {key!r} is not a value", expected="a number")
+                body = self.mark(AttrStmt(key, value, body), place)
+            return body
+
+        return around
 
     def _describe(self, call: ast.Call, function: str) -> None:
         frame = self.frame
@@ -425,6 +449,8 @@ class StatementReader:
         if function == "T.Assert" and len(call.args) == 2:
             condition, message = self.exprs.condition(call.args[0]), self.exprs.string(call.args[1])
             return self.mark(AssertStmt(condition, message, self.nested_body(node.body)), self.source.header(node))
+        if function == "T.attr":
+            return self._attribute(call)(self.nested_body(node.body))
         raise self.source.error(
             call,
             "unsupported",

@@ -48,7 +48,7 @@ def double_buffer(ctx: Context, block: BlockRV, banks: Sequence[BankLike] | None
     notes = [(DOUBLE_BUFFER_KEY, annotation_value(0))]
     if banks is not None:
         require_no_annotation(body, BANKS_KEY)
-        notes.append((BANKS_KEY, annotation_value([bank_number(bank, buffer, body) for bank in banks])))
+        notes.append((BANKS_KEY, annotation_value(tuple(bank_number(bank, buffer, body) for bank in banks))))
         require_two_banks(banks, body)
     return Result(ctx.replaced({realize: with_block(realize, annotations=(*body.annotations, *notes))}))
 
@@ -81,10 +81,8 @@ def pipeline(
     for key in PIPELINE_KEYS:
         require_no_annotation(old, key)
     groups = _parts(ctx, old)
-    stage_list, order_list = _expanded(old, groups, stages, order)
-    notes = [(PIPELINE_KEYS[0], annotation_value(stage_list)), (PIPELINE_KEYS[1], annotation_value(order_list))]
-    if async_stages:
-        notes.append((PIPELINE_KEYS[2], annotation_value(list(async_stages))))
+    values = [*_expanded(old, groups, stages, order), *([tuple(async_stages)] if async_stages else [])]
+    notes = [(key, annotation_value(value)) for key, value in zip(PIPELINE_KEYS, values, strict=False)]
     func = ctx.replaced({old: replace_fields(old, annotations=(*old.annotations, *notes))})
     require_sound_pipeline(ctx, old, func, stages)
     return Result(func)
@@ -152,22 +150,22 @@ def _parts(ctx: Context, loop: For) -> tuple[tuple[str, ...], ...]:
 
 def _expanded(
     loop: For, groups: Sequence[Sequence[str]], stages: Sequence[int], order: Sequence[int] | None
-) -> tuple[list[int], list[int]]:
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Stages and places for each part, also where they were given for each statement only."""
     count = sum(map(len, groups))
     places = list(range(len(stages))) if order is None else list(order)
     if len(stages) == count == len(places):
-        return list(stages), places
+        return tuple(stages), tuple(places)
     if len(stages) != len(groups) or sorted(places) != list(range(len(groups))):
         statements = ", ".join(group[0] for group in groups)
         raise refuse("pipeline-size" if len(stages) != len(groups) else "pipeline-order",
                      f"the pipeline over {loop.loop_var.name!r} needs a stage, and a place in the order, for each statement", loop,
                      found=f"stages {list(stages)}, order {places}", expected=f"{len(groups)} of each: {statements}")  # fmt: skip
-    whole = [stage for stage, group in zip(stages, groups, strict=True) for _ in group]
+    whole = tuple(stage for stage, group in zip(stages, groups, strict=True) for _ in group)
     starts: dict[int, int] = {}
     for number in sorted(range(len(groups)), key=lambda n: places[n]):
         starts[number] = sum(len(groups[done]) for done in starts)
-    return whole, [starts[n] + k for n, group in enumerate(groups) for k in range(len(group))]
+    return whole, tuple(starts[n] + k for n, group in enumerate(groups) for k in range(len(group)))
 
 
 def _advice(ctx: Context, loop: For, stages: Sequence[int], error: LowerError) -> tuple[str, ...]:
