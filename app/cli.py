@@ -142,7 +142,7 @@ def _run(arguments: argparse.Namespace) -> int:
     machine = (
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
-    verdict = schedule.verify()
+    verdict = schedule.check()
     report = _simulated(schedule.func, machine)
     print(
         json.dumps(report_json(report, verdict), indent=2) if arguments.json else report_text(report, verdict),

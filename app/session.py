@@ -216,9 +216,9 @@ class Session:
 
 
 def verdict_of(schedule: Schedule) -> Verdict:
-    """`Schedule.verify`, with whatever keeps it from an answer as "unknown"."""
+    """`Schedule.check`, with whatever keeps it from an answer as "unknown"."""
     try:
-        return schedule.verify()
+        return schedule.check()
     except TilewrightError as error:
         return Verdict(status="unknown", detail=error.refusal.message)
     except Exception as error:

@@ -28,6 +28,7 @@ from .engine.hwsim import Machine, Report
 from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
+from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError
 from .engine.script import ParseError
 
@@ -41,6 +42,7 @@ __all__ = [
     "ParseError",
     "Place",
     "PrimFunc",
+    "Proof",
     "Refusal",
     "Report",
     "Schedule",
@@ -51,6 +53,7 @@ __all__ = [
     "machine",
     "machines",
     "parse",
+    "prove",
     "random_inputs",
     "report_text",
     "run",
@@ -110,6 +113,11 @@ def simulate(program: Scheduled, machine: Machine | str | Path | None = None) ->
 def verify(schedule: Scheduled, *, seed: int = 0) -> Verdict:
     """Whether the schedule still computes what its program did: `.status` is "tested", "failed" or "unknown"."""
     return schedule_of(schedule).verify(seed=seed)
+
+
+def prove(schedule: Scheduled) -> Proof:
+    """Whether the schedule computes what its program did, for all inputs and sizes: `.status` is "proved", "refuted" or "unknown"."""
+    return schedule_of(schedule).prove()
 
 
 def to_tvm_python(schedule: Scheduled, version: str = "0.27") -> str:

@@ -27,5 +27,5 @@ def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout
     except isl.Error as error:
         if "maximal number of operations" in str(error):
             raise Unknown("the proof takes too many steps") from None
-        raise
+        raise Unknown(f"isl fails: {error}") from error
     return comparison.reassociated

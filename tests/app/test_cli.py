@@ -34,7 +34,7 @@ def test_given_json_then_the_keys_are_those_that_scripts_rely_on(
     data = json.loads(capsys.readouterr().out)
     assert {"cycles", "verified", "overlap", "engines", "memory", "traffic", "findings"} <= data.keys()
     assert isinstance(data["cycles"], int) and data["cycles"] > 0
-    assert data["verified"] == "tested"
+    assert data["verified"] == "proved"
     assert 0 <= data["overlap"] <= 1
     for engine in data["engines"].values():
         assert isinstance(engine["busy"], int)
@@ -49,7 +49,7 @@ def test_given_json_then_the_keys_are_those_that_scripts_rely_on(
 def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(notebook)]) == 0
     out = capsys.readouterr().out
-    assert "cycles" in out.splitlines()[0] and "tested" in out.splitlines()[0]
+    assert "cycles" in out.splitlines()[0] and "proved" in out.splitlines()[0]
 
 
 def test_given_another_machine_then_other_engines(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_given_json_and_an_error_then_it_is_json_too(tmp_path: Path, capsys: pyt
 
 def test_given_a_tvmscript_file_then_it_is_run_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(write(tmp_path, MATMUL)), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["verified"] == "tested"
+    assert json.loads(capsys.readouterr().out)["verified"] == "proved"
 
 
 def test_given_a_refused_call_then_1_and_the_place_on_standard_error(
@@ -166,13 +166,13 @@ def test_given_more_cycles_than_can_be_counted_then_1_and_why(
 
 
 @pytest.mark.parametrize("text", [HUGE, NEVER], ids=["huge", "divides by zero"])
-def test_given_a_program_that_cannot_be_run_then_it_is_said_in_the_report(
+def test_given_a_program_that_cannot_be_run_then_it_is_proved_all_the_same(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert text != MATMUL_NOTEBOOK
     assert main(["run", str(write(tmp_path, text)), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert data["verified"] == "unknown" and "cannot be run" in data["verified_detail"]
+    assert data["verified"] == "proved" and "for all inputs" in data["verified_detail"]
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old mac"])

@@ -90,7 +90,7 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
     moment = session.state.moment
     assert moment is not None
     verdict = session.store.verdict(moment.schedule)
-    assert verdict is not None and verdict.status == "tested"
+    assert verdict is not None and verdict.status == "proved"
     machine = session.store.machine(session.state)
     reports = [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
     assert all(isinstance(report, Report) for report in reports)
