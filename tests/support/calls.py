@@ -61,6 +61,7 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         "transform_layout": block.flatmap(lambda b: _layout(sch, b)),
         "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
         "decompose_padding": st.fixed_dictionaries({"block": block, "loop": loop}),
+        "pad_einsum": block.flatmap(lambda b: _padding(sch, b)),
         "rfactor": st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
         "blockize": st.fixed_dictionaries(
             {
@@ -95,6 +96,12 @@ def describe(step: Step) -> str:
 def _factors() -> st.SearchStrategy[list[int | None]]:
     sizes = st.lists(st.integers(1, 5), min_size=1, max_size=2)
     return st.one_of(sizes.map(lambda f: [None, *f]), sizes.map(lambda f: [*f, None]), sizes)
+
+
+def _padding(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    sizes = st.sampled_from((1, 1, 2, 3, 4))
+    count = len(sch.index.block(block).iter_vars)
+    return st.lists(sizes, min_size=count, max_size=count).map(lambda p: {"block": block, "padding": tuple(p)})
 
 
 def _some_loops(sch: Schedule, block: str, *, ordered: bool) -> st.SearchStrategy[tuple[Any, ...]]:
@@ -169,7 +176,8 @@ MAPS: tuple[Map, ...] = (
 
 def _sides(sch: Schedule, block: str) -> list[tuple[str, int]]:
     body = sch.index.block(block)
-    return [("read", n) for n in range(len(body.reads))] + [("write", n) for n in range(len(body.writes))]
+    found = [("read", n) for n in range(len(body.reads))] + [("write", n) for n in range(len(body.writes))]
+    return found or [("write", 0)]
 
 
 def _mapped_cache(sch: Schedule, block: str, side: str) -> st.SearchStrategy[dict[str, Any]]:
