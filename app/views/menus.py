@@ -458,6 +458,15 @@ def _loop_fields(facts: _Facts, block: Block) -> list[Field]:
     return [_field("loop", "Before loop", "choice", _outermost_reduction(facts, block) or loops[0], loops)]
 
 
+def _round_fields(_: _Facts, block: Block) -> list[Field]:
+    default = ", ".join("16" for _ in block.iter_vars)
+    return [_field("padding", "Multiples of", "ints", default, help="one an iterator; 1 leaves it as it is")]
+
+
+def _no_iterators(_: _Facts, block: Block) -> str:
+    return "" if block.iter_vars else "it has no iterators"
+
+
 def _padding_fields(facts: _Facts, block: Block) -> list[Field]:
     loops = facts.reduction_loops(block.name)
     return [_field("loop", "Before loop", "choice", loops[0], loops)]
@@ -589,6 +598,7 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         _no_reduction,
     ),
     Item("add_unit_loop", "Add unit loop", "o", "a loop of one iteration around it", _none, _free),
+    Item("pad_einsum", "Pad to round sizes…", "z", "zeros around the operands", _round_fields, _no_iterators),
     Item(
         "decompose_padding", "Decompose padding…", "p", "fill first, then copy the inside", _padding_fields, _no_padding
     ),

@@ -200,7 +200,7 @@ def require_updates_apart(ctx: Context, loop: For, what: str) -> None:
         for write in realize.block.writes:
             box = touched_box(ctx.index, realize, write.buffer, above[: above.index(loop) + 1], writes=True)
             apart = is_once(realize, inner) or (box and loop.loop_var in separated_loops(box.region, box.region, own))
-            if not apart and not _is_within(ctx, loop, realize, write.buffer):
+            if not apart and not is_private_to(ctx, loop, realize, write.buffer):
                 raise refuse(
                     "order-dependent",
                     f"cannot {what}: several iterations of {loop.loop_var.name!r} update one element of {write.buffer.name!r}",
@@ -208,7 +208,7 @@ def require_updates_apart(ctx: Context, loop: For, what: str) -> None:
                 )  # fmt: skip
 
 
-def _is_within(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
+def is_private_to(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
     """Whether the buffer is only used below the loop, each iteration reading what the block wrote in it."""
     users = {*ctx.index.readers(buffer), *ctx.index.writers(buffer)} - {realize.block.name}
     below = {r.block.name: r for r in ctx.index.child_blocks(loop)}

@@ -244,6 +244,9 @@ class Calls(ABC):
     def decompose_padding(self, block: BlockRV, loop: LoopRV) -> BlockRV:
         return self._one("decompose_padding", block=block, loop=loop)
 
+    def pad_einsum(self, block: BlockRV, padding: Sequence[int]) -> None:
+        self._apply("pad_einsum", {"block": block, "padding": padding})
+
     # Blocks of blocks.
 
     def blockize(self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> BlockRV:

@@ -1,7 +1,7 @@
 """Random programs for property tests: small, valid PrimFuncs as TVM would build them from tensor expressions.
 
 `programs()` draws from every family; each family is a strategy of its own: `elementwise_programs`, `stencil_programs`,
-`reduction_programs`, `matmul_programs`, `convolution_programs`, `transpose_programs`. Every program has one root block,
+`reduction_programs`, `argmax_programs`, `matmul_programs`, `convolution_programs`, `transpose_programs`. Every program has one root block,
 one loop nest a stage in text order, block iterators bound to plain loops, and blocks named after the buffer they write,
 so that schedules can be drawn upon them. Extents are small and odd ones are likely, so that uneven splits come up.
 """
@@ -13,6 +13,12 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from tilewright.engine.ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    And,
     Block,
     BlockRealize,
     Buffer,
@@ -23,8 +29,11 @@ from tilewright.engine.ir import (
     Expr,
     For,
     IterVar,
+    LetStmt,
+    Or,
     PrimFunc,
     Range,
+    Select,
     Stmt,
     Var,
     build,
@@ -371,6 +380,45 @@ def convolution_programs(draw: st.DrawFn, dtype: str | None = None, integer_only
     return b.finish([out])
 
 
+@st.composite
+def argmax_programs(draw: st.DrawFn, dtype: str | None = None, integer_only: bool = False) -> PrimFunc:
+    """The best value of each row and where it stands, as TVM's argmax and argmin: with a rule for equal values or without."""
+    dtype = dtype or draw(dtypes(floats=not integer_only).filter(lambda d: not d.startswith("uint")))
+    rows, width = draw(shapes(2, 8))
+    b = ProgramBuilder(name="argmax", index_dtype=draw(st.sampled_from(["int32", "int64"])))
+    source = b.input("A", (rows, width), dtype)
+    place, best = b.buffer("place", (rows,), "int32"), b.buffer("best", (rows,), dtype)
+    v_i, v_k = Var("v_i", b.index_dtype), Var("v_k", b.index_dtype)
+    old, term = BufferLoad(best, (v_i,)), BufferLoad(source, (v_i, v_k))
+    old_place, new_place = BufferLoad(place, (v_i,)), build.cast(v_k, "int32")
+    better, tie, worst = draw(
+        st.sampled_from([(GE, None, -100), (LE, None, 100), (GT, LT, -100), (LT, LT, 100), (GT, GT, -100)])
+    )
+    wins = better(old, term)
+    keeps = wins if tie is None else Or(wins, And(EQ(old, term), tie(old_place, new_place)))
+    names = Var("v_place", "int32"), Var("v_best", dtype)
+    stores = [BufferStore(place, names[0], (v_i,)), BufferStore(best, names[1], (v_i,))]
+    body: Stmt = LetStmt(names[1], Select(wins, old, term), build.seq(stores))
+    body = LetStmt(names[0], Select(keeps, old_place, new_place), body)
+    init = [BufferStore(place, build.const(-1, "int32"), (v_i,)), BufferStore(best, build.const(worst, dtype), (v_i,))]
+    block = Block(
+        "argmax",
+        (IterVar(v_i, Range(b.index(0), b.index(rows))), IterVar(v_k, Range(b.index(0), b.index(width)), "reduce")),
+        (BufferRegion(source, (build.point(v_i), build.point(v_k))),),
+        tuple(BufferRegion(t, (build.point(v_i),)) for t in (place, best)),
+        body,
+        build.seq(init),
+    )
+    i, k = Var("i", b.index_dtype), Var("k", b.index_dtype)
+    order = [(i, rows), (k, width)]
+    nest: Stmt = BlockRealize((i, k), build.TRUE, block)
+    for loop, extent in order if draw(st.booleans()) else reversed(order):
+        nest = For(loop, b.index(0), b.index(extent), "serial", nest)
+    b.stages += [(place, nest), (best, build.seq([]))]
+    out = b.stage("D", (rows,), "int32", lambda i: build.add(BufferLoad(place, (i,)), build.const(1, "int32")))
+    return b.finish([out, best] if draw(st.booleans()) else [place, best, out])
+
+
 def programs(integer_only: bool = False) -> st.SearchStrategy[PrimFunc]:
     """Any of the families. With `integer_only`, integer data, so that every schedule must be bit-equal."""
     families = (
@@ -380,5 +428,6 @@ def programs(integer_only: bool = False) -> st.SearchStrategy[PrimFunc]:
         matmul_programs,
         convolution_programs,
         transpose_programs,
+        argmax_programs,
     )
     return st.one_of(*(family(integer_only=integer_only) for family in families))

@@ -62,7 +62,7 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
     init_nest = _init_nest(realize, loops[position:], init_name)
     update = replace_fields(realize, block=replace_fields(body, init=None, reads=_with_own_output(body)))
     new_loop = replace_nodes(target, {realize: update})
-    return Result(ctx.replaced(_before(ctx, target, init_nest, new_loop)), (init_name,))
+    return Result(ctx.replaced(placed_before(ctx, target, init_nest, new_loop)), (init_name,))
 
 
 # Only a reduction block has an init to take out.
@@ -97,6 +97,18 @@ def require_reduction_inside(realize: BlockRealize, outside: Sequence[For]) -> N
                 )  # fmt: skip
 
 
+# Copies of the loops alone run the same iterations only when nothing else stands between them and the block.
+def require_plain_nest(ctx: Context, realize: BlockRealize, outermost: For, what: str) -> None:
+    for outer in ctx.index.path(realize):
+        if not isinstance(outer, For | SeqStmt):
+            raise refuse(
+                "not-alone", f"cannot {what}: block {realize.block.name!r} stands under more than loops", realize, outer,
+                expected=f"loops only, up to {outermost.loop_var.name!r}",
+            )  # fmt: skip
+        if outer is outermost:
+            return
+
+
 # The init runs once for each element, before all its terms: so it must have been.
 def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) -> None:
     require_iterators_only(realize, ctx.index.loops_above(realize), "decompose")
@@ -110,9 +122,10 @@ def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) 
 # The init comes before all that stands in the loop: nobody there may need the old value, or make what the init reads.
 def require_nobody_between(ctx: Context, realize: BlockRealize, loop: For) -> None:
     block = realize.block
-    assert block.init is not None
     written = {w.buffer for w in block.writes}
-    needed = {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)}
+    needed = (
+        {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)} if block.init is not None else set[Buffer]()
+    )
     for other in ctx.index.child_blocks(loop):
         makes = any(w.buffer in needed for w in other.block.writes)
         reads = [r.buffer for r in other.block.reads if r.buffer in written]
@@ -120,8 +133,8 @@ def require_nobody_between(ctx: Context, realize: BlockRealize, loop: For) -> No
             continue
         raise refuse(
             "order-dependent",
-            f"the init of block {block.name!r} cannot run before loop {loop.loop_var.name!r}: {other.block.name!r} needs to run first",
-            realize, other, expected="a loop that holds nothing else that the init depends on",
+            f"block {block.name!r} cannot store first before loop {loop.loop_var.name!r}: {other.block.name!r} needs to run first",
+            realize, other, expected="a loop that holds nothing else that it depends on",
         )  # fmt: skip
 
 
@@ -175,7 +188,7 @@ def _with_own_output(block: Block):
     return (*missing, *(r for r in block.reads if r.buffer in taken or r.buffer not in by_init))
 
 
-def _before(ctx: Context, loop: For, first: Stmt, new_loop: For) -> dict[Node, Node]:
+def placed_before(ctx: Context, loop: For, first: Stmt, new_loop: For) -> dict[Node, Node]:
     """`first` in front of `loop`, in the sequence that holds it if there is one."""
     parent = ctx.index.parent(loop)
     if isinstance(parent, SeqStmt):

@@ -1,0 +1,232 @@
+"""Which combiner a block updates its elements with, and what that says of the order of its terms.
+
+`x = op(x, term)` with a sum, product, minimum, maximum, logical or bitwise operator; several buffers at once when each is updated by
+one of them, or when two keep the best value and where it was found (argmax, argmin). Integers are combined exactly in any order (they
+wrap), minima, maxima and logic too; sums and products of floats are rounded in the order they are made in. NaN is no term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from ..ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    Add,
+    And,
+    Block,
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Expr,
+    FloatImm,
+    IntImm,
+    LetStmt,
+    Max,
+    Min,
+    Mul,
+    Or,
+    Predicate,
+    Select,
+    SeqStmt,
+    Stmt,
+    Var,
+    structural_equal,
+    uses_var,
+    walk,
+)
+
+Values = tuple[Expr, ...]
+Combine = Callable[[Values, Values], Values]
+
+
+class Update(msgspec.Struct, frozen=True, eq=False):
+    """`targets[n] = combine(targets, terms)[n]`, all at the same indices.
+
+    `keeps_order`: of equal terms the first one wins, so that terms may be grouped but must stay in their order; else any order will do.
+    `identity`: what each target may start from, once for each group of terms, without counting; None when any constant will do.
+    """
+
+    targets: tuple[BufferLoad, ...]
+    terms: Values
+    combine: Combine
+    keeps_order: bool
+    identity: tuple[int | None, ...]
+
+
+def find_update(block: Block) -> Update | str:
+    """The update that the body does, or why it is none."""
+    stores = _stores(block.body)
+    if isinstance(stores, str):
+        return stores
+    targets = tuple(BufferLoad(s.buffer, s.indices) for s in stores)
+    values = tuple(s.value for s in stores)
+    if len({t.buffer for t in targets}) < len(targets):
+        return "one buffer is updated several times"
+    found = _several(targets, values) or (_best(targets, values) if len(targets) == _PAIR else None)
+    if found is None:
+        return "the value stored is not op(old value, term) with a known op"
+    buffers = {t.buffer for t in targets}
+    if any(isinstance(n, BufferLoad | BufferData) and n.buffer in buffers for term in found.terms for n in walk(term)):
+        return "a term reads what the block writes"
+    return found
+
+
+def is_associative_update(block: Block) -> bool:
+    """Whether the block does `x = op(x, …)` for one element x and an op whose order does not matter, or so for several at once."""
+    found = find_update(block)
+    return isinstance(found, Update) and not found.keeps_order
+
+
+def find_identities(block: Block, update: Update) -> Values | str:
+    """The constants that the init sets the targets to, in their order, from which groups of terms may start; or why they may not."""
+    parts = block.init.seq if isinstance(block.init, SeqStmt) else (block.init,)
+    stores = [s for s in parts if isinstance(s, BufferStore)]
+    if len(stores) < len(parts) or len(stores) != len(update.targets):
+        return "the init does not store one value for each buffer"
+    found: list[Expr] = []
+    for target, identity in zip(update.targets, update.identity, strict=True):
+        mine = [s for s in stores if s.buffer is target.buffer and _same_place(s.indices, target.indices)]
+        if len(mine) != 1:
+            return f"the init does not store the element of {target.buffer.name!r} that the body updates"
+        value = mine[0].value
+        if not isinstance(value, IntImm | FloatImm) or identity not in (None, value.value):
+            return f"{target.buffer.name!r} starts from a value that counts"
+        found.append(value)
+    return tuple(found)
+
+
+_PAIR = 2
+
+
+def _stores(body: Stmt) -> Sequence[BufferStore] | str:
+    """The stores of `x = value` or of `v: let = value; …; x = v; …`, with the values in place of their names, in the order of the lets."""
+    names: dict[Var, Expr] = {}
+    while isinstance(body, LetStmt):
+        if any(uses_var(body.value, v) for v in names):
+            return "a value is computed from another one"
+        names[body.var] = body.value
+        body = body.body
+    if not names:
+        return (
+            (body,)
+            if isinstance(body, BufferStore)
+            else "the body is not one store, or several of values that have names"
+        )
+    made: dict[Var, BufferStore] = {}
+    for stmt in body.seq if isinstance(body, SeqStmt) else (body,):
+        if not isinstance(stmt, BufferStore) or not isinstance(stmt.value, Var) or stmt.value not in names:
+            return "the body is not one store, or several of values that have names"
+        if stmt.value in made:
+            return f"{stmt.value.name!r} is stored twice"
+        made[stmt.value] = BufferStore(stmt.buffer, names[stmt.value], stmt.indices)
+    if len(made) < len(names):
+        return "a value is not stored"
+    first = next(iter(made.values()))
+    if any(not _same_place(s.indices, first.indices) or not _same_shape(s.buffer, first.buffer) for s in made.values()):
+        return "the buffers differ in shape, or are updated at different indices"
+    return [made[v] for v in names]
+
+
+def _same_place(a: Values, b: Values) -> bool:
+    return len(a) == len(b) and all(map(structural_equal, a, b))
+
+
+def _same_shape(a: Buffer, b: Buffer) -> bool:
+    return _same_place(a.shape, b.shape)
+
+
+# One operator for each buffer.
+
+_OPERATORS: dict[type[Expr], int | None] = {Add: 0, Mul: 1, Min: None, Max: None, And: None, Or: None}
+"""Each with the constant that does not count; None where a constant may be combined any number of times."""
+
+_BITWISE: dict[str, int | None] = {"bitwise_and": None, "bitwise_or": None, "bitwise_xor": 0}
+
+
+def _several(targets: Sequence[BufferLoad], values: Values) -> Update | None:
+    """Each buffer updated by an operator of its own."""
+    parts: list[_Operator] = []
+    for target, value in zip(targets, values, strict=True):
+        part = _operator(value, target)
+        if part is None:
+            return None
+        parts.append(part)
+
+    def combine(old: Values, new: Values) -> Values:
+        return tuple(part.make(x, y) for part, x, y in zip(parts, old, new, strict=True))
+
+    terms, identity = tuple(p.term for p in parts), tuple(p.identity for p in parts)
+    return Update(tuple(targets), terms, combine, keeps_order=False, identity=identity)
+
+
+class _Operator(msgspec.Struct, frozen=True, eq=False):
+    """`make(target, term)`, with the constant that does not count."""
+
+    term: Expr
+    identity: int | None
+    make: Callable[[Expr, Expr], Expr]
+
+
+def _operator(value: Expr, target: BufferLoad) -> _Operator | None:
+    """The value as a known operator of the target and a term."""
+    make: Callable[[Expr, Expr], Expr]
+    match value:
+        case Add(a=a, b=b) | Mul(a=a, b=b) | Min(a=a, b=b) | Max(a=a, b=b) | And(a=a, b=b) | Or(a=a, b=b):
+            identity, make = _OPERATORS[value.__class__], value.__class__
+        case Call(op=op, args=(a, b)) if op in _BITWISE:
+            identity, make = _BITWISE[op], _calling(op, value.dtype)
+        case _:
+            return None
+    if structural_equal(a, target):
+        return _Operator(b, identity, make)
+    return _Operator(a, identity, make) if structural_equal(b, target) else None
+
+
+def _calling(op: str, dtype: str) -> Callable[[Expr, Expr], Expr]:
+    def make(a: Expr, b: Expr) -> Expr:
+        return Call(op, (a, b), dtype)
+
+    return make
+
+
+# Two buffers: the best value, and where it was found.
+
+_BEST: tuple[tuple[type[Predicate], type[Predicate] | None], ...] = (
+    (GE, None),
+    (LE, None),
+    (GT, LT),
+    (LT, LT),
+    (GT, GT),
+    (LT, GT),
+)
+"""How values are compared, and of equal values their places; without the latter the first one wins."""
+
+
+def _best(targets: Sequence[BufferLoad], values: Values) -> Update | None:
+    """argmax or argmin: `(place, value)`, of two the better one."""
+    if not all(isinstance(v, Select) for v in values):
+        return None
+    terms = tuple(v.false_value for v in values if isinstance(v, Select))
+    for better, nearer in _BEST:
+
+        def combine(
+            old: Values, new: Values, better: type[Predicate] = better, nearer: type[Predicate] | None = nearer
+        ) -> Values:
+            wins = better(old[1], new[1])
+            tie = wins if nearer is None else Or(wins, And(EQ(old[1], new[1]), nearer(old[0], new[0])))
+            return Select(tie, old[0], new[0]), Select(wins, old[1], new[1])
+
+        if all(map(structural_equal, combine(tuple(targets), terms), values)):
+            return Update(tuple(targets), terms, combine, keeps_order=nearer is None, identity=(None, None))
+    return None
+
+
+__all__ = ["Update", "find_identities", "find_update", "is_associative_update"]
