@@ -1,0 +1,277 @@
+"""Every primitive beside TVM's C++ one: the same program, the same calls, in one process. Needs apache-tvm.
+
+Run: `python bench/schedule.py`. Times are of this machine and this run (medians, in µs); the ratios are what to compare.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tvm
+
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse, to_script
+
+MATMUL_RELU = """@T.prim_func(s_tir=True)
+def main(A: T.Buffer((256, 512), "float32"), B: T.Buffer((512, 256), "float32"), C: T.Buffer((256, 256), "float32")):
+    D = T.sblock_alloc_buffer((256, 256))
+    for i, j, k in T.grid(256, 256, 512):
+        with T.sblock("D"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[vi, vk], B[vk, vj])
+            T.writes(D[vi, vj])
+            with T.init():
+                D[vi, vj] = T.float32(0)
+            D[vi, vj] = D[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(256, 256):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(D[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = T.max(D[vi, vj], T.float32(0))
+"""
+
+CHAIN = """@T.prim_func(s_tir=True)
+def main(A: T.Buffer((128, 128), "float32"), D: T.Buffer((128, 128), "float32")):
+    B = T.sblock_alloc_buffer((128, 128))
+    C = T.sblock_alloc_buffer((128, 128))
+    for i, j in T.grid(128, 128):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(128, 128):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+    for i, j in T.grid(128, 128):
+        with T.sblock("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(C[vi, vj])
+            T.writes(D[vi, vj])
+            D[vi, vj] = C[vi, vj] * C[vi, vj]
+"""
+
+PADDED = """@T.prim_func(s_tir=True)
+def main(x: T.Buffer((128,), "int32"), y: T.Buffer((128,), "int32")):
+    p = T.sblock_alloc_buffer((140,), "int32")
+    for i in range(140):
+        with T.sblock("p"):
+            vi = T.axis.spatial(140, i)
+            T.reads(x[vi - 6])
+            T.writes(p[vi])
+            p[vi] = T.if_then_else(6 <= vi and vi < 134, x[vi - 6], 0, dtype="int32")
+    for i in range(128):
+        with T.sblock("y"):
+            vi = T.axis.spatial(128, i)
+            T.reads(p[vi + 6])
+            T.writes(y[vi])
+            y[vi] = p[vi + 6]
+"""
+
+UNEVEN = (
+    MATMUL_RELU.replace("256, 512", "127, 127")
+    .replace("512, 256", "127, 127")
+    .replace("256", "127")
+    .replace("512", "127")
+)
+
+Sch = Any
+
+
+class Case(NamedTuple):
+    """`prepare(sch)` gives the arguments of the call that is timed."""
+
+    text: str
+    prepare: Callable[[Sch], tuple[Any, ...]]
+    call: Callable[..., Any]
+
+
+def tiled(sch: Sch, block: str = "D") -> list[Any]:
+    """i0 j0 k0 i1 j1 k1 around the block."""
+    (i0, i1), (j0, j1), (k0, k1) = (sch.split(loop, [None, 16]) for loop in sch.get_loops(sch.get_sblock(block)))
+    sch.reorder(i0, j0, k0, i1, j1, k1)
+    return [i0, j0, k0, i1, j1, k1]
+
+
+def loop(n: int, block: str = "D") -> Callable[[Sch], tuple[Any, ...]]:
+    return lambda sch: (sch.get_loops(sch.get_sblock(block))[n],)
+
+
+def block(name: str) -> Callable[[Sch], tuple[Any, ...]]:
+    return lambda sch: (sch.get_sblock(name),)
+
+
+def annotated(sch: Sch) -> tuple[Any, ...]:
+    sch.annotate(sch.get_sblock("D"), "note", 1)
+    return (sch.get_sblock("D"),)
+
+
+CASES: dict[str, Case] = {
+    "split": Case(MATMUL_RELU, loop(0), lambda s, v: s.split(v, [None, 16])),
+    "split, uneven": Case(MATMUL_RELU, loop(0), lambda s, v: s.split(v, [None, 7])),
+    "fuse": Case(MATMUL_RELU, lambda s: tuple(s.get_loops(s.get_sblock("D"))[:2]), lambda s, *v: s.fuse(*v)),
+    "reorder": Case(MATMUL_RELU, lambda s: tuple(s.get_loops(s.get_sblock("D"))[::-1]), lambda s, *v: s.reorder(*v)),
+    "add_unit_loop": Case(MATMUL_RELU, loop(0), lambda s, v: s.add_unit_loop(v)),
+    "loop_partition": Case(CHAIN, loop(1, "B"), lambda s, v: s.loop_partition(v, [32, None])),
+    "parallel": Case(MATMUL_RELU, loop(0), lambda s, v: s.parallel(v)),
+    "vectorize": Case(MATMUL_RELU, loop(1, "C"), lambda s, v: s.vectorize(v)),
+    "unroll": Case(MATMUL_RELU, loop(2), lambda s, v: s.unroll(v)),
+    "bind": Case(MATMUL_RELU, loop(0), lambda s, v: s.bind(v, "blockIdx.x")),
+    "annotate": Case(MATMUL_RELU, block("D"), lambda s, b: s.annotate(b, "note", 1)),
+    "unannotate": Case(MATMUL_RELU, annotated, lambda s, b: s.unannotate(b, "note")),
+    "compute_at": Case(
+        CHAIN, lambda s: (s.get_sblock("B"), s.get_loops(s.get_sblock("C"))[0]), lambda s, b, v: s.compute_at(b, v)
+    ),
+    "compute_at, tiled": Case(
+        MATMUL_RELU,
+        lambda s: (tiled(s)[2], s.cache_read(s.get_sblock("D"), 0, "shared")),
+        lambda s, v, b: s.compute_at(b, v),
+    ),
+    "reverse_compute_at": Case(
+        MATMUL_RELU, lambda s: (tiled(s)[1], s.get_sblock("C")), lambda s, v, b: s.reverse_compute_at(b, v)
+    ),
+    "compute_inline": Case(CHAIN, block("C"), lambda s, b: s.compute_inline(b)),
+    "reverse_compute_inline": Case(CHAIN, block("D"), lambda s, b: s.reverse_compute_inline(b)),
+    "cache_read": Case(MATMUL_RELU, block("D"), lambda s, b: s.cache_read(b, 0, "shared")),
+    "cache_write": Case(MATMUL_RELU, block("D"), lambda s, b: s.cache_write(b, 0, "local")),
+    "reindex": Case(MATMUL_RELU, block("D"), lambda s, b: s.reindex(b, ("read", 0))),
+    "set_scope": Case(MATMUL_RELU, block("D"), lambda s, b: s.set_scope(b, 0, "local")),
+    "storage_align": Case(MATMUL_RELU, block("D"), lambda s, b: s.storage_align(b, 0, 0, 32, 8)),
+    "transform_layout": Case(
+        MATMUL_RELU,
+        block("D"),
+        lambda s, b: s.transform_layout(b, ("write", 0), lambda i, j: [i // 16, j // 16, i % 16, j % 16]),
+    ),
+    "transform_block_layout": Case(
+        CHAIN, block("B"), lambda s, b: s.transform_block_layout(b, lambda i, j: [i * 128 + j])
+    ),
+    "reorder_block_iter_var": Case(MATMUL_RELU, block("D"), lambda s, b: s.reorder_block_iter_var(b, [2, 0, 1])),
+    "decompose_reduction": Case(
+        MATMUL_RELU, lambda s: (s.get_sblock("D"), tiled(s)[2]), lambda s, b, v: s.decompose_reduction(b, v)
+    ),
+    "rfactor": Case(MATMUL_RELU, lambda s: (s.split(loop(2)(s)[0], [None, 16])[1],), lambda s, v: s.rfactor(v, 0)),
+    "blockize": Case(MATMUL_RELU, lambda s: (tiled(s)[3],), lambda s, v: s.blockize(v)),
+    "decompose_padding": Case(
+        PADDED,
+        lambda s: (s.get_sblock("p"), s.get_loops(s.get_sblock("p"))[0]),
+        lambda s, b, v: s.decompose_padding(b, v),
+    ),
+    "pad_einsum": Case(UNEVEN, block("D"), lambda s, b: s.pad_einsum(b, [16, 16, 16])),
+}
+
+
+def whole(sch: Sch) -> None:
+    """Fourteen calls: a tiled matmul with its operands staged and its result finished in tiles."""
+    i0, j0, k0, *_ = tiled(sch)
+    d = sch.get_sblock("D")
+    for operand in (0, 1):
+        sch.compute_at(sch.cache_read(d, operand, "shared"), k0)
+    sch.reverse_compute_at(sch.cache_write(d, 0, "local"), j0)
+    sch.reverse_compute_at(sch.get_sblock("C"), j0)
+    sch.parallel(i0)
+    sch.decompose_reduction(d, k0)
+
+
+def median_us(work: Callable[[], tuple[float, ...]], rounds: int) -> tuple[float, ...]:
+    """The medians of the seconds that `work` measures, in µs."""
+    return tuple(statistics.median(column) * 1e6 for column in zip(*(work() for _ in range(rounds)), strict=True))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def schedules(text: str) -> tuple[Schedule, Any]:
+    return Schedule(parse(text).program), tvm.s_tir.Schedule(tvm.script.from_source(text))
+
+
+def compare(case: Case, rounds: int = 41) -> tuple[float, float]:
+    """(ours, TVM's) in µs, taken in turns."""
+    pair = [(sch, case.prepare(sch)) for sch in schedules(case.text)]
+
+    def once() -> tuple[float, ...]:
+        found: list[float] = []
+        for sch, arguments in pair:
+            copy = sch.copy()
+            found.append(seconds(lambda s=copy, a=arguments: case.call(s, *a)))
+        return tuple(found)
+
+    once()
+    ours, theirs = median_us(once, rounds)
+    return ours, theirs
+
+
+def chain_program(stages: int) -> str:
+    """`stages` elementwise blocks in a row, seven nodes each or so."""
+    lines = [
+        "@T.prim_func(s_tir=True)",
+        'def main(X0: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32")):',
+    ]
+    lines += [f"    X{n} = T.sblock_alloc_buffer((64, 64))" for n in range(1, stages)]
+    for n in range(stages):
+        target = "Y" if n == stages - 1 else f"X{n + 1}"
+        lines += [
+            "    for i, j in T.grid(64, 64):", f'        with T.sblock("B{n}"):', '            vi, vj = T.axis.remap("SS", [i, j])',
+            f"            T.reads(X{n}[vi, vj])", f"            T.writes({target}[vi, vj])",
+            f"            {target}[vi, vj] = X{n}[vi, vj] + T.float32({n})",
+        ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    print(f"{'call':24} {'Tilewright':>11} {'TVM':>9} {'ratio':>7}")
+    ratios: list[float] = []
+    for name, case in CASES.items():
+        try:
+            ours, theirs = compare(case)
+        except Exception as error:
+            print(f"{name:24} {type(error).__name__}: {str(error).splitlines()[0][:80]}")
+            continue
+        ratios.append(ours / theirs)
+        print(f"{name:24} {ours:8.0f} µs {theirs:6.0f} µs {ours / theirs:7.2f}")
+    print(f"{'median, largest ratio':24} {'':11} {'':9} {statistics.median(ratios):7.2f} {max(ratios):7.2f}")
+
+    pair = schedules(MATMUL_RELU)
+    ours, theirs = median_us(lambda: tuple(seconds(lambda s=s: whole(s.copy())) for s in pair), 21)
+    print(f"{'a whole schedule':24} {ours:8.0f} µs {theirs:6.0f} µs {ours / theirs:7.2f}")
+    mine, theirs_text = parse(MATMUL_RELU).program, MATMUL_RELU
+    module = tvm.script.from_source(theirs_text)
+    ours, theirs = median_us(
+        lambda: (seconds(lambda: parse(theirs_text)), seconds(lambda: tvm.script.from_source(theirs_text))), 21
+    )
+    print(f"{'parse':24} {ours:8.0f} µs {theirs:6.0f} µs {ours / theirs:7.2f}")
+    ours, theirs = median_us(lambda: (seconds(lambda: to_script(mine)), seconds(module.script)), 21)
+    print(f"{'print':24} {ours:8.0f} µs {theirs:6.0f} µs {ours / theirs:7.2f}")
+
+    print("\ngrowth: chains of elementwise blocks, split of one loop and where one block may go")
+    for stages in (30, 100, 430):
+        sch, other = schedules(chain_program(stages))
+        name = f"B{stages // 2}"
+
+        def split(s: Sch, name: str = name) -> float:
+            copy = s.copy()
+            found = copy.get_loops(copy.get_sblock(name))[0]
+            return seconds(lambda: copy.split(found, [None, 8]))
+
+        def targets(s: Schedule = sch, name: str = name) -> float:
+            copy = s.copy()
+            copy.annotate(name, "note", 1)  # a program nothing is known about yet, as after a drop
+            return seconds(lambda: copy.legal_targets(name))
+
+        ours, theirs, drop = median_us(lambda s=sch, o=other: (split(s), split(o), targets()), 7)
+        print(
+            f"{stages * 7:5} nodes: split {ours:7.0f} µs, TVM {theirs:6.0f} µs ({ours / theirs:.2f}); legal_targets {drop / 1000:6.1f} ms"
+        )
+
+
+if __name__ == "__main__":
+    main()
