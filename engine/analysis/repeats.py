@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace as replace_fields
 
-from ..arith import bounds, detect_iter_map, prove_equal
+from ..arith import bounds, detect_iter_map, prove_equal, simplify
 from ..ir import (
     LT,
     Block,
@@ -63,7 +63,8 @@ def is_once(realize: BlockRealize, loops: Ranges) -> bool:
 
 
 def _trimmed(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
-    """Loops that the predicate ends early (`i < 3`) as loops of so many trips, without that part of the predicate."""
+    """Loops that the predicate ends early (`i < 3`) as loops of so many trips, without that part of it; loops of one trip are gone."""
+    realize, loops = _without_single_trips(realize, loops)
     kept: list[Expr] = []
     shorter: dict[Var, Range] = {}
     for term in build.conjuncts(realize.predicate):
@@ -75,6 +76,17 @@ def _trimmed(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges
                 continue
         kept.append(term)
     return replace_fields(realize, predicate=build.logical_and(*kept)), {**loops, **shorter}
+
+
+def _without_single_trips(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
+    """A loop of one trip is a name for its start."""
+    single: dict[Var, Expr] = {v: r.min for v, r in loops.items() if build.is_const(r.extent, 1)}
+    if not single:
+        return realize, loops
+    values = tuple(simplify(substitute(value, single)) for value in realize.iter_values)
+    predicate = simplify(substitute(realize.predicate, single))
+    rest = {v: r for v, r in loops.items() if v not in single}
+    return replace_fields(realize, iter_values=values, predicate=predicate), rest
 
 
 def reduction_loops(realize: BlockRealize, loops: Ranges) -> list[Var]:

@@ -202,7 +202,7 @@ def _lower(reader: TEReader, node: ast.Call) -> Value:
         return Runtime()  # a module that was lowered before
     if args is None:
         raise reader.error(node, "wrong-arguments", "the parameters are missing", expected="tvm.lower(s, [A, B, C])")
-    if "binds" in keywords and reader.value(keywords["binds"]) is not None:
+    if "binds" in keywords:
         stage_calls.bind_buffers(reader, keywords["binds"])
     _set_parameters(reader, args)
     return Runtime()
@@ -229,8 +229,11 @@ def _decl_buffer(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _printed(reader: TEReader, node: ast.Call) -> Value:
-    """What is printed is read, since a tvm.lower in it says what the parameters are."""
-    reader.items(node.args)
+    """Of what is printed only a tvm.lower counts: it says what the parameters are."""
+    for argument in node.args:
+        for part in ast.walk(argument):
+            if isinstance(part, ast.Call) and reader.called(part) in ("T.lower", "T.build"):
+                reader.value(part)
     return None
 
 

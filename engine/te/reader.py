@@ -125,6 +125,15 @@ class TEReader(ExpressionReader):
             case _:
                 return super().as_expr(value, node)
 
+    def _name(self, node: ast.Name) -> Value:
+        if node.id in self.scope:
+            return self.scope[node.id]
+        if node.id in self.aliases:
+            raise self.error(node, "wrong-type", f"{node.id} is a module", expected=f"{node.id}.…")
+        fix = tuple(self.scope.similar(node.id)) or (f"{node.id} = 128", f'{node.id} = te.var("{node.id}")')
+        raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that a line above sets",
+                         fix=("env = vta.get_env()",) if node.id == "env" else fix)  # fmt: skip
+
     def _divide(self, node: ast.BinOp) -> Value:
         """`/`: between integers it is C's division in texts of TVM 0.6 and older, and ambiguous since."""
         a, b = self.value(node.left), self.value(node.right)
@@ -337,9 +346,9 @@ class TEReader(ExpressionReader):
             case ast.Import() | ast.ImportFrom():
                 self._import(node)
             case ast.Expr():
-                self.value(node.value)
+                self._stated(node.value)
             case ast.Assign():
-                value = self.value(node.value)
+                value = self._stated(node.value)
                 for target in node.targets:
                     self._assign(target, value, node)
             case ast.FunctionDef(decorator_list=[]):
@@ -352,6 +361,15 @@ class TEReader(ExpressionReader):
                                   found=self.source.text(node),
                                   expected="name = te.…, calls of te and of schedules, functions of such lines",
                                   fix=("write loops and conditions out, one line a step",))  # fmt: skip
+
+    def _stated(self, node: ast.expr) -> Value:
+        """The value of a statement; what is computed with results of a run has none."""
+        computed = isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.IfExp)
+        if computed and any(
+            isinstance(part, ast.Name) and isinstance(self.scope.get(part.id), Runtime) for part in ast.walk(node)
+        ):
+            return Runtime()
+        return self.value(node)
 
     def _first_line(self, node: ast.stmt) -> Place:
         return (

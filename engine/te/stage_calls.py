@@ -73,9 +73,7 @@ def _cache_write(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Valu
     made = _cached(value, reader.string(scope), node, [f"{a.name}_c" for a in permuted], stage.reduce_axes, permuted)
     cache = Stage(made, made.axes, stage.reduce_axes)
     options = {"scope": reader.string(scope), "of": stage}
-    copy = Operation(stage.op.name, stage.op.buffers, stage.op.node, stage.axes, ())
-    stage.op, stage.reduce_axes, stage.leaves, stage.events = copy, (), [*stage.axes], []
-    schedule.stages[copy] = stage
+    _renew(schedule, stage, ())
     schedule.order.insert(schedule.order.index(stage), cache)
     schedule.stages[made] = cache
     schedule.events.append((cache, Event("cache_write", node, options=options)))
@@ -106,9 +104,47 @@ def _tensor(reader: TEReader, node: ast.expr) -> Tensor:
 
 
 def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
-    """Partial results along `axis` become a tensor of their own, which the old stage then reduces."""
-    raise reader.error(node, "unsupported", "rfactor of a TE schedule is not read here", expected="a schedule without it",
-                       fix=("remove this line, then sch.rfactor(loop, factor_axis) on the program",))  # fmt: skip
+    """Partial results along `axis` become a tensor of their own, which the old stage then reduces over that axis.
+
+    As in TE, the old stage starts afresh: splits of its reduction have shaped the new one, what was asked of other axes is gone.
+    """
+    tensor_node, axis_node, factor_node = parameters(reader, node, ("tensor", "axis", "factor_axis"), 2)
+    assert tensor_node is not None and axis_node is not None
+    tensor = _tensor(reader, tensor_node)
+    stage = schedule.stage(reader, tensor, tensor_node)
+    axis = stage.require_leaf(reader, reader.value(axis_node), axis_node)
+    if axis.kind != "reduce":
+        raise reader.error(
+            axis_node, "wrong-type", f"{axis.name} is not reduced over", expected="an axis of a reduction"
+        )
+    position = reader.constant_int(factor_node) if factor_node is not None else 0
+    if not -1 <= position <= len(stage.axes):
+        raise reader.error(
+            node, "out-of-range", "there is no such place for the new axis", expected=f"0 to {len(stage.axes)}"
+        )
+    moved = {a: Axis(Var(a.name, a.var.dtype), None, a.kind) for a in (*stage.axes, *stage.leaves) if a is not axis}
+    moved[axis] = Axis(Var(axis.name, axis.var.dtype), None, "spatial")
+    axes = [moved[a] for a in stage.axes]
+    axes.insert(position if position >= 0 else len(axes), moved[axis])
+    reduced = tuple(moved[a] for a in stage.leaves if a.kind == "reduce" and a is not axis)
+    buffer = Buffer(f"{tensor.buffer.name}_rf", tuple(a.var for a in axes), tensor.buffer.dtype)
+    made = Cached(f"{tensor.op.name}.rf", (buffer,), node, tuple(axes), reduced)
+    partial = Stage(made, made.axes, reduced)
+    left = Axis(Var(f"{axis.name}_v", axis.var.dtype), None, "reduce")
+    options = {"of": stage, "axis": axis, "factor_axis": position, "moved": moved, "left": left,
+               "before": (stage.axes, stage.reduce_axes, tuple(e for e in stage.events if e.axes[0].kind == "reduce"))}  # fmt: skip
+    _renew(schedule, stage, (left,))
+    schedule.order.insert(schedule.order.index(stage), partial)
+    schedule.stages[made] = partial
+    schedule.events.append((partial, Event("rfactor", node, options=options)))
+    return Tensor(made)
+
+
+def _renew(schedule: TESchedule, stage: Stage, reduce_axes: tuple[Axis, ...]) -> None:
+    """The stage without what was asked of its loops so far; its operation now reduces over `reduce_axes`."""
+    op = Operation(stage.op.name, stage.op.buffers, stage.op.node, stage.axes, reduce_axes)
+    stage.op, stage.reduce_axes, stage.leaves, stage.events = op, reduce_axes, [*stage.axes, *reduce_axes], []
+    schedule.stages[op] = stage
 
 
 def _normalize(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
@@ -143,7 +179,6 @@ UNREAD_METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "prefetch": ("prefetch has no counterpart in block programs", ("stage the data with cache_read and compute_at",)),
     "env_threads": ("env_threads has no counterpart in block programs", ("bind the loops of each stage",)),
-    "set_store_predicate": ("set_store_predicate has no counterpart in block programs", ()),
 }
 """Methods of TE's stages that are refused with their reason."""
 
@@ -286,6 +321,21 @@ def _attach(how: str) -> StageRead:
     return read
 
 
+def _set_store_predicate(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    """`tx.var.equal(0)`, by which one thread stores a sum of many: the block program's sums over threads do so by themselves."""
+    (predicate,) = parameters(reader, node, ("predicate",))
+    match predicate:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(value=ast.Name() as thread, attr="var"), attr="equal"), args=[zero]
+        ):
+            if isinstance(reader.value(thread), ThreadAxis) and reader.value(zero) == 0:
+                return None
+        case _:
+            pass
+    raise reader.error(node, "unsupported", "a store under a condition has no counterpart in block programs",
+                       expected="the first thread of a sum over threads: tx.var.equal(0)")  # fmt: skip
+
+
 def _set_scope(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     (scope,) = parameters(reader, node, ("scope",))
     assert scope is not None
@@ -351,6 +401,7 @@ _STAGE_METHODS: dict[str, StageRead] = {
     "compute_at": _compute_at,
     "compute_inline": _attach("inline"),
     "compute_root": _attach("root"),
+    "set_store_predicate": _set_store_predicate,
     "set_scope": _set_scope,
     "double_buffer": _double_buffer,
     "storage_align": _storage_align,

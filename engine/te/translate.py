@@ -12,13 +12,13 @@ new place, as TE's bounds do. Threads are bound before what they share is moved 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace as replace_fields
 
 from ..export import unique_name
-from ..ir import IndexMap, Refusal, Var
+from ..ir import IndexMap, Refusal, Var, uses_var
 from ..schedule import PRIMITIVES, Schedule, ScheduleError
 from .model import Axis, Cached, Compute, Operation
 from .prim_func import Made
@@ -46,13 +46,17 @@ class _Translator:
         self.names: dict[str, Var | str] = {}
         self.loops: dict[Axis, Var] = {}
         self.blocks: dict[Stage, str] = {}
+        self.iterators: dict[
+            Stage, list[Axis]
+        ] = {}  # of the stage's block in order, where that is not the order of its axes
 
     def run(self, te: TESchedule) -> None:
         for stage in te.order:
             if not isinstance(stage.op, Cached):
                 self._find(stage, te)
+        made = {"cache_read": self._cache_read, "cache_write": self._cache_write, "rfactor": self._rfactor}
         for stage, event in te.events:
-            (self._cache_read if event.method == "cache_read" else self._cache_write)(stage, event)
+            made[event.method](stage, event)
         for stage in te.order:
             self._store(stage, ("set_scope",))
         for stage in te.order:
@@ -135,6 +139,29 @@ class _Translator:
         self._born(stage, block)
         self._born(copied, made)
 
+    def _rfactor(self, stage: Stage, event: Event) -> None:
+        """The partial results' block has the loops of the old one as they were split; both have the new axis as first iterator."""
+        of: Stage = event.options["of"]
+        block, axis, moved = self._block(of, event.node), event.options["axis"], event.options["moved"]
+        axes, reduce_axes, events = event.options["before"]
+        self._own_loops(block, 0, [*axes, *reduce_axes], event.node)
+        for earlier in events:
+            self._loop_event(earlier)
+        nest = [loop.loop_var for loop in self.schedule.index.loops_of(block)]
+        old = [next(a for a, loop in self.loops.items() if loop is var) for var in nest]
+        made = self.call(event.node, "rfactor", self.loops[axis], event.options["factor_axis"])
+        self.blocks[stage] = made
+        self._name(stage.op, made)
+        self.iterators[stage] = self._iterators(made, [moved[a] for a in old])
+        kept = [event.options["left"] if a is axis else a for a in old if a is axis or a.kind == "spatial"]
+        self.iterators[of] = self._iterators(block, kept)
+
+    def _iterators(self, block: str, axes: Sequence[Axis]) -> list[Axis]:
+        """The axes of a block's iterators, when `axes` are those of the loops around it."""
+        loops = [loop.loop_var for loop in self.schedule.index.loops_of(block)]
+        by_loop = dict(zip(loops, axes, strict=True))
+        return [by_loop[value] for value in self.schedule.index.realize(block).iter_values if isinstance(value, Var)]
+
     def _born(self, stage: Stage, block: str) -> None:
         self.blocks[stage] = block
         self._name(stage.op, block)
@@ -156,23 +183,32 @@ class _Translator:
             loop = self.loops[axis]
             self.call(stage.attached_by, "compute_at", block, loop, preserve_unit_loops=True)
             depth = [f.loop_var for f in self.schedule.index.loops_of(block)].index(loop) + 1
-        if stage.events or wanted or _order(stage) != list(range(len(stage.axes))):
-            self._own_loops(stage, block, depth)
+        axes = self.iterators.get(stage, _iterators(stage))
+        moved = depth > 0 and axes != [*stage.axes, *stage.reduce_axes]
+        if stage.events or wanted or moved or (isinstance(stage.op, Cached) and stage.op.order):
+            self._own_loops(block, depth, axes, stage.attached_by)
+            self._in_order(stage)
             for event in stage.events:
                 self._loop_event(event)
             self._kinds(stage)
 
-    def _own_loops(self, stage: Stage, block: str, depth: int) -> None:
-        """The loops of the stage's axes below the `depth` loops that it was moved under."""
-        found = self.schedule.get_loops(block)[depth:]
-        axes = [*(stage.axes[position] for position in _order(stage)), *stage.reduce_axes]
-        if len(found) != len(axes):
-            raise self.reader.error(stage.attached_by, "unsupported", f"the axes of {stage.op.name} are not its loops here",
-                                    expected=f"{len(axes)} loops, there are {len(found)}")  # fmt: skip
-        for axis, loop in zip(axes, found, strict=True):
+    def _own_loops(self, block: str, depth: int, axes: Sequence[Axis], node: ast.AST) -> None:
+        """The loops below the `depth` loops that the block was moved under; each drives the iterator of one of `axes`."""
+        loops = self.schedule.get_loops(block)[depth:]
+        values = self.schedule.index.realize(block).iter_values
+        driven = [[axis for axis, value in zip(axes, values, strict=False) if uses_var(value, loop)] for loop in loops]
+        if len(loops) != len(axes) or any(len(found) != 1 for found in driven):
+            raise self.reader.error(node, "unsupported", f"the axes of {block} are not its loops here",
+                                    expected=f"{len(axes)} loops, there are {len(loops)}")  # fmt: skip
+        for (axis,), loop in zip(driven, loops, strict=True):
             self._set(axis, loop)
-        if axes != [*stage.axes, *stage.reduce_axes]:
-            self.call(stage.attached_by, "reorder", *(self.loops[a] for a in stage.axes))
+
+    def _in_order(self, stage: Stage) -> None:
+        """Loops that a move made in the order of the block's iterators are put in that of the stage's axes."""
+        wanted = [self.loops[axis] for axis in (*stage.axes, *stage.reduce_axes)]
+        now = [loop.loop_var for loop in self.schedule.index.loops_of(self.blocks[stage])]
+        if [loop for loop in now if loop in wanted] != wanted:
+            self.call(stage.attached_by, "reorder", *wanted)
 
     def _loop_event(self, event: Event) -> None:
         loops = [self.loops[axis] for axis in event.axes]
@@ -249,8 +285,9 @@ class _Translator:
         self.names[unique_name(wanted, {*self.names, "sch"})] = handle
 
 
-def _order(stage: Stage) -> list[int]:
-    """For each iterator of the stage's block, which of the stage's axes it is: they differ when a cache has its axes in another order."""
+def _iterators(stage: Stage) -> list[Axis]:
+    """The axes of the iterators of the stage's block: in another order than the stage's when a cache has its axes in another order."""
     if not isinstance(stage.op, Cached) or not stage.op.order:
-        return list(range(len(stage.axes)))
-    return [stage.op.order.index(position) for position in range(len(stage.axes))]
+        return [*stage.axes, *stage.reduce_axes]
+    places = [stage.op.order.index(position) for position in range(len(stage.axes))]
+    return [*(stage.axes[place] for place in places), *stage.reduce_axes]
