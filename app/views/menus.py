@@ -163,6 +163,8 @@ def _value(ids: RowIds, name: str, value: Any) -> Any:
         return [handle_of(ids, v) for v in value]
     if name == "index_map":
         return read_index_map(value)
+    if name == "pad_value" and isinstance(value, str):
+        return read_pad_value(value)
     return value
 
 
@@ -174,6 +176,14 @@ def read_index_map(text: str) -> IndexMap:
     raise TilewrightError(
         Refusal("bad-index-map", "this is not an index map", found=text, expected="lambda i, j: [j, i]")
     )
+
+
+def read_pad_value(text: str) -> float | IndexMap:
+    """A number, or a map of the new axes. Raises TilewrightError."""
+    try:
+        return float(text)
+    except ValueError:
+        return read_index_map(text)
 
 
 def _field(name: str, label: str, kind: str, default: Any = "", choices: Any = (), **more: Any) -> Field:
@@ -431,21 +441,87 @@ def _own_regions(facts: _Facts, block: Block) -> list[tuple[str, int, Buffer]]:
     return list(found.values())
 
 
+def _layout_buffers(facts: _Facts, block: Block) -> tuple[Field, Buffer]:
+    """The choice of a buffer to lay out, what the function allocates before the caller's, and the first of them."""
+    sides = (("write", "written", block.writes), ("read", "read", block.reads))
+    found: dict[Buffer, Entry] = {}
+    for side, word, regions in sides:
+        for n, region in enumerate(regions):
+            found.setdefault(region.buffer, {"value": [side, n], "label": f"{region.buffer.name}  ({word})"})
+    buffers = sorted(found, key=facts.index.is_param)
+    choices = [found[b] for b in buffers]
+    return _field("buffer", "Buffer", "choice", choices[0]["value"], choices), buffers[0]
+
+
 def _layout_fields(facts: _Facts, block: Block) -> list[Field]:
-    own = _own_regions(facts, block)
-    words = {"write": "written", "read": "read"}
-    choices = [{"value": [side, n], "label": f"{buffer.name}  ({words[side]})"} for side, n, buffer in own]
-    index_map = _identity_map(own[0][2])
+    choice, first = _layout_buffers(facts, block)
+    about = "the new axes; AXIS_SEPARATOR keeps groups of axes apart"
+    places = "where no element lies: a number, or a map of the new axes"
     return [
-        _field("buffer", "Buffer", "choice", choices[0]["value"], choices),
-        _field(
-            "index_map",
-            "Index map",
-            "index_map",
-            index_map,
-            help="the new axes; AXIS_SEPARATOR keeps groups of axes apart",
-        ),
+        choice,
+        _field("index_map", "Index map", "index_map", _identity_map(first), help=about),
+        _field("pad_value", "Padding", "literal", optional=True, help=places),
     ]
+
+
+def _order_fields(facts: _Facts, block: Block) -> list[Field]:
+    choice, first = _layout_buffers(facts, block)
+    order = ", ".join(str(k) for k in range(len(first.shape)))
+    about = "the axes from the outermost to the innermost, or their strides"
+    return [choice, _field("order_or_strides", "Order", "ints", order, help=about)]
+
+
+def _separator_fields(facts: _Facts, block: Block) -> list[Field]:
+    choice, _ = _layout_buffers(facts, block)
+    return [
+        choice,
+        _field("axis_separators", "Before axes", "ints", "1", help="groups of axes that are flattened apart"),
+    ]
+
+
+def _align_fields(facts: _Facts, block: Block) -> list[Field]:
+    buffer = _scope_fields(facts, block)[0]
+    return [
+        buffer,
+        _field("axis", "Axis", "int", 0, help="whose neighbours are to lie apart"),
+        _field("factor", "Factor", "int", 32, help="elements"),
+        _field("offset", "Offset", "int", 1, help="elements more than a multiple of the factor"),
+    ]
+
+
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+
+def _dtype_fields(facts: _Facts, block: Block) -> list[Field]:
+    buffer = _scope_fields(facts, block)[0]
+    return [buffer, _field("dtype", "Type", "choice", block.writes[buffer["default"]].buffer.dtype, DTYPES)]
+
+
+def _iterator_map_fields(_: _Facts, block: Block) -> list[Field]:
+    names = ", ".join(iv.var.name for iv in block.iter_vars)
+    return [_field("index_map", "Index map", "index_map", f"lambda {names}: [{names}]", help="the new iterators")]
+
+
+def _iterator_order_fields(_: _Facts, block: Block) -> list[Field]:
+    order = ", ".join(str(k) for k in range(len(block.iter_vars)))
+    return [_field("new_order", "Order", "ints", order, help="their positions, in the new order")]
+
+
+def _touches_no_array(_: _Facts, block: Block) -> str:
+    return "" if any(r.buffer.shape for r in (*block.writes, *block.reads)) else "it touches no buffer"
+
+
+def _no_iterators(_: _Facts, block: Block) -> str:
+    return "" if block.iter_vars else "it has no iterators"
+
+
+def _not_alone_in_loops(facts: _Facts, block: Block) -> str:
+    loops = facts.index.loops_of(block.name)
+    inside: Stmt | None = loops[0] if loops else None
+    while isinstance(inside, For):
+        inside = inside.body
+    alone = isinstance(inside, BlockRealize) and inside.block is block and bool(block.iter_vars)
+    return "" if alone and set(inside.iter_values) == {f.loop_var for f in loops} else "its loops are not its iterators"
 
 
 def _identity_map(buffer: Buffer) -> str:
@@ -456,6 +532,17 @@ def _identity_map(buffer: Buffer) -> str:
 def _loop_fields(facts: _Facts, block: Block) -> list[Field]:
     loops = facts.reduction_loops(block.name)
     return [_field("loop", "Before loop", "choice", _outermost_reduction(facts, block) or loops[0], loops)]
+
+
+def _epilogue_fields(facts: _Facts, block: Block) -> list[Field]:
+    consumers = list(facts.index.consumers(block.name))
+    return [_field("epilogue_block", "Epilogue", "choice", consumers[0], consumers)]
+
+
+def _no_epilogue(facts: _Facts, block: Block) -> str:
+    if block.init is None:
+        return "it is no reduction"
+    return _no_consumer(facts, block)
 
 
 def _round_fields(_: _Facts, block: Block) -> list[Field]:
@@ -582,7 +669,39 @@ BLOCK_ITEMS: tuple[Item, ...] = (
     ),
     Item("set_scope", "Set scope…", "g", "keep what it writes in another memory", _scope_fields, _writes_params_only),
     Item(
-        "transform_layout", "Transform layout…", "t", "lay a buffer out by an index map", _layout_fields, _params_only
+        "transform_layout",
+        "Transform layout…",
+        "t",
+        "lay a buffer out by an index map",
+        _layout_fields,
+        _touches_no_array,
+    ),
+    Item("set_layout", "Set layout…", "O", "in what order its axes lie in memory", _order_fields, _touches_no_array),
+    Item(
+        "set_axis_separator",
+        "Separate axes…",
+        "S",
+        "keep groups of axes apart in memory",
+        _separator_fields,
+        _touches_no_array,
+    ),
+    Item("storage_align", "Align storage…", "A", "rows apart by more", _align_fields, _writes_params_only),
+    Item("unsafe_set_dtype", "Set type…", "y", "hold it in another type", _dtype_fields, _writes_params_only),
+    Item(
+        "transform_block_layout",
+        "Transform iterators…",
+        "T",
+        "run it over other axes",
+        _iterator_map_fields,
+        _not_alone_in_loops,
+    ),
+    Item(
+        "reorder_block_iter_var",
+        "Reorder iterators…",
+        "v",
+        "list its iterators in another order",
+        _iterator_order_fields,
+        _no_iterators,
     ),
     Item("double_buffer", "Double buffer", "d", "two slots: load one while the other is used", _none, _double_buffered),
     Item("compute_inline", "Inline into consumers", "i", "compute it where it is used", _none, _no_consumer),
@@ -598,6 +717,14 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         _no_reduction,
     ),
     Item("add_unit_loop", "Add unit loop", "o", "a loop of one iteration around it", _none, _free),
+    Item(
+        "fuse_reduction_epilogue",
+        "Fuse epilogue…",
+        "q",
+        "start the sum from what is added to it behind",
+        _epilogue_fields,
+        _no_epilogue,
+    ),
     Item("pad_einsum", "Pad to round sizes…", "z", "zeros around the operands", _round_fields, _no_iterators),
     Item(
         "decompose_padding", "Decompose padding…", "p", "fill first, then copy the inside", _padding_fields, _no_padding

@@ -10,12 +10,14 @@ from typing import Any
 
 from ..analysis import ProgramIndex
 from ..ir import Buffer, Expr, IndexMap, PrimFunc, Var
-from ..schedule import Schedule
+from ..schedule import Schedule, TensorIntrin
 from ..script import expr_text
 
 Handle = Var | str
 
-BLOCK_PARAMETERS = frozenset({"block", "block_or_loop", "consumer_blocks", "scope_block", "target"})
+BLOCK_PARAMETERS = frozenset(
+    {"block", "block_or_loop", "consumer_blocks", "scope_block", "target", "reduction_block", "epilogue_block"}
+)
 """Parameters whose strings are blocks; elsewhere a string is a string."""
 
 _BY_KEYWORD = frozenset({"factors", "names"})
@@ -81,7 +83,7 @@ def value_text(
                 return handle_text(item) if blocks else quoted(item)
             case IndexMap():
                 return index_map_text(item, separator=separator)
-            case Buffer():
+            case Buffer() | TensorIntrin():
                 return quoted(item.name)
             case Expr():
                 return expr_text(item)

@@ -145,6 +145,9 @@ class Calls(ABC):
     def reverse_compute_inline(self, block: BlockRV) -> None:
         self._apply("reverse_compute_inline", {"block": block})
 
+    def fuse_reduction_epilogue(self, reduction_block: BlockRV, epilogue_block: BlockRV) -> None:
+        self._apply("fuse_reduction_epilogue", {"reduction_block": reduction_block, "epilogue_block": epilogue_block})
+
     # Memory.
 
     def cache_read(
@@ -208,18 +211,38 @@ class Calls(ABC):
         block: BlockRV,
         buffer: BufferLike,
         index_map: IndexMapLike,
-        pad_value: int | float | Expr | None = None,
+        pad_value: int | float | Expr | IndexMapLike | None = None,
         *,
         assume_injective_transform: bool = False,
     ) -> None:
+        found = self._ctx.buffer_region(block, buffer, side="read").buffer
         if not isinstance(index_map, IndexMap):
-            region = self._ctx.buffer_region(block, buffer, side="read")
-            index_map = _index_map(index_map, region.buffer)
+            index_map = _index_map(index_map, found)
+        if callable(pad_value):
+            pad_value = _pad_map(pad_value, found, len(index_map.indices))
         self._apply(
             "transform_layout",
             {"block": block, "buffer": buffer, "index_map": index_map, "pad_value": pad_value,
              "assume_injective_transform": assume_injective_transform},
         )  # fmt: skip
+
+    def set_layout(self, block: BlockRV, buffer: BufferLike, order_or_strides: Sequence[int]) -> None:
+        self._move("set_layout", block=block, buffer=buffer, order_or_strides=order_or_strides)
+
+    def set_axis_separator(self, block: BlockRV, buffer: BufferLike, axis_separators: Sequence[int]) -> None:
+        self._move("set_axis_separator", block=block, buffer=buffer, axis_separators=axis_separators)
+
+    def storage_align(self, block: BlockRV, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+        self._move("storage_align", block=block, buffer_index=buffer_index, axis=axis, factor=factor, offset=offset)
+
+    def unsafe_set_dtype(self, block: BlockRV, buffer_index: int, dtype: str) -> None:
+        self._move("unsafe_set_dtype", block=block, buffer_index=buffer_index, dtype=dtype)
+
+    def transform_block_layout(self, block: BlockRV, index_map: IndexMapLike) -> None:
+        self._move("transform_block_layout", block=block, index_map=self._block_map(block, index_map))
+
+    def reorder_block_iter_var(self, block: BlockRV, new_order: Sequence[int]) -> None:
+        self._move("reorder_block_iter_var", block=block, new_order=new_order)
 
     def double_buffer(self, block: BlockRV, *, banks: Sequence[int | str] | None = None) -> None:
         self._apply("double_buffer", {"block": block, "banks": banks})
@@ -269,6 +292,16 @@ def _index_map(function: Callable[..., Any], buffer: Buffer) -> IndexMap:
         return IndexMap.from_function(function, len(buffer.shape), dtype)
     except (TypeError, ZeroDivisionError) as error:
         raise refuse("bad-index-map", str(error), buffer, expected=f"a function of {len(buffer.shape)} axes") from error
+
+
+def _pad_map(function: Callable[..., Any], buffer: Buffer, rank: int) -> IndexMap:
+    """The value of padding as a function of the new axes; a plain number that it gives is of the buffer's dtype."""
+    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
+    try:
+        found = IndexMap.from_function(function, rank, dtype)
+    except (TypeError, ZeroDivisionError) as error:
+        raise refuse("bad-pad-value", str(error), buffer, expected=f"a function of {rank} axes") from error
+    return found
 
 
 def _split_pattern(pattern: str, names: Sequence[str] | None) -> tuple[str, Sequence[str]]:

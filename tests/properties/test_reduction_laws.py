@@ -16,7 +16,7 @@ from support.programs import (
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import to_script
 
-APART = ("rfactor", "decompose_reduction", "decompose_padding")
+APART = ("rfactor", "decompose_reduction", "decompose_padding", "pad_einsum", "fuse_reduction_epilogue")
 SHAPING = ("split", "fuse", "reorder", "compute_at", "reverse_compute_at", "cache_read", "cache_write")
 
 families = (argmax_programs, convolution_programs, matmul_programs, reduction_programs, stencil_programs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tilewright.engine.ir import AXIS_SEPARATOR, Block, IndexMap, Var, free_vars
+from tilewright.engine.ir import AXIS_SEPARATOR, Block, Buffer, IndexMap, Var, build, free_vars
 from tilewright.engine.ir.build import Term
 from tilewright.engine.ir.stmt import SeqStmt
 from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
@@ -59,8 +59,27 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
             {"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
         ),
         "transform_layout": block.flatmap(lambda b: _layout(sch, b)),
+        "set_layout": block.flatmap(lambda b: _order(sch, b)),
+        "set_axis_separator": block.flatmap(lambda b: _separators(sch, b)),
+        "storage_align": st.fixed_dictionaries(
+            {
+                "block": block,
+                "buffer_index": st.just(0),
+                "axis": st.integers(-2, 1),
+                "factor": st.integers(1, 5),
+                "offset": st.integers(0, 2),
+            }
+        ),
+        "unsafe_set_dtype": block.flatmap(lambda b: _wider(sch, b)),
+        "transform_block_layout": block.flatmap(lambda b: _block_layout(sch, b)),
+        "reorder_block_iter_var": block.flatmap(
+            lambda b: st.permutations(range(len(sch.index.block(b).iter_vars))).map(
+                lambda o: {"block": b, "new_order": tuple(o)}
+            )
+        ),
         "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
         "decompose_padding": st.fixed_dictionaries({"block": block, "loop": loop}),
+        "fuse_reduction_epilogue": block.flatmap(lambda b: _epilogue(sch, b)),
         "pad_einsum": block.flatmap(lambda b: _padding(sch, b)),
         "rfactor": st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
         "blockize": st.fixed_dictionaries(
@@ -96,6 +115,11 @@ def describe(step: Step) -> str:
 def _factors() -> st.SearchStrategy[list[int | None]]:
     sizes = st.lists(st.integers(1, 5), min_size=1, max_size=2)
     return st.one_of(sizes.map(lambda f: [None, *f]), sizes.map(lambda f: [*f, None]), sizes)
+
+
+def _epilogue(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    after = sch.index.consumers(block) or sch.index.block_names[1:]
+    return st.sampled_from(after).map(lambda b: {"reduction_block": block, "epilogue_block": b})
 
 
 def _padding(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
@@ -207,7 +231,64 @@ def _picking(body: Block, positions: list[int], factor: int) -> IndexMap:
     return IndexMap.from_items(params, axes)
 
 
+def _touched(sch: Schedule, block: str, side: tuple[str, int]) -> Buffer:
+    body = sch.index.block(block)
+    regions = body.reads if side[0] == "read" else body.writes
+    return regions[side[1]].buffer if side[1] < len(regions) else Buffer("none", ())
+
+
 def _layout(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries(
-        {"block": st.just(block), "buffer": st.sampled_from(_sides(sch, block)), "index_map": st.sampled_from(MAPS)}
+    def call(side: tuple[str, int]) -> st.SearchStrategy[dict[str, Any]]:
+        kind = _touched(sch, block, side).dtype
+        value = 1.5 if kind.startswith("float") else 3
+        return st.fixed_dictionaries(
+            {
+                "block": st.just(block),
+                "buffer": st.just(side),
+                "index_map": st.sampled_from(MAPS),
+                "pad_value": st.sampled_from((None, value)),
+                "assume_injective_transform": st.sampled_from((False, False, True)),
+            }
+        )
+
+    return st.sampled_from(_sides(sch, block)).flatmap(call)
+
+
+def _order(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    def call(side: tuple[str, int]) -> st.SearchStrategy[dict[str, Any]]:
+        shape = [build.int_value(e) or 1 for e in _touched(sch, block, side).shape]
+        strides = [1] * len(shape)
+        for axis in reversed(range(len(shape) - 1)):
+            strides[axis] = strides[axis + 1] * shape[axis + 1] + axis % 2
+        order = st.one_of(st.permutations(range(len(shape))).map(tuple), st.just(tuple(strides)))
+        return order.map(lambda o: {"block": block, "buffer": side, "order_or_strides": o})
+
+    return st.sampled_from(_sides(sch, block)).flatmap(call)
+
+
+def _separators(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.sampled_from(_sides(sch, block)).flatmap(
+        lambda side: st.lists(st.integers(0, len(_touched(sch, block, side).shape)), max_size=2).map(
+            lambda k: {"block": block, "buffer": side, "axis_separators": tuple(sorted(k))}
+        )
     )
+
+
+WIDER = {"float16": "float32", "float32": "float64", "int8": "int32", "int32": "int64", "uint8": "uint32"}
+"""Types that hold every value: the only ones that must not change a result."""
+
+
+def _wider(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    writes = sch.index.block(block).writes
+    dtype = WIDER.get(writes[0].buffer.dtype, writes[0].buffer.dtype) if writes else "int32"
+    return st.just({"block": block, "buffer_index": 0, "dtype": dtype})
+
+
+def _block_layout(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    extents = [build.int_value(iv.dom.extent) or 1 for iv in sch.index.block(block).iter_vars]
+    maps: list[Map] = [lambda *i: list(reversed(i))]
+    if extents:
+        maps.append(lambda *i: [*i[:-1], i[-1] // 2, i[-1] % 2])
+    if len(extents) > 1:
+        maps.append(lambda *i: [i[0] * extents[1] + i[1], *i[2:]])
+    return st.sampled_from(maps).map(lambda m: {"block": block, "index_map": m})

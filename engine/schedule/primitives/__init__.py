@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
 
-from ..context import Result
+from ..context import Context, Result
 from . import (
+    block_layout,
     blockize,
     cache,
     compute_at,
     copy_at,
+    epilogue,
     inline,
     kinds,
     layout,
@@ -40,6 +42,12 @@ class Primitive(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.apply.__name__
+
+    def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result:
+        """Apply it with arguments by keyword; those that the signature takes as a list are handed over so."""
+        keywords = dict(arguments)
+        listed = [keywords.pop(key) for key in ("loops", "ordered_loops") if key in keywords]
+        return self.apply(ctx, *(listed[0] if listed else ()), **keywords)  # pyright: ignore[reportGeneralTypeIssues]
 
     @property
     def summary(self) -> str:
@@ -69,6 +77,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(compute_at.reverse_compute_at),
         Primitive(inline.compute_inline),
         Primitive(inline.reverse_compute_inline),
+        Primitive(epilogue.fuse_reduction_epilogue),
         Primitive(cache.cache_read, "one"),
         Primitive(cache.cache_write, "one"),
         Primitive(cache.cache_inplace, "many"),
@@ -78,7 +87,13 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(copy_at.read_at, "one"),
         Primitive(copy_at.write_at, "one"),
         Primitive(memory.set_scope),
+        Primitive(memory.storage_align),
+        Primitive(memory.unsafe_set_dtype),
         Primitive(layout.transform_layout),
+        Primitive(layout.set_layout),
+        Primitive(layout.set_axis_separator),
+        Primitive(block_layout.transform_block_layout),
+        Primitive(block_layout.reorder_block_iter_var),
         Primitive(reduction.decompose_reduction, "one"),
         Primitive(rfactor.rfactor, "one"),
         Primitive(padding.decompose_padding, "one"),

@@ -42,7 +42,8 @@ def sent(fields: list[dict]) -> dict:
         "literal": int,
         "text": lambda text: text or "note",
     }
-    return {f["name"]: readers.get(f["type"], lambda value: value)(f["default"]) for f in fields}
+    filled = [f for f in fields if f["default"] != "" or not f["optional"]]
+    return {f["name"]: readers.get(f["type"], lambda value: value)(f["default"]) for f in filled}
 
 
 def everything_offered() -> list[tuple[str, str]]:
@@ -61,6 +62,7 @@ MAY_BE_REFUSED = {
     "double_buffer",
     "pipeline",
     "merge",
+    "fuse_reduction_epilogue",
     "loop_partition",
 }
 """By facts deeper than a menu looks: reductions, opaque producers, no loop to overlap."""
