@@ -5,7 +5,7 @@ All answers are safe: "yes, independent" and "yes, covered" are given only when 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -51,7 +51,12 @@ class Conflict(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_conflict(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Conflict | None:
-    """Two blocks below `top` that could see each other's values across iterations of the `moving` loops; None when surely not.
+    """The first of `find_conflicts`; None when there is surely none."""
+    return next(find_conflicts(index, top, moving), None)
+
+
+def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iterator[Conflict]:
+    """The pairs of blocks below `top` that could see each other's values across iterations of the `moving` loops.
 
     Values that a block takes from one before it within the same iteration (see `is_covered`) do not count.
     """
@@ -60,8 +65,7 @@ def find_conflict(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Confl
         for second in below[position + 1 :]:
             for buffer in shared_buffers(first.block, second.block):
                 if not _is_private(index, first, second, buffer) and _is_carried(index, first, second, buffer, moving):
-                    return Conflict(first, second, buffer)
-    return None
+                    yield Conflict(first, second, buffer)
 
 
 def find_carried(

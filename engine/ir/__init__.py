@@ -3,7 +3,7 @@
 from . import build, dtype
 from .buffer import Buffer, BufferRegion, MatchBufferRegion
 from .equal import Difference, first_difference, structural_equal
-from .errors import Place, Refusal, TilewrightError
+from .errors import Place, Proposal, Refusal, TilewrightError
 from .expr import (
     EQ,
     GE,
@@ -135,6 +135,7 @@ __all__ = [
     "Place",
     "Predicate",
     "PrimFunc",
+    "Proposal",
     "Range",
     "Refusal",
     "Select",

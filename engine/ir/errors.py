@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import msgspec
 
-from .expr import Node
+from .expr import Node, Var
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -17,10 +19,38 @@ class Place(msgspec.Struct, frozen=True):
     file: str = ""
 
 
+class Proposal(msgspec.Struct, frozen=True, eq=False):
+    """A schedule call as data: arguments by keyword, loops as their variables, blocks by name."""
+
+    method: str
+    arguments: tuple[tuple[str, object], ...]
+
+    def __str__(self) -> str:
+        """The call in Python, on `sch`, loops by their names."""
+        parts: list[str] = []
+        for key, value in self.arguments:
+            if key in _LOOPS and isinstance(value, tuple):
+                parts.extend(map(_text, cast("tuple[object, ...]", value)))
+            else:
+                parts.append(_text(value) if key in _FIRST else f"{key}={_text(value)}")
+        return f"sch.{self.method}({', '.join(parts)})"
+
+
+_LOOPS = ("loops", "ordered_loops")
+_FIRST = ("block", "loop", "block_or_loop")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, cast('tuple[object, ...]', value)))}]"
+    return value.name if isinstance(value, Var) else repr(value)
+
+
 class Refusal(msgspec.Struct, frozen=True, eq=False):
     """Why something was not done.
 
-    `code` is stable ("not-a-producer"); `nodes` are the IR nodes it points at; `fix` are calls, as Python text, that would make it legal.
+    `code` is stable ("not-a-producer"); `nodes` are the IR nodes it points at; `fix` are calls, as Python text, that do something like it
+    instead; `repair` are calls that, made first and in this order, make the refused one legal.
     """
 
     code: str
@@ -30,6 +60,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
     fix: tuple[str, ...] = ()
     nodes: tuple[Node, ...] = ()
     place: Place | None = None
+    repair: tuple[Proposal, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.message} [{self.code}]"]
@@ -40,6 +71,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
         if self.expected:
             lines.append(f"  expected: {self.expected}")
         lines.extend(f"  try:      {call}" for call in self.fix)
+        lines.extend(f"  first:    {call}" for call in self.repair)
         return "".join(_visible(c) for c in "\n".join(lines))
 
     def to_json(self) -> dict[str, object]:
@@ -51,6 +83,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
             "found": self.found,
             "expected": self.expected,
             "fix": list(self.fix),
+            "repair": [str(call) for call in self.repair],
             "place": place,
         }
 

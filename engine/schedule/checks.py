@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis import (
-    find_conflict,
+    find_conflicts,
     is_associative_update,
     is_covered,
     is_once,
@@ -49,13 +49,13 @@ def require_order_free(ctx: Context, chain: Sequence[For], moving: Sequence[Var]
         require_free_block(realize, {f.loop_var: Range(f.min, f.extent) for f in chain if f.loop_var in moving}, what)
         require_updates_in_order(ctx, realize, chain, moving, what)
     loose = ctx.index.touched_loosely(ctx.index.scope_of(top))
-    conflict = find_conflict(ctx.index, top, moving)
-    if conflict is not None:
-        first, second = conflict.first.block.name, conflict.second.block.name
+    conflicts = list(find_conflicts(ctx.index, top, moving))
+    if conflicts:
+        pairs = [f"blocks {c.first.block.name!r} and {c.second.block.name!r} pass values of {c.buffer.name!r}" for c in conflicts]
         raise refuse(
             "order-dependent",
-            f"cannot {what}: blocks {first!r} and {second!r} pass values of {conflict.buffer.name!r} from one iteration to another",
-            conflict.first, conflict.second,
+            f"cannot {what}: {', '.join(pairs)} from one iteration to another",
+            *dict.fromkeys(block for c in conflicts for block in (c.first, c.second)),
             found="an access that other iterations overwrite or need",
             expected="each iteration reads only what it wrote itself",
         )  # fmt: skip

@@ -14,12 +14,13 @@ from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_bl
 from ..prove import Proof, check, prove
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
-from .errors import refuse
+from .errors import ScheduleError, refuse
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .methods import Calls
 from .primitives import PRIMITIVES
 from .primitives.targets import Target, legal_targets
 from .primitives.tensorize import described
+from .repairs import find_repair
 from .trace import Step, Trace, renamed
 
 
@@ -249,9 +250,14 @@ class Schedule(Calls):
     def _apply(self, name: str, arguments: dict[str, object]) -> tuple[Var | str, ...]:
         """Call a primitive and trace it; ScheduleError leaves the schedule as it was."""
         arguments = {key: self._canonical(key, value) for key, value in arguments.items()}
-        positional = cast("tuple[object, ...]", arguments.get("loops") or arguments.get("ordered_loops") or ())
-        keywords = {key: value for key, value in arguments.items() if key not in ("loops", "ordered_loops")}
-        result = PRIMITIVES[name].apply(self._ctx, *positional, **keywords)
+        try:
+            result = PRIMITIVES[name].call(self._ctx, arguments)
+        except ScheduleError as error:
+            repair = find_repair(self._ctx, name, arguments, error.refusal)
+            if not repair:
+                raise
+            fix = tuple(call for call in error.refusal.fix if call not in map(str, repair))
+            raise ScheduleError(replace_fields(error.refusal, fix=fix, repair=repair)) from error
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )

@@ -115,19 +115,21 @@ def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None
 
 # Iterations that run at the same time must not reduce into one element.
 def require_spatial(ctx: Context, loop: For, kind: str, *, reduction_allowed: bool) -> None:
-    for realize in ctx.index.child_blocks(loop):
-        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-            if iter_var.iter_type == "spatial" or not uses_var(value, loop.loop_var):
-                continue
-            if iter_var.iter_type == "reduce" and reduction_allowed:
-                continue
-            raise refuse(
-                "reduction-in-parallel",
-                f"loop {loop.loop_var.name!r} drives the {iter_var.iter_type} iterator {iter_var.var.name!r} of block "
-                f"{realize.block.name!r}: its iterations cannot run at the same time ({kind})",
-                loop, realize,
-                expected="a loop over spatial iterators only",
-            )  # fmt: skip
+    allowed = ("spatial", "reduce") if reduction_allowed else ("spatial",)
+    driven = [
+        (iter_var, realize)
+        for realize in ctx.index.child_blocks(loop)
+        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        if iter_var.iter_type not in allowed and uses_var(value, loop.loop_var)
+    ]
+    if driven:
+        iterators = [f"the {iv.iter_type} iterator {iv.var.name!r} of block {r.block.name!r}" for iv, r in driven]
+        raise refuse(
+            "reduction-in-parallel",
+            f"loop {loop.loop_var.name!r} drives {' and '.join(iterators)}: its iterations cannot run at the same time ({kind})",
+            loop, *dict.fromkeys(r for _, r in driven),
+            expected="a loop over spatial iterators only",
+        )  # fmt: skip
 
 
 # A key stands once.

@@ -15,6 +15,7 @@ from ...ir import (
     For,
     Node,
     Range,
+    SeqStmt,
     Stmt,
     Var,
     build,
@@ -96,7 +97,7 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: s
         raise refuse("too-few-loops", "fuse takes at least one loop")
     for old in nest:
         require_plain(old, "fuse")
-    require_perfect_nest(nest)
+    require_perfect_nest(ctx, nest)
     require_independent_extents(nest)
 
     default = "_".join(f.loop_var.name for f in nest) + "_fused"
@@ -156,12 +157,12 @@ def require_unmarked(loop: For, what: str) -> None:
 
 
 # Loops that are joined stand directly in each other.
-def require_perfect_nest(nest: Sequence[For]) -> None:
+def require_perfect_nest(ctx: Context, nest: Sequence[For]) -> None:
     for outer, inner in pairwise(nest):
         if outer.body is not inner:
             raise refuse(
                 "not-nested", f"loop {inner.loop_var.name!r} is not the only thing in loop {outer.loop_var.name!r}", outer, inner,
-                expected="loops nested directly, outermost first",
+                *blocks_beside(ctx, inner), expected="loops nested directly, outermost first",
             )  # fmt: skip
 
 
@@ -192,13 +193,23 @@ def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
         chain.append(outer)
         missing.discard(outer)
     if missing:
-        stray = next(f for f in loops if f in missing)
+        stray = [f for f in loops if f in missing]
+        names = ", ".join(repr(f.loop_var.name) for f in stray)
+        beside = blocks_beside(ctx, chain[-1])
         raise refuse(
             "not-one-chain",
-            f"loops {stray.loop_var.name!r} and {deepest.loop_var.name!r} do not stand in one chain of loops", stray, deepest,
-            found="a block, a branch or another statement between them", expected="loops with only loops between",
+            f"loops {names} and {deepest.loop_var.name!r} do not stand in one chain of loops", *stray, deepest, *beside,
+            found=f"beside: {', '.join(r.block.name for r in beside)}" if beside else "a block or a branch between them",
+            expected="loops with only loops between",
         )  # fmt: skip
     return chain[::-1]
+
+
+def blocks_beside(ctx: Context, stmt: Stmt) -> list[BlockRealize]:
+    """The blocks in the other statements of the sequence that `stmt` stands in."""
+    around = ctx.index.parent(stmt)
+    others = [s for s in around.seq if s is not stmt] if isinstance(around, SeqStmt) else []
+    return [r for s in others for r in ((s,) if isinstance(s, BlockRealize) else ctx.index.child_blocks(s))]
 
 
 # A loop may not move above a loop that its bounds are made of.

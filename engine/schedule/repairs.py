@@ -1,0 +1,258 @@
+"""Calls that make a refused call legal: a chain is proposed only after it was tried, together with the call, on the program as it is.
+
+For each code of a refusal the table says which chains an expert would think of, the shortest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+import msgspec
+
+from ..ir import BlockRealize, For, Proposal, Refusal, Stmt, Var
+from .context import Context
+from .errors import ScheduleError
+from .moves import drives_reduction
+from .primitives import PRIMITIVES
+from .primitives.loops import blocks_beside
+
+Arguments = Mapping[str, object]
+
+
+class Asked(msgspec.Struct, frozen=True, eq=False):
+    """The refused call and why it was refused."""
+
+    ctx: Context
+    method: str
+    arguments: Arguments
+    refusal: Refusal
+
+    @property
+    def block(self) -> str:
+        found = self.arguments.get("block", "")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def loops(self) -> list[For]:
+        """The loops that the call names."""
+        listed = self.arguments.get("loops") or self.arguments.get("ordered_loops") or ()
+        named = (*cast("tuple[object, ...]", listed), *(self.arguments.get(k) for k in ("loop", "block_or_loop")))
+        return [self.ctx.loop(v) for v in named if isinstance(v, Var) and self.ctx.index.has_loop(v)]
+
+    @property
+    def blocks(self) -> list[str]:
+        """The blocks that the refusal points at, but the one that the call is of."""
+        found = [n.block.name for n in self.refusal.nodes if isinstance(n, BlockRealize)]
+        return [name for name in dict.fromkeys(found) if name != self.block]
+
+
+class Trial:
+    """A program that calls are tried on; the calls so far."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.calls: tuple[Proposal, ...] = ()
+
+    def call(self, method: str, /, **arguments: object) -> tuple[Var | str, ...]:
+        """Make a call; raises ScheduleError when it is refused."""
+        result = PRIMITIVES[method].call(self.ctx, arguments)
+        self.ctx = Context(result.func)
+        self.calls = (*self.calls, Proposal(method, tuple(arguments.items())))
+        return result.results
+
+
+Chain = Callable[[Trial], object]
+
+
+def find_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[Proposal, ...]:
+    """The calls after which the refused one is legal; none where no chain of the table helps."""
+    asked = Asked(ctx, method, arguments, refusal)
+    for chain in CHAINS.get(refusal.code, _no_chains)(asked):
+        trial = Trial(ctx)
+        try:
+            chain(trial)
+            PRIMITIVES[method].call(trial.ctx, arguments)
+        except ScheduleError:
+            continue
+        return trial.calls
+    return ()
+
+
+def _no_chains(_: Asked) -> Iterable[Chain]:
+    return ()
+
+
+# Marks.
+
+
+def _without_marks(asked: Asked) -> Iterator[Chain]:
+    """What is said of the loops taken off."""
+    marks = [(f.loop_var, key) for f in asked.loops for key, _ in f.annotations]
+    yield lambda t: [t.call("unannotate", block_or_loop=loop, ann_key=key) for loop, key in marks]
+
+
+def _without_this_mark(asked: Asked) -> Iterator[Chain]:
+    where = {key: asked.arguments[key] for key in ("block_or_loop", "ann_key") if key in asked.arguments}
+    if len(where) == 2:
+        yield lambda t: t.call("unannotate", **where)
+
+
+# The shape of nests.
+
+
+def _in_one_chain(asked: Asked) -> Iterator[Chain]:
+    """Loops put next to each other; blocks that stand between them taken into the innermost one."""
+    loops = [f.loop_var for f in asked.loops]
+    if len(loops) < 2:
+        return
+    yield lambda t: t.call("reorder", ordered_loops=tuple(loops))
+    deepest = max(asked.loops, key=lambda f: len(asked.ctx.index.loops_above(f)))
+    chain = (*asked.ctx.index.loops_above(deepest), deepest)
+    named = [f for f in chain if f.loop_var in loops]
+    between = [f.loop_var for f in chain[chain.index(named[0]) :] if f.loop_var not in loops]
+    if between:
+        yield lambda t: t.call("reorder", ordered_loops=(*loops, *between))
+        yield lambda t: t.call("reorder", ordered_loops=(*between, *loops))
+    beside = _blocks_beside(asked.ctx, named[0], deepest)
+    for method in MOVES:
+        yield lambda t, method=method: [t.call(method, block=b, loop=deepest.loop_var) for b in _order(beside, method)]
+
+
+def _blocks_beside(ctx: Context, top: For, deepest: For) -> list[str]:
+    """The blocks that stand beside the chain of loops from `top` to `deepest`."""
+    found: list[str] = []
+    below: Stmt = deepest
+    for outer in ctx.index.path(deepest):
+        found += [r.block.name for r in blocks_beside(ctx, below)]
+        if outer is top:
+            return found
+        below = outer
+    return []
+
+
+def _order(blocks: Sequence[str], method: str) -> Sequence[str]:
+    """Producers follow their consumers, consumers their producers."""
+    return list(reversed(blocks)) if method == "compute_at" else blocks
+
+
+MOVES = ("compute_at", "reverse_compute_at")
+
+
+# Reductions.
+
+
+def _with_init_apart(asked: Asked) -> Iterator[Chain]:
+    for block in asked.blocks:
+        for loop in _reduction_loops(asked.ctx, block)[:1]:
+            yield lambda t, block=block, loop=loop: t.call("decompose_reduction", block=block, loop=loop.loop_var)
+
+
+def _with_partial_sums(asked: Asked) -> Iterator[Chain]:
+    """The sum taken apart, so that the loop runs over sums of their own."""
+    for loop in asked.loops:
+        yield lambda t, loop=loop: t.call("rfactor", loop=loop.loop_var, factor_axis=0)
+
+
+def _with_reduction_inside(asked: Asked) -> Iterator[Chain]:
+    """Loops that run a sum put inside of the loop that was asked for."""
+    for loop in asked.loops:
+        chain = (*asked.ctx.index.loops_above(loop), loop)
+        below = asked.ctx.index.child_blocks(loop)
+        inner = [f for f in chain if any(drives_reduction(r, f) for r in below)]
+        if not inner or inner == [loop]:
+            continue
+        part = chain[chain.index(inner[0]) :]
+        outer = [f for f in part if f not in inner] or [loop]
+        wanted = tuple(f.loop_var for f in (*outer, *(f for f in inner if f not in outer)))
+        yield lambda t, wanted=wanted: t.call("reorder", ordered_loops=wanted)
+
+
+def _reduction_loops(ctx: Context, block: str) -> list[For]:
+    realize = ctx.realize(block)
+    return [f for f in ctx.index.loops_above(realize) if drives_reduction(realize, f)]
+
+
+# Producers and consumers.
+
+
+def _without_the_others(asked: Asked) -> Iterator[Chain]:
+    """The blocks that stand in the way inlined, or taken to the same loop."""
+    others = asked.blocks
+    yield lambda t: [t.call("compute_inline", block=b) for b in others]
+    yield lambda t: [t.call("reverse_compute_inline", block=b) for b in reversed(others)]
+    for loop in asked.loops[:1]:
+        for method in MOVES:
+            yield lambda t, method=method, loop=loop: [
+                t.call(method, block=b, loop=loop.loop_var) for b in _order(others, method)
+            ]
+
+
+def _one_input_left(asked: Asked) -> Iterator[Chain]:
+    """All producers but one inlined."""
+    producers = asked.ctx.index.producers(asked.block) if asked.block else ()
+    for kept in reversed(producers):
+        others = [p for p in producers if p != kept]
+        yield lambda t, others=others: [t.call("compute_inline", block=b) for b in others]
+
+
+def _through_a_cache(asked: Asked) -> Iterator[Chain]:
+    """The output made in a buffer of the function's own, which the consumers read, and copied out."""
+    ctx, block = asked.ctx, asked.block
+    consumers = ctx.index.consumers(block) if block else ()
+    if not consumers:
+        return
+    for position, write in enumerate(ctx.block(block).writes):
+        if not ctx.index.is_param(write.buffer):
+            continue
+        cache = {
+            "block": block, "write_buffer_index": position, "storage_scope": write.buffer.scope, "consumer_blocks": consumers,
+        }  # fmt: skip
+        yield lambda t, cache=cache: t.call("cache_write", **cache)
+        for loop in asked.loops[:1]:
+            yield lambda t, cache=cache, loop=loop: t.call(
+                "reverse_compute_at", block=t.call("cache_write", **cache)[0], loop=loop.loop_var
+            )
+
+
+def _copied_buffer(asked: Asked) -> Iterator[Chain]:
+    """A buffer of the caller's copied to one of the function's own first."""
+    ctx, block = asked.ctx, asked.block
+    if not block:
+        return
+    for position, write in enumerate(ctx.block(block).writes):
+        if ctx.index.is_param(write.buffer):
+            yield lambda t, position=position, scope=write.buffer.scope: t.call(
+                "cache_write", block=block, write_buffer_index=position, storage_scope=scope
+            )
+    for position, read in enumerate(ctx.block(block).reads):
+        if ctx.index.is_param(read.buffer):
+            yield lambda t, position=position, scope=read.buffer.scope: t.call(
+                "cache_read", block=block, read_buffer_index=position, storage_scope=scope
+            )
+
+
+def _under_a_loop(asked: Asked) -> Iterator[Chain]:
+    """The block under a loop of its consumer, the innermost that takes it."""
+    for consumer in asked.ctx.index.consumers(asked.block)[:1] if asked.block else ():
+        for loop in reversed(asked.ctx.index.loops_of(consumer)):
+            yield lambda t, loop=loop: t.call("compute_at", block=asked.block, loop=loop.loop_var)
+
+
+CHAINS: Mapping[str, Callable[[Asked], Iterable[Chain]]] = {
+    "annotation-exists": _without_this_mark,
+    "loop-annotated": _without_marks,
+    "no-loop-to-overlap": _under_a_loop,
+    "not-all-consumers": _without_the_others,
+    "not-all-producers": _without_the_others,
+    "not-nested": _in_one_chain,
+    "not-one-chain": _in_one_chain,
+    "not-one-input": _one_input_left,
+    "output-block": _through_a_cache,
+    "parameter-buffer": _copied_buffer,
+    "partial-sum": _with_reduction_inside,
+    "reduction-in-parallel": _with_partial_sums,
+    "reduction-outside": _with_reduction_inside,
+    "reduction-partitioned": _with_init_apart,
+}
+"""Which chains to try for which refusal."""
