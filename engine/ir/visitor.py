@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from inspect import get_annotations
-from typing import TypeVar, cast
+from operator import attrgetter
+from typing import Any, Literal, TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
 
@@ -37,11 +38,24 @@ _STMTS = ("Stmt", "Stmt | None", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, .
 """Types of fields that hold statements."""
 
 
+Shape = Literal["node", "maybe", "nodes", "nested"]
+"""How a field holds nodes: one, one or None, a tuple of them, tuples of tuples among other things."""
+
+
 @cache
-def _child_fields(kind: type[Node]) -> tuple[str, ...]:
+def _child_fields(kind: type[Node]) -> tuple[tuple[str, Shape], ...]:
     types = _field_types(kind)
     defines = _DEFINES.get(kind, ())
-    return tuple(name for name in kind.__struct_fields__ if types[name] not in _PLAIN and name not in defines)
+    names = [name for name in kind.__struct_fields__ if types[name] not in _PLAIN and name not in defines]
+    return tuple((name, _shape(types[name])) for name in names)
+
+
+def _shape(text: str) -> Shape:
+    if text.endswith("| None"):
+        return "maybe"
+    if text.startswith("tuple[tuple") or text == "Annotations":
+        return "nested"
+    return "nodes" if text.startswith("tuple[") else "node"
 
 
 @cache
@@ -54,15 +68,31 @@ def _field_types(kind: type[Node]) -> dict[str, str]:
     return {name: text for base in reversed(kind.__mro__) for name, text in get_annotations(base).items()}
 
 
-def children(node: Node) -> list[Node]:
-    """The nodes directly below, in the order of the fields. Buffers count as leaves where they are used."""
+@cache
+def _getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
+    """What gives the children of the nodes of a class: most have a fixed number of single nodes."""
+    fields = _child_fields(kind)
+    singles = [name for name, shape in fields if shape == "node"]
+    if not fields:
+        return lambda node: []
+    if len(singles) == len(fields):
+        below = cast("Callable[[Node], Any]", attrgetter(*singles))
+        return (lambda node: [below(node)]) if len(singles) == 1 else (lambda node: list(below(node)))
+    return lambda node: _gathered(node, fields)
+
+
+def _gathered(node: Node, fields: tuple[tuple[str, Shape], ...]) -> list[Node]:
     found: list[Node] = []
-    for name in _child_fields(node.__class__):
+    for name, shape in fields:
         value = getattr(node, name)
-        if isinstance(value, Node):
+        if shape == "node":
             found.append(value)
-        elif isinstance(value, tuple):
-            _gather(cast("tuple[object, ...]", value), found)
+        elif shape == "nodes":
+            found.extend(value)
+        elif shape == "nested":
+            _gather(value, found)
+        elif value is not None:
+            found.append(value)
     return found
 
 
@@ -74,14 +104,21 @@ def _gather(items: tuple[object, ...], found: list[Node]) -> None:
             _gather(cast("tuple[object, ...]", item), found)
 
 
+def children(node: Node) -> list[Node]:
+    """The nodes directly below, in the order of the fields. Buffers count as leaves where they are used."""
+    return _getter(node.__class__)(node)
+
+
 def walk(root: Node) -> Iterator[Node]:
     """Every node below and including `root`, parents first. Buffers are not descended into."""
     stack = [root]
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, Buffer):
-            stack.extend(reversed(children(node)))
+        if node.__class__ is not Buffer:
+            below = _getter(node.__class__)(node)
+            below.reverse()
+            stack += below
 
 
 def child_stmts(node: Node) -> list[Node]:
@@ -109,17 +146,27 @@ def walk_stmts(root: Node) -> Iterator[Stmt]:
 def map_children(node: N, fn: Callable[[Node], Node]) -> N:
     """`node` with `fn` applied to each child; the same object when no child changed."""
     changed: dict[str, object] = {}
-    for name in _child_fields(node.__class__):
+    for name, shape in _child_fields(node.__class__):
         old = getattr(node, name)
-        if isinstance(old, Node):
+        if shape == "node":
             new = fn(old)
-        elif isinstance(old, tuple):
-            new = _mapped(cast("tuple[object, ...]", old), fn)
-        else:
+        elif shape == "nodes":
+            new = _each(old, fn)
+        elif shape == "nested":
+            new = _mapped(old, fn)
+        elif old is None:
             continue
+        else:
+            new = fn(old)
         if new is not old:
             changed[name] = new
     return replace_fields(node, **changed) if changed else node
+
+
+def _each(items: tuple[Node, ...], fn: Callable[[Node], Node]) -> tuple[Node, ...]:
+    new = tuple(map(fn, items))
+    # Compared by identity, for nodes have no other equality.
+    return items if new == items else new
 
 
 def _mapped(items: tuple[object, ...], fn: Callable[[Node], Node]) -> tuple[object, ...]:

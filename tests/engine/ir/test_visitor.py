@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import get_args, get_type_hints
 
 import tilewright
@@ -25,6 +26,16 @@ def holds(hint: object, *wanted: type[Node]) -> bool:
     return any(holds(part, *wanted) for part in parts)
 
 
+def shape_of(hint: object) -> str:
+    if isinstance(hint, type) and not get_args(hint):
+        return "node"
+    if NoneType in get_args(hint):
+        return "maybe"
+    return (
+        "nodes" if all((isinstance(a, type) and not get_args(a)) or a is Ellipsis for a in get_args(hint)) else "nested"
+    )
+
+
 def test_given_any_class_of_nodes_then_traversal_follows_exactly_the_fields_that_can_hold_nodes():
     classes = classes_below(Node)
     assert len(classes) > 40
@@ -32,5 +43,7 @@ def test_given_any_class_of_nodes_then_traversal_follows_exactly_the_fields_that
     for kind in classes:
         hints = get_type_hints(kind, localns=names)
         fields = kind.__struct_fields__
-        assert set(_child_fields(kind)) == {f for f in fields if holds(hints[f], Node)} - DEFINED, kind
+        found = dict(_child_fields(kind))
+        assert set(found) == {f for f in fields if holds(hints[f], Node)} - DEFINED, kind
+        assert all(shape == shape_of(hints[f]) for f, shape in found.items()), kind
         assert set(_stmt_fields(kind)) == {f for f in fields if holds(hints[f], Stmt, PrimFunc)}, kind
