@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import event, given, note, settings
+from hypothesis import event, given, note, reject, settings
 from hypothesis import strategies as st
 from support.calls import apply, calls, describe
 from support.programs import matmul_programs, programs
 
 from tilewright.engine.execute import random_inputs, run
-from tilewright.engine.ir import AXIS_SEPARATOR, Block, BlockRealize, PrimFunc, walk_stmts
-from tilewright.engine.lower import PASSES, allocations, lower, plan
+from tilewright.engine.ir import AXIS_SEPARATOR, Block, BlockRealize, PrimFunc, SeqStmt, walk_stmts
+from tilewright.engine.lower import PASSES, LowerError, allocations, lower, plan
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import to_script
 
@@ -42,6 +42,7 @@ def assert_same_results(func: PrimFunc, *others: PrimFunc) -> None:
 @given(scheduled(), st.sampled_from([p.name for p in PASSES]))
 def test_given_a_scheduled_program_when_lowered_then_the_same_results_in_no_more_memory(func, until):
     note(to_script(func))
+    assume_sound_pipelines(func)
     assert_same_results(func, plan(func), lower(func, until), lower(func))
     assert_plan_keeps_blocks(func)
     assert_flat(func)
@@ -57,7 +58,7 @@ LAYOUTS = (
 
 
 @st.composite
-def staged(draw: st.DrawFn) -> PrimFunc:
+def staged_schedules(draw: st.DrawFn) -> Schedule:
     """A tiled matmul whose operands are copied, laid out and perhaps double buffered under one of its loops."""
     sch = Schedule(draw(matmul_programs(integer_only=True)))
     compute = sch.get_block("C")
@@ -68,7 +69,7 @@ def staged(draw: st.DrawFn) -> PrimFunc:
         steps = [
             lambda copy=copy: sch.compute_at(copy, draw(st.sampled_from(sch.get_loops(compute)))),
             lambda copy=copy: sch.transform_layout(copy, ("write", 0), draw(st.sampled_from(LAYOUTS))),
-            lambda copy=copy: sch.double_buffer(copy),
+            lambda copy=copy: sch.double_buffer(copy, banks=draw(st.sampled_from((None, (0, 1), (1, 0))))),
         ]
         for step in steps:
             try:
@@ -76,15 +77,51 @@ def staged(draw: st.DrawFn) -> PrimFunc:
             except ScheduleError:
                 continue
             note(describe(sch.trace.steps[-1]))
+    return sch
+
+
+@st.composite
+def piped(draw: st.DrawFn) -> PrimFunc:
+    """The same, with a loop or two of it pipelined in random stages and orders; those that are refused are left out."""
+    sch = draw(staged_schedules())
+    for loop in draw(st.permutations([f for f in sch.index.loops if isinstance(f.body, SeqStmt)])):
+        for _ in range(3):
+            stages = draw(st.lists(st.integers(0, 3), min_size=len(loop.body.seq), max_size=len(loop.body.seq)))
+            order = draw(st.one_of(st.none(), st.permutations(range(len(stages)))))
+            try:
+                sch.pipeline(loop.loop_var, stages, order, draw(st.sampled_from(((), (0,), (0, 1)))))
+            except ScheduleError as error:
+                event(f"refused: {error.code}")
+                continue
+            event(f"stages apart: {max(stages) - min(stages)}")
+            note(describe(sch.trace.steps[-1]))
+            break
     return sch.func
 
 
+@settings(max_examples=max(1, settings.default.max_examples // 2))
+@given(piped(), st.sampled_from([p.name for p in PASSES]))
+def test_given_pipelines_when_lowered_then_the_same_results(func, until):
+    note(to_script(func))
+    assert_same_results(func, lower(func, until), lower(func))
+    assert_flat(func)
+
+
 @settings(max_examples=max(1, settings.default.max_examples // 4))  # four runs an example
-@given(staged(), st.sampled_from([p.name for p in PASSES]))
+@given(staged_schedules().map(lambda sch: sch.func), st.sampled_from([p.name for p in PASSES]))
 def test_given_staged_operands_when_lowered_then_the_same_results_in_no_more_memory(func, until):
     note(to_script(func))
     assert_same_results(func, plan(func), lower(func, until), lower(func))
     assert_flat(func)
+
+
+def assume_sound_pipelines(func: PrimFunc) -> None:
+    """Calls after `pipeline` may move statements into its loop: then the stages do not fit any more, and lowering says so."""
+    try:
+        lower(func, "InjectSoftwarePipeline")
+    except LowerError as error:
+        assert error.code.startswith("pipeline") or error.code == "broken-dependence", error
+        reject()
 
 
 def assert_plan_keeps_blocks(func: PrimFunc) -> None:
@@ -103,4 +140,6 @@ def assert_flat(func: PrimFunc) -> None:
         assert all(t <= e.value for t, e in zip(found.tile, found.buffer.shape, strict=True))
         size = found.slots * int(np.prod(found.tile))
         assert size == int(np.prod([e.value for e in found.lowered.shape]))
-        assert len(found.lowered.shape) == len(found.buffer.axis_separators) + 1
+        groups = len(found.buffer.axis_separators) + 1
+        # Slots in banks are a group of their own, where there was none.
+        assert len(found.lowered.shape) in ((groups, max(groups, 2)) if found.slots > 1 else (groups,))
