@@ -430,17 +430,6 @@ def _scope_fields(facts: _Facts, block: Block) -> list[Field]:
     return [_field("buffer_index", "Buffer", "choice", own[0], choices), _scope_field(facts)]
 
 
-def _own_regions(facts: _Facts, block: Block) -> list[tuple[str, int, Buffer]]:
-    """(side, position, buffer) of what the block touches and the function itself allocates, each buffer once, written ones first."""
-    sides = (("write", block.writes), ("read", block.reads))
-    found: dict[Buffer, tuple[str, int, Buffer]] = {}
-    for side, regions in sides:
-        for n, region in enumerate(regions):
-            if not facts.index.is_param(region.buffer):
-                found.setdefault(region.buffer, (side, n, region.buffer))
-    return list(found.values())
-
-
 def _layout_buffers(facts: _Facts, block: Block) -> tuple[Field, Buffer]:
     """The choice of a buffer to lay out, what the function allocates before the caller's, and the first of them."""
     sides = (("write", "written", block.writes), ("read", "read", block.reads))
@@ -598,10 +587,6 @@ def _no_leaf_reads(facts: _Facts, block: Block) -> str:
 
 def _no_leaf_writes(facts: _Facts, block: Block) -> str:
     return _no_writes(facts, block) or _holds_blocks(facts, block)
-
-
-def _params_only(facts: _Facts, block: Block) -> str:
-    return "" if _own_regions(facts, block) else "it touches the caller's buffers only"
 
 
 def _writes_params_only(facts: _Facts, block: Block) -> str:

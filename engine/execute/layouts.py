@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import msgspec
 import numpy as np
@@ -11,6 +12,8 @@ from ..ir import Buffer, BufferStore, Expr, IndexMap, PrimFunc, Stmt, Var, build
 from .errors import unsupported
 from .frames import Array
 from .program import Outcome, execute
+
+MOST_PLACES = 1 << 22
 
 
 class ParameterLayout(msgspec.Struct, frozen=True, eq=False):
@@ -25,6 +28,33 @@ class ParameterLayout(msgspec.Struct, frozen=True, eq=False):
     before: tuple[Expr, ...]
     after: tuple[Expr, ...]
     pad_value: IndexMap | None = None
+
+
+class Image(msgspec.Struct, frozen=True):
+    """Where a map puts the elements of a box: the lowest and highest index of each axis, and whether each has a place of its own."""
+
+    ends: tuple[tuple[int, ...], tuple[int, ...]]
+    is_one_to_one: bool
+
+
+def image(index_map: IndexMap, shape: Sequence[Expr]) -> Image | None:
+    """The image of all elements, one by one; None for symbolic sizes and for more than `MOST_PLACES` of them.
+
+    Raises ExecuteError for a map that the executor cannot evaluate, and for one that divides by zero.
+    """
+    sizes = [build.int_value(extent) for extent in shape]
+    if any(size is None or size < 1 for size in sizes) or prod(size or 0 for size in sizes) > MOST_PLACES:
+        return None
+    kinds = [p.dtype for p in index_map.params]
+    axes = [
+        _table(
+            "int64", shape, kinds, lambda indices, axis=axis: build.cast(index_map.apply(indices)[axis], "int64")
+        ).reshape(-1)
+        for axis in range(len(index_map.indices))
+    ]
+    places = np.stack(axes, axis=1)
+    ends = (tuple(int(a.min()) for a in axes), tuple(int(a.max()) for a in axes))
+    return Image(ends, len(np.unique(places, axis=0)) == len(places))
 
 
 def laid_out(name: str, outcome: Outcome, layouts: Sequence[ParameterLayout]) -> tuple[Outcome, Array]:
@@ -69,7 +99,7 @@ def _padding(layout: ParameterLayout, dtype: np.dtype[np.generic]) -> Array:
         kinds = [p.dtype for p in pad_value.params]
         found = _table(pad_value.indices[0].dtype, layout.after, kinds, lambda indices: pad_value.apply(indices)[0])
         return found.astype(dtype)
-    noise = np.iinfo(dtype).max if dtype.kind in "iu" else True if dtype.kind == "b" else np.nan
+    noise = np.iinfo(str(dtype)).max if dtype.kind in "iu" else True if dtype.kind == "b" else np.nan
     return np.full(_numbers(layout.after), noise, dtype)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from ..ir import Buffer, Expr, IndexMap, Var
+from ..ir import Buffer, Expr, IndexMap, RegionMap, Var
 from .context import BlockRV, Context, LoopRV
 from .errors import refuse
 from .intrin import TensorIntrin
 from .primitives import PRIMITIVES
 from .primitives.kinds import AnnotationLike
 
+M = TypeVar("M", IndexMap, RegionMap)
 IndexMapLike = IndexMap | Callable[..., Any]
 BufferLike = int | str | tuple[str, int] | Buffer
 
@@ -43,14 +44,16 @@ class Calls(ABC):
 
     def _block_map(self, block: BlockRV, index_map: IndexMapLike) -> IndexMap:
         """A map of the iterators of a block."""
-        if isinstance(index_map, IndexMap):
-            return index_map
+        return index_map if isinstance(index_map, IndexMap) else self._of_iterators(block, index_map, IndexMap)
+
+    def _of_iterators(self, block: BlockRV, function: Callable[..., Any], kind: type[M]) -> M:
         found = self._ctx.block(block)
+        count = len(found.iter_vars)
         dtype = found.iter_vars[0].var.dtype if found.iter_vars else "int32"
         try:
-            return IndexMap.from_function(index_map, len(found.iter_vars), dtype)
+            return kind.from_function(function, count, dtype)
         except (TypeError, ZeroDivisionError) as error:
-            expected = f"a function of the {len(found.iter_vars)} iterators of the block"
+            expected = f"a function of the {count} iterators of the block"
             raise refuse("bad-index-map", str(error), found, expected=expected) from error
 
     # Loops.
@@ -203,6 +206,18 @@ class Calls(ABC):
         index = self._ctx.buffer_position(block, write_buffer_index, side="write")
         return self._one("write_at", loop=loop, block=block, write_buffer_index=index, storage_scope=storage_scope)
 
+    def cache_index(self, block: BlockRV, storage_scope: str, cse_thresh: int = 0) -> list[BlockRV]:
+        found = self._apply("cache_index", {"block": block, "storage_scope": storage_scope, "cse_thresh": cse_thresh})
+        return cast("list[BlockRV]", list(found))
+
+    def annotate_buffer_access(
+        self, block: BlockRV, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap | Callable[..., Any]
+    ) -> None:
+        if not isinstance(gen_new_ranges, RegionMap):
+            gen_new_ranges = self._of_iterators(block, gen_new_ranges, RegionMap)
+        self._apply("annotate_buffer_access", {"block": block, "buffer_index": buffer_index, "buf_type": buf_type,
+                                               "gen_new_ranges": gen_new_ranges})  # fmt: skip
+
     def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
         self._apply("set_scope", {"block": block, "buffer_index": buffer_index, "storage_scope": storage_scope})
 
@@ -215,11 +230,11 @@ class Calls(ABC):
         *,
         assume_injective_transform: bool = False,
     ) -> None:
-        found = self._ctx.buffer_region(block, buffer, side="read").buffer
         if not isinstance(index_map, IndexMap):
-            index_map = _index_map(index_map, found)
+            index_map = _index_map(index_map, self._ctx.buffer_region(block, buffer, side="read").buffer)
         if callable(pad_value):
-            pad_value = _pad_map(pad_value, found, len(index_map.indices))
+            region = self._ctx.buffer_region(block, buffer, side="read")
+            pad_value = _pad_map(pad_value, region.buffer, len(index_map.indices))
         self._apply(
             "transform_layout",
             {"block": block, "buffer": buffer, "index_map": index_map, "pad_value": pad_value,

@@ -21,7 +21,7 @@ class Outcome(msgspec.Struct, frozen=True):
     difference: str = ""
 
 
-ONLY_OURS = frozenset({"double_buffer", "pipeline", "tile"})
+ONLY_OURS = frozenset({"double_buffer", "pipeline", "tile", "set_layout", "set_axis_separator"})
 
 
 ONLY_OUR_KEYWORDS = frozenset({"keep_tiling"})

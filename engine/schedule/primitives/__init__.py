@@ -11,7 +11,9 @@ from ..context import Context, Result
 from . import (
     block_layout,
     blockize,
+    buffer_access,
     cache,
+    cache_index,
     compute_at,
     copy_at,
     epilogue,
@@ -86,6 +88,8 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(reindex.reindex_cache_write, "one"),
         Primitive(copy_at.read_at, "one"),
         Primitive(copy_at.write_at, "one"),
+        Primitive(cache_index.cache_index, "many"),
+        Primitive(buffer_access.annotate_buffer_access),
         Primitive(memory.set_scope),
         Primitive(memory.storage_align),
         Primitive(memory.unsafe_set_dtype),

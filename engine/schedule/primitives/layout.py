@@ -1,70 +1,48 @@
-"""Where a buffer lives and how it lies there: set_scope, transform_layout."""
+"""How a buffer lies in memory: transform_layout, set_layout, set_axis_separator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar, cast
+from collections.abc import Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import accessed_regions
-from ...arith import interval, inverse, map_shape, prove_equal, simplify
+from ...arith import PaddedMap, map_shape, padded_inverse, prove_equal, simplify
+from ...execute import Image, ParameterLayout, image
 from ...ir import (
-    Block,
     Buffer,
     BufferLoad,
-    BufferRegion,
-    BufferStore,
     Expr,
-    For,
     IndexMap,
     IntImm,
-    Max,
-    Min,
     Node,
-    Range,
     Var,
     addressed_buffers,
     build,
-    map_children,
-    replace_buffers,
+    free_vars,
     rewrite,
+    substitute,
     walk,
 )
-from ..checks import require_scope_name
+from ...ir import dtype as dt
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
+from ..layout_padding import Padding, padded
+from ..relayout import keeps_indices, relaid
+from .memory import require_no_view_of_other, require_not_parameter, with_alignment
 
-N = TypeVar("N", bound=Node)
+BufferLike = int | str | tuple[str, int] | Buffer
+_TRIED = (2, 3, 5)
+"""Sizes that a map with symbols is tried out with."""
 
-
-def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> Result:
-    """Put a buffer that `block` writes into another memory.
-
-    Rewrite:    B = T.sblock_alloc_buffer((n,))   =>   B = T.sblock_alloc_buffer((n,), scope="local")
-    Requires: an intermediate buffer; parameters live where the caller put them.
-    Returns: nothing.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, parameter-buffer, view-buffer.
-    Source: TVM src/s_tir/schedule/primitive/block_annotate.cc, SetScope.
-    """
-    old = ctx.buffer_region(block, buffer_index, side="write").buffer
-    require_scope_name(storage_scope)
-    if old.scope == storage_scope:
-        return Result(ctx.func)
-    require_not_parameter(ctx, old, f'sch.cache_write({block!r}, {old.name!r}, "{storage_scope}")')
-    require_no_view_of_other(ctx, old)
-    new = {old: replace_fields(old, scope=storage_scope)}
-    views = [m for name in ctx.index.block_names for m in ctx.index.block(name).match_buffers if m.source.buffer is old]
-    new |= {m.buffer: replace_fields(m.buffer, scope=storage_scope) for m in views}
-    return Result(replace_buffers(ctx.func, new))
+PadValue = int | float | Expr | IndexMap | None
 
 
 def transform_layout(
     ctx: Context,
     block: BlockRV,
-    buffer: int | str | tuple[str, int] | Buffer,
+    buffer: BufferLike,
     index_map: IndexMap,
-    pad_value: int | float | Expr | None = None,
+    pad_value: PadValue = None,
     assume_injective_transform: bool = False,
 ) -> Result:
     """Lay a buffer out in other axes: element [i, j] comes to stand at index_map(i, j). All who use it follow.
@@ -73,48 +51,120 @@ def transform_layout(
         B = alloc((n, m))                        B = alloc((m, n))
         B[i, j] = f(i, j)                 =>     B[j, i] = f(i, j)                # lambda i, j: [j, i]
         C[i, j] = B[i, j]                        C[i, j] = B[j, i]
+    A parameter may be laid out too: the function then takes an array in the new layout (`Schedule.layouts` says which; `verify` knows).
+    A map that does not divide the axes leaves places without an element; `pad_value` (a number, or a map of the new axes) is what they
+    hold. A nest that writes the buffer row by row stores it there: `B[a, b] = T.if_then_else(a == 3 and 2 <= b, pad, f(a * 4 + b))`;
+    else a block of its own does, behind the last write. Of a buffer that nobody writes the caller promises it (`T.assume`).
     An AXIS_SEPARATOR in the map keeps the axes before it and after it apart when the buffer is flattened: `[i // 64, AXIS_SEPARATOR,
     i % 64]` is a memory of several banks. The separators of the map replace those of the buffer.
-    `buffer`: ("read", i), ("write", i), a name or a buffer; an int counts the reads. `pad_value` is not needed, as nothing is padded.
-    `assume_injective_transform` takes the map on trust where it is not understood.
-    Requires: an intermediate buffer; the map is a bijection between the old elements and the new ones.
+    `buffer`: ("read", i), ("write", i), a name or a buffer; an int counts the reads. A symbolic divisor is taken to be positive.
+    `assume_injective_transform`: the map need not be understood, only not be wrong (tried out where sizes are known), and places without
+    an element hold anything.
+    Requires: each element has a place of its own; padding has a value.
     Returns: nothing.
-    Errors: bad-buffer-index, unknown-buffer, bad-index-map, not-bijective, layout-needs-padding, parameter-buffer, view-buffer,
-    strided-buffer.
+    Errors: bad-buffer-index, unknown-buffer, bad-index-map, not-bijective, layout-needs-padding, bad-pad-value, symbol-lost, view-buffer,
+    strided-buffer, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/layout_transformation.cc, TransformLayout; AXIS_SEPARATOR from TVM before 0.26.
     """
     old = ctx.buffer_region(block, buffer, side="read").buffer
-    require_not_parameter(ctx, old, f"sch.cache_read({block!r}, {old.name!r}, scope)")
     require_no_view_of_other(ctx, old)
-    require_no_views(ctx, old)
+    index_map = in_dtype(index_map, old.shape)
+    require_views_follow(ctx, old, index_map)
     require_plain(old)
     require_no_address(ctx, old)
-    index_map = _in_index_dtype(old, index_map)
-    shape = map_shape_or_refuse(old, index_map)
-    if not assume_injective_transform:
-        require_bijection(old, index_map, shape)
-    new = replace_fields(old, shape=shape, axis_separators=index_map.separators)
-    return Result(_Relayout(old, new, index_map).visit(ctx.func, {}))
+    require_axes(old, index_map)
+    places = places_or_refuse(old, index_map, trusted=assume_injective_transform)
+    value = pad_value_or_refuse(old, places.shape, pad_value)
+    if value is None and not assume_injective_transform:
+        require_no_padding(old, places)
+    new = replace_fields(old, shape=places.shape, axis_separators=index_map.separators)
+    require_symbols_known(ctx, old, new)
+    func = ctx.func
+    if value is not None and not build.is_const(places.padding, 0):
+        require_no_views(ctx, old)
+        func = padded(ctx, Padding(old, new, places, value))
+    layout = ParameterLayout(old.name, index_map, old.shape, new.shape, value) if ctx.index.is_param(old) else None
+    return Result(relaid(func, old, new, index_map), layout=layout)
 
 
-# The caller made it, and expects it as it is.
-def require_not_parameter(ctx: Context, buffer: Buffer, fix: str) -> None:
-    if ctx.index.is_param(buffer):
+def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_strides: Sequence[int]) -> Result:
+    """Say in what order the axes of a buffer lie in memory; what is computed, and in which order, stays.
+
+    Rewrite:    x_blur = alloc((y, x, c))   =>   x_blur = alloc((x, c, y))        # [1, 2, 0], or the strides [1, c * y, y]
+    `order_or_strides`: the axes from the outermost to the innermost in memory (a permutation of 0, 1, …), else how many elements apart
+    neighbours of each axis lie. Strides with gaps ([129, 1] for 128 columns) are an alignment for the lowering, as `storage_align` asks.
+    The buffer comes out with its axes in the order of memory, as `transform_layout` makes it.
+    Requires: a permutation, or strides of which each spans what lies inside of it, the innermost 1; gaps only in intermediate buffers.
+    Returns: nothing.
+    Errors: bad-layout, parameter-buffer, and those of transform_layout.
+    Source: ours; seed 004 asks for it (a buffer computed [y, x, c] and stored [x, c, y]).
+    """
+    old = ctx.buffer_region(block, buffer, side="read").buffer
+    wanted = tuple(order_or_strides)
+    if sorted(wanted) == list(range(len(old.shape))):
+        order, gaps = wanted, ()
+    else:
+        order, gaps = order_and_gaps(old, wanted)
+    axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
+    result = transform_layout(ctx, block, old, IndexMap(axes, tuple(axes[k] for k in order)))
+    if not gaps:
+        return result
+    require_not_parameter(ctx, old, f"sch.cache_write({block!r}, {old.name!r}, scope)")
+    writer = next(iter(ctx.index.writers(old)), None)
+    if writer is None:
+        raise refuse("bad-layout", f"nobody writes {old.name!r}: no block can ask for gaps in it", old)
+    inside = Context(result.func)
+    position = next(k for k, w in enumerate(ctx.block(writer).writes) if w.buffer is old)
+    for axis, stride in gaps:
+        inside = Context(with_alignment(inside, writer, position, axis, stride, 0))
+    return Result(inside.func)
+
+
+def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_separators: Sequence[int]) -> Result:
+    """Keep groups of axes of a buffer apart when it is flattened: [1] makes `(2, 64, 64)` a `[2][4096]`.
+
+    Rewrite:    B = alloc((2, 64, 64))   =>   B = alloc((2, 64, 64), axis_separators=[1])
+    A separator `k` stands before axis `k`. Views of the buffer get them too.
+    Requires: positions in order, between 0 and the number of axes.
+    Returns: nothing.
+    Errors: bad-buffer-index, unknown-buffer, bad-separator, view-buffer, opaque-access.
+    Source: TVM before 0.26, src/tir/schedule/primitive/layout_transformation.cc, SetAxisSeparator.
+    """
+    old = ctx.buffer_region(block, buffer, side="read").buffer
+    require_no_view_of_other(ctx, old)
+    require_no_address(ctx, old)
+    separators = tuple(axis_separators)
+    if any(not 0 <= k <= len(old.shape) for k in separators) or list(separators) != sorted(separators):
         raise refuse(
-            "parameter-buffer", f"{buffer.name!r} is a parameter: the caller's memory and layout cannot change", buffer,
-            expected="an intermediate buffer", fix=(fix,),
+            "bad-separator", f"separators {list(separators)} do not fit {old.name!r}", old,
+            expected=f"positions from 0 to {len(old.shape)}, in order",
         )  # fmt: skip
+    axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
+    new = replace_fields(old, axis_separators=separators)
+    return Result(relaid(ctx.func, old, new, IndexMap(axes, axes, separators)))
 
 
-# A view has no memory of its own.
-def require_no_view_of_other(ctx: Context, buffer: Buffer) -> None:
-    if not any(b is buffer for b in ctx.index.buffers):
-        raise refuse(
-            "view-buffer", f"{buffer.name!r} is a view of another buffer", buffer, expected="the buffer that it views"
-        )
+# A view of the old layout would see other elements: it follows where it is of one element, or the map keeps all indices.
+def require_views_follow(ctx: Context, buffer: Buffer, index_map: IndexMap) -> None:
+    if keeps_indices(index_map):
+        return
+    addressed = addressed_buffers(ctx.func.body)
+    for name in ctx.index.block_names:
+        views = {b: m for m in ctx.index.block(name).match_buffers for b in (m.source.buffer, m.buffer)}
+        for match in ctx.index.block(name).match_buffers:
+            if match.source.buffer is not buffer:
+                continue
+            single = all(build.is_const(r.extent, 1) for r in match.source.region)
+            view = match.buffer
+            strided = view.strides or view.elem_offset is not None or view in addressed
+            if not single or strided or len(view.shape) > len(index_map.indices) or len(views) > 2:
+                raise refuse(
+                    "view-buffer", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name),
+                    expected="views of single elements, without strides",
+                )  # fmt: skip
 
 
-# A view of the old layout would see other elements.
+# Who fills the padding is found by who writes the buffer, not its views.
 def require_no_views(ctx: Context, buffer: Buffer) -> None:
     for name in ctx.index.block_names:
         if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
@@ -130,9 +180,10 @@ def require_no_address(ctx: Context, buffer: Buffer) -> None:
         )  # fmt: skip
 
 
-# Strides and offsets speak of the old axes.
+# Strides and offsets speak of the old axes. (A parameter that begins at the start of its memory says so with an offset of 0.)
 def require_plain(buffer: Buffer) -> None:
-    if buffer.strides or buffer.elem_offset is not None:
+    offset = buffer.elem_offset is not None and not build.is_const(buffer.elem_offset, 0)
+    if buffer.strides or offset:
         raise refuse(
             "strided-buffer",
             f"{buffer.name!r} has strides or an offset of its own",
@@ -141,42 +192,7 @@ def require_plain(buffer: Buffer) -> None:
         )
 
 
-# Two elements in one place would lose one of them; a place without an element would need a value.
-def require_bijection(buffer: Buffer, index_map: IndexMap, shape: tuple[Expr, ...]) -> None:
-    domain = [Range(build.const(0, e.dtype), e) for e in buffer.shape]
-    places, elements = _product(shape), _product(buffer.shape)
-    if inverse(index_map, domain) is None and not _has_more(places, elements):
-        raise refuse(
-            "not-bijective", f"the index map does not give each element of {buffer.name!r} a place of its own", buffer,
-            expected="sums of multiples, quotients and remainders of the axes that can be turned round",
-        )  # fmt: skip
-    first = [interval(index, dict(zip(index_map.params, domain, strict=True))) for index in index_map.indices]
-    from_zero = all(span is not None and prove_equal(span.min, build.const(0, span.min.dtype)) for span in first)
-    if not from_zero or not prove_equal(places, elements):
-        raise refuse(
-            "layout-needs-padding", f"the new layout of {buffer.name!r} has places without an element", buffer,
-            found=f"{_count(places)} places for {_count(elements)} elements", expected="factors that divide the axes, and no offset",
-        )  # fmt: skip
-
-
-def _product(shape: tuple[Expr, ...]) -> Expr:
-    result: Expr = build.const(1, "int64")
-    for extent in shape:
-        result = build.mul(result, build.cast(extent, "int64"))
-    return simplify(result)
-
-
-def _has_more(places: Expr, elements: Expr) -> bool:
-    a, b = build.int_value(places), build.int_value(elements)
-    return a is not None and b is not None and a > b
-
-
-def _count(value: Expr) -> str:
-    number = build.int_value(value)
-    return "an unknown number of" if number is None else str(number)
-
-
-def map_shape_or_refuse(buffer: Buffer, index_map: IndexMap) -> tuple[Expr, ...]:
+def require_axes(buffer: Buffer, index_map: IndexMap) -> None:
     if len(index_map.params) != len(buffer.shape):
         raise refuse(
             "bad-index-map", f"the index map takes {len(index_map.params)} axes, {buffer.name!r} has {len(buffer.shape)}", buffer,
@@ -184,75 +200,166 @@ def map_shape_or_refuse(buffer: Buffer, index_map: IndexMap) -> tuple[Expr, ...]
         )  # fmt: skip
     if not index_map.indices:
         raise refuse("bad-index-map", "the index map gives no axis", buffer, expected="at least one axis")
+
+
+# Two elements in one place would lose one of them.
+def places_or_refuse(buffer: Buffer, index_map: IndexMap, *, trusted: bool) -> PaddedMap:
+    """The places of the map. A `trusted` one that is not understood has no inverse and, for all that is known, no padding."""
     try:
-        return map_shape(index_map, buffer.shape)
+        places = padded_inverse(index_map, buffer.shape)
+        if places is None and trusted:
+            places = _trusted(buffer, index_map)
     except ValueError as error:
         raise refuse("bad-index-map", str(error), buffer, expected="bounded axes") from error
+    if places is None:
+        raise refuse(
+            "not-bijective", f"the index map does not give each element of {buffer.name!r} a place of its own", buffer,
+            expected="sums of multiples, quotients and remainders of the axes that can be turned round",
+            fix=("assume_injective_transform=True, for a map that is one to one in another way",),
+        )  # fmt: skip
+    if not all(prove_equal(low, build.const(0, low.dtype)) for low in places.lowest):
+        raise refuse(
+            "layout-needs-padding", f"the new layout of {buffer.name!r} does not begin at place 0", buffer,
+            expected="no offset",
+        )  # fmt: skip
+    return places
 
 
-def _in_index_dtype(buffer: Buffer, index_map: IndexMap) -> IndexMap:
-    """The map over variables of the dtype of the buffer's shape."""
-    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
-    if all(p.dtype == dtype for p in index_map.params) and all(i.dtype == dtype for i in index_map.indices):
+def _trusted(buffer: Buffer, index_map: IndexMap) -> PaddedMap:
+    """The box of a map that is not understood: looked at element by element, for a few sizes where they are symbolic."""
+    symbols = {v for part in (*index_map.indices, *buffer.shape) for v in free_vars(part)} - set(index_map.params)
+    found: Image | None = None
+    for size in _TRIED if symbols else (1,):
+        sizes = {v: build.const(size, v.dtype) for v in symbols}
+        indices, shape = (tuple(substitute(e, sizes) for e in part) for part in (index_map.indices, buffer.shape))
+        found = image(IndexMap(index_map.params, indices), shape)
+        if found is not None and not found.is_one_to_one:
+            raise refuse(
+                "not-bijective", f"the index map puts several elements of {buffer.name!r} in one place", buffer,
+                expected="a place of its own for each element",
+            )  # fmt: skip
+    if found is None or symbols:
+        shape = map_shape(index_map, buffer.shape)
+        return PaddedMap(IndexMap((), ()), tuple(build.const(0, e.dtype) for e in shape), shape, build.FALSE)
+    lowest, highest = (
+        tuple(build.const(k, e.dtype) for k, e in zip(ends, index_map.indices, strict=True)) for ends in found.ends
+    )
+    return PaddedMap(IndexMap((), ()), lowest, tuple(build.add(k, 1) for k in highest), build.FALSE)
+
+
+# A place without an element would hold anything.
+def require_no_padding(buffer: Buffer, places: PaddedMap) -> None:
+    if not build.is_const(places.padding, 0):
+        raise refuse(
+            "layout-needs-padding", f"the new layout of {buffer.name!r} has places without an element", buffer,
+            found=f"{_count(places.shape)} places for {_count(buffer.shape)} elements",
+            expected="factors that divide the axes, or a pad_value", fix=(f"pad_value={0.0 if dt.is_float(buffer.dtype) else 0}",),
+        )  # fmt: skip
+
+
+def _count(shape: Sequence[Expr]) -> str:
+    total: Expr = build.const(1, "int64")
+    for extent in shape:
+        total = build.mul(total, build.cast(extent, "int64"))
+    number = build.int_value(simplify(total))
+    return "an unknown number of" if number is None else str(number)
+
+
+# A value of the buffer's dtype that is known where the place is.
+def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadValue) -> IndexMap | None:
+    """The value as a map of the new axes; a plain number is of the buffer's dtype where its kind fits."""
+    if pad_value is None:
+        return None
+    if not isinstance(pad_value, IndexMap):
+        axes = tuple(Var(f"axis{k}", e.dtype) for k, e in enumerate(shape))
+        pad_value = IndexMap(axes, (_constant(pad_value, buffer.dtype),))
+    if len(pad_value.indices) != 1 or len(pad_value.params) != len(shape):
+        raise refuse(
+            "bad-pad-value", f"the padding of {buffer.name!r} needs one value of {len(shape)} axes", buffer,
+            found=f"{len(pad_value.indices)} values of {len(pad_value.params)} axes",
+        )  # fmt: skip
+    (value,) = pad_value.indices
+    if value.dtype != buffer.dtype:
+        raise refuse(
+            "bad-pad-value", f"{buffer.name!r} holds {buffer.dtype}, its padding cannot be {value.dtype}", buffer,
+            expected=f"a value of dtype {buffer.dtype}",
+        )  # fmt: skip
+    if any(isinstance(node, BufferLoad) for node in walk(value)):
+        raise refuse(
+            "bad-pad-value", f"the padding of {buffer.name!r} cannot be read from a buffer", buffer,
+            expected="a value of the new axes and of sizes",
+        )  # fmt: skip
+    axes = tuple(Var(p.name, e.dtype) for p, e in zip(pad_value.params, shape, strict=True))
+    return IndexMap(
+        axes, pad_value.apply([build.cast(a, p.dtype) for a, p in zip(axes, pad_value.params, strict=True)])
+    )
+
+
+def _constant(value: int | float | Expr, dtype: str) -> Expr:
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, int) and (dt.is_int(dtype) or dtype == "bool"):
+        return build.const(value, dtype)
+    return build.const(value, dtype if isinstance(value, float) and dt.is_float(dtype) else "int32")
+
+
+# A size that only the shape of a parameter tells must be told by it still.
+def require_symbols_known(ctx: Context, old: Buffer, new: Buffer) -> None:
+    if not ctx.index.is_param(old):
+        return
+    held = {handle for handle, _ in ctx.func.buffer_map}
+    others = (b for b in ctx.func.buffers if b is not old)
+    known = {p for p in ctx.func.params if p not in held}
+    known |= {e for b in (*others, new) for e in b.shape if isinstance(e, Var)}
+    lost = [e.name for e in old.shape if isinstance(e, Var) and e not in known]
+    if lost:
+        raise refuse(
+            "symbol-lost", f"only the shape of {old.name!r} says what {', '.join(lost)} is: a new one would not", old,
+            expected="a size that another parameter has too", fix=(f"a scalar parameter {lost[0]}",),
+        )  # fmt: skip
+
+
+# Strides from the outermost axis in memory inwards: each spans all that lies inside of it.
+def order_and_gaps(buffer: Buffer, strides: Sequence[int]) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """The order of the axes in memory and, by position in it, the strides that leave gaps."""
+    sizes = [build.int_value(e) for e in buffer.shape]
+    if len(strides) != len(sizes) or None in sizes or any(s < 1 for s in strides):
+        raise refuse(
+            "bad-layout", f"{list(strides)} is neither an order nor strides of the {len(sizes)} axes of {buffer.name!r}", buffer,
+            expected="a permutation of 0, 1, …, or a positive stride for each axis of known extent",
+        )  # fmt: skip
+    order = sorted(range(len(sizes)), key=lambda k: (-strides[k], sizes[k] == 1, k))
+    gaps: list[tuple[int, int]] = []
+    span = 1
+    for position in reversed(range(len(order))):
+        axis = order[position]
+        extent, stride = sizes[axis], strides[axis]
+        assert extent is not None
+        if stride < span or (position == len(order) - 1 and stride != 1):
+            raise refuse(
+                "bad-layout", f"strides {list(strides)} do not lay {buffer.name!r} out in rows",
+                buffer, found=f"stride {stride} of axis {axis}", expected=f"{span}" if span == 1 else f"{span} or more",
+            )  # fmt: skip
+        if stride > span:
+            gaps.append((position, stride))
+        span = stride * extent
+    return tuple(order), tuple(gaps)
+
+
+def in_dtype(index_map: IndexMap, extents: Sequence[Expr]) -> IndexMap:
+    """The map over variables of the dtype of the extents, what it gives of that dtype too. Other maps than of these axes stay."""
+    dtypes = [e.dtype for e in extents]
+    if len(dtypes) != len(index_map.params) or not dtypes:
         return index_map
-    fresh = {p: Var(p.name, dtype) for p in index_map.params}
+    if all(p.dtype == d for p, d in zip(index_map.params, dtypes, strict=True)) and all(
+        i.dtype == dtypes[0] for i in index_map.indices
+    ):
+        return index_map
+    fresh = {p: Var(p.name, d) for p, d in zip(index_map.params, dtypes, strict=True)}
 
     def leave(node: Node) -> Node:
         if isinstance(node, Var):
             return fresh.get(node, node)
-        return IntImm(node.value, dtype) if isinstance(node, IntImm) and node.dtype != "bool" else node
+        return IntImm(node.value, dtypes[0]) if isinstance(node, IntImm) and node.dtype != "bool" else node
 
     return IndexMap(tuple(fresh.values()), tuple(rewrite(i, leave) for i in index_map.indices), index_map.separators)
-
-
-class _Relayout:
-    """Rewrites every use of `old`, with what is known of the variables around it."""
-
-    def __init__(self, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
-        self.old = old
-        self.new = new
-        self.index_map = index_map
-
-    def visit(self, node: N, ranges: Mapping[Var, Range]) -> N:
-        """`node` after the change; the same object where the buffer does not occur."""
-        return cast("N", self._visit(node, ranges))
-
-    def _visit(self, node: Node, ranges: Mapping[Var, Range]) -> Node:
-        if node is self.old:
-            return self.new
-        if isinstance(node, Buffer | Var):
-            return node
-        if isinstance(node, For):
-            ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
-        elif isinstance(node, Block):
-            return self._block(node, {**ranges, **{iv.var: iv.dom for iv in node.iter_vars}})
-        done = map_children(node, lambda child: self._visit(child, ranges))
-        if isinstance(done, BufferLoad | BufferStore) and done.buffer is self.new:
-            indices = tuple(_simplified(i, ranges) for i in self.index_map.apply(done.indices))
-            done = replace_fields(done, indices=indices)
-        return done
-
-    def _block(self, block: Block, ranges: Mapping[Var, Range]) -> Block:
-        """The block with its body rewritten first; what it reads and writes of the buffer is found anew."""
-        body = self.visit(block.body, ranges)
-        init = None if block.init is None else self.visit(block.init, ranges)
-        owned = tuple(self.new if b is self.old else b for b in block.alloc_buffers)
-        if body is block.body and init is block.init and self.old not in block.alloc_buffers:
-            return block
-        done = replace_fields(block, body=body, init=init, alloc_buffers=owned)
-        if not any(r.buffer is self.old for r in (*block.reads, *block.writes)):
-            return done
-        reads, writes = accessed_regions(done)
-        return replace_fields(done, reads=self._regions(block.reads, reads), writes=self._regions(block.writes, writes))
-
-    def _regions(self, before: tuple[BufferRegion, ...], found: tuple[BufferRegion, ...]) -> tuple[BufferRegion, ...]:
-        mine = next((r for r in found if r.buffer is self.new), build.full_region(self.new))
-        return tuple(mine if r.buffer is self.old else r for r in before)
-
-
-def _simplified(index: Expr, ranges: Mapping[Var, Range]) -> Expr:
-    """The index as TVM leaves it: sums by what is known of the iterators, clamps and plain iterators as they are."""
-    index = simplify(index)
-    if isinstance(index, Var) or any(isinstance(node, Min | Max) for node in walk(index)):
-        return index
-    return simplify(index, ranges)

@@ -92,12 +92,11 @@ REFUSALS = {
     "scope of no kind of memory": ("bad-scope", lambda s: s.set_scope("B", 0, "vtcm")),
     "scope that only begins as one": ("bad-scope", lambda s: s.set_scope("B", 0, "sharedness")),
     "scope of what it does not write": ("bad-buffer-index", lambda s: s.set_scope("B", 1, "local")),
-    "layout of a parameter": ("parameter-buffer", lambda s: s.transform_layout("B", "A", lambda i, j: [j, i])),
     "too few axes": ("bad-index-map", lambda s: s.transform_layout("B", "B", lambda i: [i])),
     "division by zero": ("bad-index-map", lambda s: s.transform_layout("B", "B", lambda i, j: [i // 0, j])),
     "an axis dropped": ("not-bijective", lambda s: s.transform_layout("B", "B", lambda i, j: [i])),
     "an axis twice": ("not-bijective", lambda s: s.transform_layout("B", "B", lambda i, j: [i // 2, j])),
-    "gaps": ("layout-needs-padding", lambda s: s.transform_layout("B", "B", lambda i, j: [i * 2, j])),
+    "gaps": ("not-bijective", lambda s: s.transform_layout("B", "B", lambda i, j: [i * 2, j])),
     "an offset": ("layout-needs-padding", lambda s: s.transform_layout("B", "B", lambda i, j: [i + 1, j])),
     "places below zero": (
         "layout-needs-padding",

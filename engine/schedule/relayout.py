@@ -1,0 +1,131 @@
+"""A buffer in another layout: every use of it follows the index map, with what is known of the iterators around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+from msgspec.structs import replace as replace_fields
+
+from ..analysis import accessed_regions
+from ..arith import simplify
+from ..ir import (
+    Block,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Expr,
+    For,
+    IndexMap,
+    MatchBufferRegion,
+    Max,
+    Min,
+    Node,
+    PrimFunc,
+    Range,
+    Var,
+    build,
+    map_children,
+    walk,
+)
+
+N = TypeVar("N", bound=Node)
+
+
+def relaid(func: PrimFunc, old: Buffer, new: Buffer, index_map: IndexMap) -> PrimFunc:
+    """`func` with `new` for `old`: element [i, j] of `old` is at index_map(i, j) of `new`. Views are of single elements, or the map
+    keeps all indices."""
+    return _Relayout(old, new, index_map).visit(func, {})
+
+
+def keeps_indices(index_map: IndexMap) -> bool:
+    """Whether the map only sets separators."""
+    return index_map.indices == index_map.params
+
+
+class _Relayout:
+    """Rewrites every use of `old`."""
+
+    def __init__(self, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
+        self.old = old
+        self.new = new
+        self.index_map = index_map
+        self._views: dict[Buffer, Buffer] = {}
+
+    def visit(self, node: N, ranges: Mapping[Var, Range]) -> N:
+        """`node` after the change; the same object where the buffer does not occur."""
+        return cast("N", self._visit(node, ranges))
+
+    def _visit(self, node: Node, ranges: Mapping[Var, Range]) -> Node:
+        if node is self.old:
+            return self.new
+        if isinstance(node, Buffer):
+            return self._views.get(node, node)
+        if isinstance(node, Var):
+            return node
+        if isinstance(node, For):
+            ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
+        elif isinstance(node, Block):
+            return self._block(node, {**ranges, **{iv.var: iv.dom for iv in node.iter_vars}})
+        done = map_children(node, lambda child: self._visit(child, ranges))
+        if isinstance(node, BufferLoad | BufferStore) and node.buffer is self.old:
+            assert isinstance(done, BufferLoad | BufferStore)
+            done = replace_fields(
+                done, indices=tuple(_simplified(i, ranges) for i in self.index_map.apply(done.indices))
+            )
+        return done
+
+    def _block(self, block: Block, ranges: Mapping[Var, Range]) -> Block:
+        """The block with its body rewritten first; what it reads and writes of the buffer is found anew."""
+        matches = tuple(self._match(m, ranges) for m in block.match_buffers)
+        body = self.visit(block.body, ranges)
+        init = None if block.init is None else self.visit(block.init, ranges)
+        touched = [r.buffer for r in (*block.reads, *block.writes)]
+        viewed = any(a is not b for a, b in zip(matches, block.match_buffers, strict=True))
+        unchanged = body is block.body and init is block.init and not viewed
+        if unchanged and not any(b is self.old for b in (*touched, *block.alloc_buffers)):
+            return block
+        owned = tuple(self.new if b is self.old else b for b in block.alloc_buffers)
+        done = replace_fields(block, body=body, init=init, alloc_buffers=owned, match_buffers=matches)
+        if not any(b is self.old or b in self._views for b in touched):
+            return done
+        reads, writes = accessed_regions(done)
+        return replace_fields(done, reads=self._regions(block.reads, reads), writes=self._regions(block.writes, writes))
+
+    def _match(self, match: MatchBufferRegion, ranges: Mapping[Var, Range]) -> MatchBufferRegion:
+        """A view of the buffer, or of a view of it, over the new layout."""
+        if match.source.buffer is not self.old and match.source.buffer not in self._views:
+            return match
+        view = self._views[match.buffer] = _view(match.buffer, self.new)
+        if match.source.buffer is not self.old:
+            source = BufferRegion(self._views[match.source.buffer], match.source.region)
+        elif keeps_indices(self.index_map):
+            source = BufferRegion(self.new, match.source.region)
+        else:
+            at = self.index_map.apply([r.min for r in match.source.region])
+            source = BufferRegion(self.new, tuple(build.point(_simplified(i, ranges)) for i in at))
+        return MatchBufferRegion(view, source)
+
+    def _regions(self, before: tuple[BufferRegion, ...], found: tuple[BufferRegion, ...]) -> tuple[BufferRegion, ...]:
+        mine = next((r for r in found if r.buffer is self.new), build.full_region(self.new))
+        return tuple(mine if r.buffer is self.old else self._viewed(r) for r in before)
+
+    def _viewed(self, region: BufferRegion) -> BufferRegion:
+        new = self._views.get(region.buffer)
+        return region if new is None else BufferRegion(new, region.region)
+
+
+def _view(view: Buffer, new: Buffer) -> Buffer:
+    """A view as TVM's set_axis_separator makes it: the separators of what it views, in front of its axes where it has others."""
+    if len(view.shape) == len(new.shape):
+        return replace_fields(view, axis_separators=new.axis_separators)
+    return replace_fields(view, axis_separators=(0,) * len(new.axis_separators))
+
+
+def _simplified(index: Expr, ranges: Mapping[Var, Range]) -> Expr:
+    """The index as TVM leaves it: sums by what is known of the iterators, clamps and plain iterators as they are."""
+    index = simplify(index)
+    if isinstance(index, Var) or any(isinstance(node, Min | Max) for node in walk(index)):
+        return index
+    return simplify(index, ranges)
