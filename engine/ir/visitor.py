@@ -5,7 +5,7 @@ A node's children are its fields, except the variables it defines (`For.loop_var
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cache
 from inspect import get_annotations
 from operator import attrgetter
@@ -223,15 +223,20 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     return cast("N", visit(root))
 
 
-def replace_nodes(root: N, new: Mapping[Node, Node]) -> N:
-    """Each node that is a key replaced (not descended into). With only statements as keys, expressions are not visited."""
+def replace_nodes(root: N, new: Mapping[Node, Node], *, within: Container[Node] | None = None) -> N:
+    """Each node that is a key replaced (not descended into). With only statements as keys, expressions are not visited.
+
+    `within` are the nodes around the keys, where they are known: nothing else is visited.
+    """
     if not new:
         return root
     only_stmts = all(isinstance(old, Stmt) for old in new)
 
     def enter(node: Node) -> Node | None:
         found = new.get(node)
-        if found is None and only_stmts and isinstance(node, Expr | Buffer):
+        if found is None and (
+            node not in within if within is not None else only_stmts and isinstance(node, Expr | Buffer)
+        ):
             return node
         return found
 

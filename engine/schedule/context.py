@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -149,7 +150,12 @@ class Context:
 
     def replaced(self, new: Mapping[Node, Node]) -> PrimFunc:
         """The function with statements (or other nodes) replaced by identity."""
-        return replace_nodes(self.func, new)
+        if not all(isinstance(old, Stmt) for old in new):
+            return replace_nodes(self.func, new)
+        around: set[Node] = {self.func}
+        for old in new:
+            around.update(self.index.path(cast("Stmt", old)))
+        return replace_nodes(self.func, new, within=around)
 
     def loop_ranges(self, stmt: Stmt) -> dict[Var, Range]:
         """The range of each loop around `stmt`, through enclosing blocks to the root, and of their iterators."""
