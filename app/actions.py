@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..engine.hwsim import preset_names
-from ..engine.ir import PrimFunc, Refusal, TilewrightError
+from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
 from ..engine.script import parse
 from .document import (
     Document,
@@ -22,6 +22,8 @@ from .document import (
     Notebook,
     apply_call,
     apply_fix,
+    call_method,
+    converted,
     evaluate,
     read_document,
     remove_call,
@@ -65,6 +67,12 @@ class ApplyFix(Intent, frozen=True):
     """Add the calls that a finding proposes, as texts: all of them or none."""
 
     calls: tuple[str, ...]
+
+
+class Repair(Intent, frozen=True, eq=False):
+    """A call that is refused as things stand, after the calls that make it legal: all of them or none."""
+
+    call: Call
 
 
 class EditCell(Intent, frozen=True):
@@ -148,7 +156,7 @@ def notice_of(refusal: Refusal) -> Notice:
         message=refusal.message,
         found=refusal.found,
         expected=refusal.expected,
-        fix=refusal.fix,
+        fix=(*map(str, refusal.repair), *refusal.fix),
         place=f"line {place.line}" if place is not None else "",
     )
 
@@ -158,7 +166,7 @@ def _open(state: State, intent: OpenText) -> State:
         raise DocumentError(
             Refusal("text-too-long", f"the text has {len(intent.text)} characters", expected=f"at most {MAX_TEXT}")
         )
-    document = read_document(intent.text, intent.path)
+    document = converted(read_document(intent.text, intent.path), DEFAULT_MACHINE)
     if all(cell.kind == "preamble" for cell in document.cells):
         document = read_document(_as_notebook(intent.text), intent.path)
     notebook = evaluate(document)
@@ -171,7 +179,7 @@ def _open(state: State, intent: OpenText) -> State:
         title=title,
         theme=state.theme,
         pane=state.pane,
-        saved=intent.text if intent.path is not None else document.text,
+        saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
     )
 
 
@@ -210,6 +218,27 @@ def _call(state: State, intent: Call) -> State:
 
 def _apply_fix(state: State, intent: ApplyFix) -> State:
     return _edited(state, apply_fix(_latest(state), intent.calls))
+
+
+def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:
+    """The calls that make a refused one legal; none where it is legal, or where nothing is known to help."""
+    if state.moment is None or state.looks_back:
+        return ()
+    try:
+        call_method(state.moment.schedule.copy(), call.method, call.args, dict(call.kwargs))
+    except TilewrightError as error:
+        return error.refusal.repair
+    return ()
+
+
+def _repair(state: State, intent: Repair) -> State:
+    notebook = _latest(state)
+    for proposal in repair_of(state, intent.call):
+        arguments = dict(proposal.arguments)
+        listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
+        notebook = apply_call(notebook, proposal.method, *(listed[0] if listed else ()), **arguments)
+    call = intent.call
+    return _edited(state, apply_call(notebook, call.method, *call.args, **dict(call.kwargs)))
 
 
 def _latest(state: State) -> Notebook:
@@ -333,6 +362,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     ShowGallery: _gallery,
     Call: _call,
     ApplyFix: _apply_fix,
+    Repair: _repair,
     EditCell: _edit_cell,
     RemoveStep: _remove_step,
     ViewStep: _view_step,

@@ -21,7 +21,7 @@ from ..engine.export import report_text, to_tvm_python
 from ..engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
 from ..engine.ir import PrimFunc, TilewrightError
 from ..engine.schedule import Schedule, ScheduleError
-from .document import Notebook, evaluate, load_document
+from .document import Document, Notebook, converted, evaluate, load_document, save_document
 from .state import DEFAULT_MACHINE
 
 FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -98,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     export.set_defaults(run=_export)
+
+    convert = commands.add_parser("convert", help="write a file of TE text as a notebook, its schedule as block calls")
+    convert.add_argument("file", metavar="FILE", help="a file of TE text, schedule included")
+    convert.add_argument("-o", "--output", metavar="OUT", help="the notebook to write (default: standard output)")
+    convert.set_defaults(run=_convert)
 
     machines = commands.add_parser("machines", help="list the machines that come with Tilewright")
     machines.set_defaults(run=_machines)
@@ -178,14 +183,31 @@ def _export(arguments: argparse.Namespace) -> int:
     return FINE
 
 
+def _convert(arguments: argparse.Namespace) -> int:
+    document = _notebook(arguments.file)
+    if arguments.output is None:
+        print(document.text, end="", flush=True)
+    else:
+        save_document(document, arguments.output)
+    return FINE
+
+
 def _machines(arguments: argparse.Namespace) -> int:
     print("\n".join(preset_names()), flush=True)
     return FINE
 
 
+def _notebook(file: str) -> Document:
+    """The file as a notebook: one of TE text is made one, with its schedule as calls."""
+    try:
+        return converted(load_document(file), DEFAULT_MACHINE)
+    except ScheduleError as error:
+        raise RefusedError(error) from error
+
+
 def _opened(file: str) -> tuple[Notebook, Schedule]:
     """The notebook of a file with all of its lines applied; raises what is wrong in it."""
-    notebook = evaluate(load_document(file))
+    notebook = evaluate(_notebook(file))
     if isinstance(notebook.error, ScheduleError):
         raise RefusedError(notebook.error) from notebook.error
     if notebook.error is not None:

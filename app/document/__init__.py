@@ -12,6 +12,7 @@ from .files import DocumentError, load_document, save_document
 from .fixes import apply_fix, is_applicable
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
+from .te import converted, te_notebook
 
 __all__ = [
     "Cell",
@@ -26,6 +27,7 @@ __all__ = [
     "apply_call",
     "apply_fix",
     "call_method",
+    "converted",
     "evaluate",
     "insert_call",
     "is_applicable",
@@ -37,6 +39,7 @@ __all__ = [
     "replace_cell",
     "save_document",
     "schedule_calls",
+    "te_notebook",
     "variable_of",
     "without_last_call",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ..ir import PrimFunc, Var, free_vars, walk
+from ..ir import Place, PrimFunc, Var, free_vars, walk
 from ..schedule import Schedule
 from ..script import Parsed, Positions
 from ..script import parse as parse_script
@@ -29,12 +29,14 @@ _OLD = re.compile(r"\btvm\.(?:placeholder|compute|var|reduce_axis|create_schedul
 class TEProgram(msgspec.Struct, frozen=True, eq=False):
     """What TE text says: its program, and the schedule made of its lines (`schedule.trace` has the calls).
 
-    `names` are the text's variables for loops and blocks. `positions` are places of the program's nodes in the text.
+    `names` are the text's variables for loops and blocks, `sources` the places of the lines that asked for the steps of the trace.
+    `positions` are places of the program's nodes in the text.
     """
 
     program: PrimFunc
     schedule: Schedule
     names: Mapping[str, Var | str]
+    sources: tuple[Place, ...]
     positions: Positions
 
 
@@ -58,8 +60,8 @@ def read_te(text: str, filename: str = "") -> TEProgram:
     """
     reader = _read(Source(text, filename))
     made = _made(reader)
-    schedule, names = translate(reader, made)
-    return TEProgram(made.func, schedule, names, reader.positions.freeze())
+    found = translate(reader, made)
+    return TEProgram(made.func, found.schedule, found.names, found.sources, reader.positions.freeze())
 
 
 def _read(source: Source) -> TEReader:

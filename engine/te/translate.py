@@ -15,10 +15,11 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..export import unique_name
-from ..ir import IndexMap, Refusal, Var, uses_var
+from ..ir import IndexMap, Place, Refusal, Var, uses_var
 from ..schedule import PRIMITIVES, Schedule, ScheduleError
 from .model import Axis, Cached, Compute, Operation
 from .prim_func import Made
@@ -27,15 +28,24 @@ from .stages import Event, Stage, TESchedule
 if TYPE_CHECKING:
     from .reader import TEReader
 
+_RESERVED = ("sch", "main", "machine", "report", "tilewright", "T", "I", "print", "np")
 _KINDS = {"vectorize": "vectorize", "unroll": "unroll", "parallel": "parallel", "bind": "bind", "pragma": "annotate"}
 
 
-def translate(reader: TEReader, made: Made) -> tuple[Schedule, Mapping[str, Var | str]]:
-    """The schedule of the text on `made.func`, and variables for its loops and blocks. Raises ScheduleError with the text's line."""
+class Translated(msgspec.Struct, frozen=True, eq=False):
+    """The schedule, variables for its loops and blocks, and for each step of its trace the place of the line that asked for it."""
+
+    schedule: Schedule
+    names: Mapping[str, Var | str]
+    sources: tuple[Place, ...]
+
+
+def translate(reader: TEReader, made: Made) -> Translated:
+    """The schedule of the text on `made.func`. Raises ScheduleError with the text's line."""
     translator = _Translator(reader, made)
     if reader.record.schedule is not None:
         translator.run(reader.record.schedule)
-    return translator.schedule, translator.names
+    return Translated(translator.schedule, translator.names, tuple(translator.sources))
 
 
 class _Translator:
@@ -44,6 +54,7 @@ class _Translator:
         self.made = made
         self.schedule = Schedule(made.func)
         self.names: dict[str, Var | str] = {}
+        self.sources: list[Place] = []
         self.loops: dict[Axis, Var] = {}
         self.blocks: dict[Stage, str] = {}
         self.iterators: dict[
@@ -70,6 +81,7 @@ class _Translator:
             self._relayout(stage, event.node)
         for stage in te.order:
             self._store(stage, ("transform_layout", "storage_align", "double_buffer"))
+        self._came_from(self.reader.source.place(self.reader.source.tree))
 
     def call(self, node: ast.AST, method: str, *args: Any, **kwargs: Any) -> Any:
         """One call of the schedule; a refusal points at the text's line."""
@@ -77,10 +89,16 @@ class _Translator:
         if method not in PRIMITIVES:
             raise ScheduleError(Refusal("unsupported", f"there is no primitive {method} yet", place=place))
         try:
-            return getattr(self.schedule, method)(*args, **kwargs)
+            made = getattr(self.schedule, method)(*args, **kwargs)
+            self._came_from(place)
+            return made
         except ScheduleError as error:
             found = error.refusal.found or self.reader.source.text(node)
             raise ScheduleError(replace_fields(error.refusal, place=place, found=found)) from error
+
+    def _came_from(self, place: Place) -> None:
+        """The steps since the last call, queries that prepared this one included, are for the line at `place`."""
+        self.sources += [place] * (len(self.schedule.trace) - len(self.sources))
 
     # --- 1. blocks
 
@@ -282,7 +300,7 @@ class _Translator:
             if isinstance(key, Operation) and isinstance(target, Operation) and key.name == target.name
         ]
         wanted = names.get(target) or (op_names[0] if op_names else target.name)
-        self.names[unique_name(wanted, {*self.names, "sch"})] = handle
+        self.names[unique_name(wanted, {*self.names, *_RESERVED})] = handle
 
 
 def _iterators(stage: Stage) -> list[Axis]:
