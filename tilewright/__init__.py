@@ -22,6 +22,7 @@ from .engine import hwsim as _hwsim
 
 # Not `script`: that is the module beside this one.
 from .engine import script as _script
+from .engine.adopt import from_tvm, from_tvm_trace
 from .engine.execute import Verdict, random_inputs, run
 from .engine.export import report_text
 from .engine.hwsim import Machine, Report
@@ -31,6 +32,8 @@ from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refu
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError
 from .engine.script import ParseError
+from .engine.te import TEProgram, read_te
+from .engine.te import parse as _parse
 
 __all__ = [
     "AXIS_SEPARATOR",
@@ -47,14 +50,18 @@ __all__ = [
     "Report",
     "Schedule",
     "ScheduleError",
+    "TEProgram",
     "TilewrightError",
     "Verdict",
+    "from_tvm",
+    "from_tvm_trace",
     "load",
     "machine",
     "machines",
     "parse",
     "prove",
     "random_inputs",
+    "read_te",
     "report_text",
     "run",
     "simulate",
@@ -63,16 +70,17 @@ __all__ = [
     "verify",
 ]
 
-Scheduled = Schedule | Notebook | IRModule | PrimFunc
-"""A schedule, a notebook that has one, or a program: a schedule without calls."""
+Scheduled = Schedule | Notebook | TEProgram | IRModule | PrimFunc
+"""A schedule, a notebook or TE text that has one, or a program: a schedule without calls."""
 
 
 def parse(text: str, filename: str = "") -> IRModule | PrimFunc:
     """The program in TVMScript `text`: a module, or a function when the text has one function outside of a class.
 
+    TE text (`te.placeholder`, `te.compute`, …) is known by itself and gives its block program; `read_te` gives its schedule too.
     The text is never executed. Raises ParseError, whose `.refusal.place` has line and column (in `filename`, for messages).
     """
-    return _script.parse(text, filename).program
+    return _parse(text, filename).program
 
 
 def load(path: str | Path) -> Notebook:
@@ -125,7 +133,7 @@ def to_tvm_python(schedule: Scheduled, version: str = "0.27") -> str:
 
     What the version lacks is said in place. Raises TilewrightError "unknown-version".
     """
-    names = schedule.names if isinstance(schedule, Notebook) else None
+    names = schedule.names if isinstance(schedule, Notebook | TEProgram) else None
     return _export.to_tvm_python(schedule_of(schedule), names, version)
 
 
@@ -133,6 +141,8 @@ def schedule_of(scheduled: Scheduled) -> Schedule:
     """The schedule itself. Raises a notebook's error when it has one: what its last lines say would be missing."""
     if isinstance(scheduled, Schedule):
         return scheduled
+    if isinstance(scheduled, TEProgram):
+        return scheduled.schedule
     if not isinstance(scheduled, Notebook):
         return Schedule(scheduled)
     if scheduled.error is not None:

@@ -157,6 +157,8 @@ def _value(value: Any, state: State) -> Any:
             return state.names[name] if index is None else _item(state.names[name], index, name)
         case list() | tuple():
             return type(value)(_value(v, state) for v in value)
+        case dict():
+            return {key: _value(v, state) for key, v in value.items()}
         case _:
             return value
 

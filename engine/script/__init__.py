@@ -2,7 +2,7 @@
 
 from .calls import CallStep, CallValue, Ref, read_calls
 from .errors import ParseError
-from .modules import Parsed, parse
+from .modules import Note, Parsed, parse
 from .print_expr import expr_text
 from .printer import Printed, print_program, to_script
 from .source import Positions
@@ -10,6 +10,7 @@ from .source import Positions
 __all__ = [
     "CallStep",
     "CallValue",
+    "Note",
     "ParseError",
     "Parsed",
     "Positions",

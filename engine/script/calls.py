@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..ir import AXIS_SEPARATOR, AxisSeparator, BufferLoad, Expr, IndexMap, Place, Var, walk
+from ..ir import AXIS_SEPARATOR, AxisSeparator, BufferLoad, Expr, FloatImm, IndexMap, IntImm, Place, Var, walk
 from ..ir import dtype as dt
 from . import static
 from .errors import ParseError
@@ -43,9 +43,8 @@ class Ref(msgspec.Struct, frozen=True):
     index: int | None = None
 
 
-CallValue: TypeAlias = (
-    "int | float | str | bool | Ref | IndexMap | AxisSeparator | tuple[CallValue, ...] | list[CallValue] | None"
-)
+_Simple: TypeAlias = int | float | str | bool | Ref | IndexMap | AxisSeparator | Expr | None
+CallValue: TypeAlias = "_Simple | tuple[CallValue, ...] | list[CallValue] | dict[str, CallValue]"
 
 
 class CallStep(msgspec.Struct, frozen=True, eq=False):
@@ -193,12 +192,16 @@ class _CallReader:
                 return list(self._items(node))
             case ast.Tuple():
                 return tuple(self._items(node))
+            case ast.Dict():
+                return self._dict(node)
             case ast.Lambda():
                 return _IndexMapReader(self.source).read(node)
             case ast.Subscript(value=ast.Name(id=name)):
                 return Ref(name, self._index(node.slice))
             case ast.UnaryOp() | ast.BinOp():
                 return self._number(node)
+            case ast.Call() if (typed := self._typed(node)) is not None:
+                return typed
             case ast.Call():
                 raise self._nested_error(node)
             case _:
@@ -208,6 +211,24 @@ class _CallReader:
                     "this cannot be an argument",
                     expected="a number, string, name, list, tuple or lambda",
                 )
+
+    def _dict(self, node: ast.Dict) -> dict[str, CallValue]:
+        """`{"pragma": 1}`, as annotations have it."""
+        found: dict[str, CallValue] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                raise self.source.error(key or value, "unsupported", "keys are strings", expected='{"key": value}')
+            found[key.value] = self.value(value)
+        if len(found) != len(node.keys) or len(found) > MAX_ITEMS:
+            raise self.source.error(node, "wrong-arguments", "a key stands twice, or there are too many")
+        return found
+
+    def _typed(self, node: ast.Call) -> Expr | None:
+        """A number with its type: `T.float32(0)`. None for other calls."""
+        exprs = ExpressionReader(self.source, PositionTable())
+        name = (exprs.called(node) or "").removeprefix("T.")
+        value = exprs.value(node) if dt.is_valid(name) and name not in ("handle", "void") else None
+        return value if isinstance(value, IntImm | FloatImm) else None
 
     def _nested_error(self, node: ast.Call) -> ParseError:
         written = self.source.text(node)
@@ -287,8 +308,9 @@ class _IndexMapReader:
     def _item(self, node: ast.expr) -> Expr | AxisSeparator:
         if self._is_separator(node):
             return AXIS_SEPARATOR
-        expr = self.exprs.index(node)
-        if not dt.is_int(expr.dtype) or any(isinstance(part, BufferLoad) for part in walk(expr)):
+        expr = self.exprs.expr(node)
+        constant = isinstance(expr, FloatImm)  # the value of padding, which may be given as a function of the place
+        if not (dt.is_int(expr.dtype) or constant) or any(isinstance(part, BufferLoad) for part in walk(expr)):
             raise self.source.error(
                 node, "wrong-type", "an axis is an integer expression of the axes", expected="i // 16, i % 16, …"
             )

@@ -203,6 +203,12 @@ class FunctionReader:
             )
 
 
+def is_relax(node: ast.FunctionDef) -> bool:
+    """Whether a function is of TVM's graph language: `@R.function`."""
+    targets = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+    return any(ast.unparse(t).removeprefix("tvm.script.") in ("R.function", "relax.function") for t in targets)
+
+
 def decorator_name(reader: ExpressionReader, node: ast.expr) -> str | None:
     """ "T.prim_func" or "I.ir_module", called or not, however imported; "T.script" for the decorator of 2021, which was for both."""
     target = node.func if isinstance(node, ast.Call) else node

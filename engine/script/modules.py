@@ -13,11 +13,12 @@ from ..ir import (
     FloatImm,
     IntImm,
     IRModule,
+    Place,
     PrimFunc,
 )
 from .blocks import read_annotations
 from .errors import parse_error
-from .functions import FunctionReader, decorator_name
+from .functions import FunctionReader, decorator_name, is_relax
 from .intrinsics import parameters
 from .source import Positions, Source
 from .statements import StatementReader
@@ -27,11 +28,19 @@ _CLASSIC_WORDS = ("T.block", "T.block_attr")
 _NAMESPACES = {"ir": "I", "tir": "T", "tirx": "T", "ty": "T"}
 
 
+class Note(msgspec.Struct, frozen=True):
+    """Something of the text that is not in the program, or that had to be found out."""
+
+    text: str
+    place: Place
+
+
 class Parsed(msgspec.Struct, frozen=True, eq=False):
-    """A program with the places of its nodes in the text."""
+    """A program with the places of its nodes in the text, and what is to be said of the reading."""
 
     program: IRModule | PrimFunc
     positions: Positions
+    notes: tuple[Note, ...] = ()
 
 
 def parse(text: str, filename: str = "") -> Parsed:
@@ -52,6 +61,7 @@ class _ModuleReader:
         self.reader = StatementReader(source, current=False)
         self.exprs = self.reader.exprs
         self.found: list[IRModule | PrimFunc] = []
+        self.notes: list[Note] = []
         self.functions = FunctionReader(source, self.reader)
 
     def read(self) -> Parsed:
@@ -64,7 +74,7 @@ class _ModuleReader:
             self._top(node)
         if len(self.found) != 1:
             self._fail_count()
-        return Parsed(self.found[0], self.reader.positions.freeze())
+        return Parsed(self.found[0], self.reader.positions.freeze(), tuple(self.notes))
 
     def _fail_count(self) -> None:
         what = "no program" if not self.found else f"{len(self.found)} programs"
@@ -107,6 +117,8 @@ class _ModuleReader:
                 return
             case ast.Assign(targets=[ast.Name() as name]):
                 self._constant(name, node.value)
+            case ast.FunctionDef() if is_relax(node):
+                self._pass_over(node)
             case ast.FunctionDef():
                 self.found.append(self.functions.read(node))
             case ast.ClassDef():
@@ -146,10 +158,14 @@ class _ModuleReader:
         with self.exprs.scope.nested():
             for part in node.body:
                 match part:
+                    case ast.FunctionDef() if is_relax(part):
+                        self._pass_over(part)
                     case ast.FunctionDef():
                         functions.append(self.functions.read(part, decorated=names != ["T.script"]))
                     case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                         pass
+                    case ast.Expr(value=ast.Call() as call) if self.exprs.called(call) == "I.module_global_infos":
+                        pass  # what relax functions say of devices
                     case ast.Expr(value=ast.Call() as call) if self.exprs.called(call) == "I.module_attrs":
                         attrs = (*attrs, *self._module_attrs(call))
                     case ast.Assign(targets=[ast.Name() as name]):
@@ -173,6 +189,10 @@ class _ModuleReader:
         module = IRModule(tuple(functions), attrs)
         self.reader.positions.add(module, self.source.header(node))
         return module
+
+    def _pass_over(self, node: ast.FunctionDef) -> None:
+        text = f"the relax function {node.name} calls tensor programs and is not one: it is passed over"
+        self.notes.append(Note(text, self.source.header(node)))
 
     def _module_attrs(self, call: ast.Call) -> Annotations:
         (attrs,) = parameters(self.exprs, call, ("attrs",))

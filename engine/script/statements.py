@@ -389,7 +389,9 @@ class StatementReader:
         def around(body: Stmt) -> Stmt:
             for key, value in reversed(notes):
                 if not isinstance(value, Expr):
-                    raise self.source.error(call, "wrong-type", f"the attribute {key!r} is not a value", expected="a number")
+                    raise self.source.error(
+                        call, "wrong-type", f"the attribute {key!r} is not a value", expected="a number"
+                    )
                 body = self.mark(AttrStmt(key, value, body), place)
             return body
 

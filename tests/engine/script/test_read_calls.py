@@ -120,7 +120,7 @@ def test_given_the_first_line_then_places_are_the_files() -> None:
         ("sch.f(*loops)", "unsupported", 7),
         ("sch.f(**kw)", "unsupported", 9),
         ("sch.f(x.y)", "unsupported", 7),
-        ("sch.f({1: 2})", "unsupported", 7),
+        ("sch.f({1: 2})", "unsupported", 8),
         ("sch.f([x for x in y])", "unsupported", 7),
         ("sch.f(f'{x}')", "unsupported", 7),
         ("sch.f(x + 1)", "unsupported", 7),

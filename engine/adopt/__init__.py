@@ -1,0 +1,6 @@
+"""What TVM made, taken over: its modules as programs, its traces as schedules. TVM itself is not needed, only the object's text."""
+
+from .program import from_tvm
+from .trace import from_tvm_trace
+
+__all__ = ["from_tvm", "from_tvm_trace"]

@@ -1,0 +1,220 @@
+"""A trace of TVM as instructions, read from its Python text or from its JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ..ir import Place, Refusal, TilewrightError
+from ..script import Ref, read_calls
+
+_HEAD = re.compile(r"^def \w+\((\w+)\b[^\n]*:[ \t]*$", re.MULTILINE)
+
+
+class Instruction(msgspec.Struct, frozen=True, eq=False):
+    """One call of a trace: `outputs = sch.method(*args, **kwargs)`; Refs are outputs of earlier ones."""
+
+    method: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    outputs: tuple[str, ...]
+    where: str
+    text: str
+    place: Place | None = None
+
+
+def instructions_of(trace: Any) -> tuple[Instruction, ...]:
+    """The instructions of TVM's object, of its text, or of its JSON. Raises TilewrightError "not-a-trace" and ParseError."""
+    if isinstance(trace, str):
+        text = trace.strip()
+        return _of_json(_loaded(text)) if text.startswith("[") else _of_text(trace)
+    if callable(getattr(trace, "as_python", None)):
+        return _of_text("\n".join(str(line) for line in trace.as_python()))
+    if isinstance(trace, Sequence):
+        items = cast("Sequence[Any]", trace)
+        if items and all(isinstance(item, str) for item in items):
+            return _of_text("\n".join(items))
+        return _of_json(items)
+    raise _no_trace(type(trace).__name__)
+
+
+def _no_trace(found: str) -> TilewrightError:
+    expected = "sch.trace, its Python text, or its JSON: [instructions, decisions]"
+    return TilewrightError(Refusal("not-a-trace", "this is no trace of TVM", found=found[:80], expected=expected))
+
+
+# The Python text.
+
+
+def _of_text(text: str) -> tuple[Instruction, ...]:
+    """The calls; those of `def apply_trace(sch):` when the text has that around them."""
+    head = _HEAD.search(text)
+    first_line = 1
+    if head is not None:
+        first_line += text.count("\n", 0, head.end()) + 1
+        text = textwrap.dedent(text[head.end() + 1 :])
+    return tuple(
+        Instruction(
+            step.method, step.args, step.kwargs, step.targets, f"line {step.place.line}", step.text[:80], step.place
+        )
+        for step in read_calls(text, "<trace>", first_line)
+    )
+
+
+# The JSON.
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    """How an instruction lists its inputs and attributes; `many` is the input that takes all that remain, `gathered` as one list."""
+
+    method: str
+    inputs: tuple[str, ...] = ()
+    attrs: tuple[str, ...] = ()
+    many: str = ""
+
+
+def _kind(method: str, inputs: str = "", attrs: str = "", many: str = "") -> _Kind:
+    return _Kind(method, tuple(inputs.split()), tuple(attrs.split()), many)
+
+
+_KINDS: dict[str, _Kind] = {
+    "GetSBlock": _kind("get_sblock", "", "name func_name"),
+    "GetBlock": _kind("get_sblock", "", "name func_name"),
+    "GetLoops": _kind("get_loops", "block"),
+    "GetChildBlocks": _kind("get_child_blocks", "block_or_loop"),
+    "GetProducers": _kind("get_producers", "block"),
+    "GetConsumers": _kind("get_consumers", "block"),
+    "GetOutputBlocks": _kind("get_output_blocks", "scope_block"),
+    "SamplePerfectTile": _kind("sample_perfect_tile", "loop", "n max_innermost_factor"),
+    "SamplePartitionedTile": _kind("sample_partitioned_tile", "loop", "n partition_pos innerpart_factor"),
+    "SampleCategorical": _kind("sample_categorical", "", "candidates probs"),
+    "SampleComputeLocation": _kind("sample_compute_location", "block"),
+    "Split": _kind("split", "loop", "preserve_unit_iters disable_predication", "factors"),
+    "LoopPartition": _kind("loop_partition", "loop", "preserve_unit_iters", "factors"),
+    "Fuse": _kind("fuse", "", "preserve_unit_iters", "*"),
+    "Merge": _kind("merge", "", "", "*"),
+    "Reorder": _kind("reorder", "", "", "*"),
+    "ReorderBlockIterVar": _kind("reorder_block_iter_var", "block new_order"),
+    "AddUnitLoop": _kind("add_unit_loop", "block_or_loop"),
+    "Parallel": _kind("parallel", "loop"),
+    "Vectorize": _kind("vectorize", "loop"),
+    "Bind": _kind("bind", "loop", "thread_axis"),
+    "Unroll": _kind("unroll", "loop"),
+    "CacheRead": _kind("cache_read", "block consumer_blocks", "read_buffer_index storage_scope"),
+    "CacheWrite": _kind("cache_write", "block consumer_blocks", "write_buffer_index storage_scope"),
+    "CacheInplace": _kind("cache_inplace", "block", "read_buffer_index storage_scope"),
+    "CacheIndex": _kind("cache_index", "block", "storage_scope cse_thresh"),
+    "ReIndex": _kind("reindex", "block", "buffer_index buffer_index_type"),
+    "ReadAt": _kind("read_at", "loop block", "read_buffer_index storage_scope"),
+    "WriteAt": _kind("write_at", "loop block", "write_buffer_index storage_scope"),
+    "ComputeAt": _kind("compute_at", "block loop", "preserve_unit_loops index"),
+    "ReverseComputeAt": _kind("reverse_compute_at", "block loop", "preserve_unit_loops index"),
+    "ComputeInline": _kind("compute_inline", "block"),
+    "ReverseComputeInline": _kind("reverse_compute_inline", "block"),
+    "FuseReductionEpilogue": _kind("fuse_reduction_epilogue", "reduction_block epilogue_block"),
+    "DecomposeReduction": _kind("decompose_reduction", "block loop"),
+    "RFactor": _kind("rfactor", "loop", "factor_axis"),
+    "StorageAlign": _kind("storage_align", "block", "buffer_index axis factor offset"),
+    "SetScope": _kind("set_scope", "block", "buffer_index storage_scope"),
+    "Blockize": _kind("blockize", "target", "preserve_unit_iters"),
+    "Tensorize": _kind("tensorize", "block_or_loop", "tensor_intrin preserve_unit_iters"),
+    "Annotate": _kind("annotate", "block_or_loop ann_val", "ann_key"),
+    "Unannotate": _kind("unannotate", "block_or_loop", "ann_key"),
+    "DecomposePadding": _kind("decompose_padding", "block loop"),
+    "PadEinsum": _kind("pad_einsum", "block", "padding"),
+    "RollingBuffer": _kind("rolling_buffer", "block", "write_buffer_index"),
+    "EnterPostproc": _kind("enter_postproc"),
+}
+"""TVM's instruction kinds by name. Those with index maps are not here: their JSON holds TVM's own graph of the map."""
+
+_TRUTHS = frozenset({"preserve_unit_iters", "disable_predication", "preserve_unit_loops"})
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _no_trace(text) from error
+
+
+def _plain(value: Any) -> Any:
+    """TVM's own strings, numbers, lists and maps as Python's."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value)
+        return {str(key): _plain(item) for key, item in items.items()}
+    if isinstance(value, Sequence):
+        return [_plain(item) for item in cast("Sequence[Any]", value)]
+    return _plain(value.value) if hasattr(value, "value") else value
+
+
+def _of_json(data: Any) -> tuple[Instruction, ...]:
+    data = _plain(data)
+    match data:
+        case [insts, decisions] if _is_list(insts) and _is_list(decisions):
+            decided = {int(position): value for position, value in decisions}
+            return tuple(_instruction(item, position, decided) for position, item in enumerate(insts))
+        case _:
+            raise _no_trace(str(data))
+
+
+def _instruction(item: Any, position: int, decided: Mapping[int, Any]) -> Instruction:
+    where = f"instruction {position}"
+    match item:
+        case [str(name), inputs, attrs, outputs] if all(map(_is_list, (inputs, attrs, outputs))):
+            pass
+        case _:
+            raise _no_trace(f"{where}: {item}")
+    kind = _KINDS.get(str(name))
+    if kind is None:
+        raise TilewrightError(
+            Refusal(
+                "unsupported-instruction",
+                f"the instruction {name} is not read from JSON ({where} of the trace)",
+                expected=", ".join(_KINDS),
+                fix=("the trace's text, as_python(), has it readable",),
+            )
+        )
+    values = [_input(value) for value in inputs]
+    kwargs = dict(zip(kind.inputs, values, strict=False))
+    rest = values[len(kind.inputs) :]
+    args = tuple(rest) if kind.many == "*" else ()
+    if kind.many and kind.many != "*":
+        kwargs[kind.many] = rest
+    for key, value in zip(kind.attrs, attrs, strict=False):
+        kwargs[key] = bool(value) if key in _TRUTHS else value
+    if "buffer_index_type" in kwargs:
+        side = ("read", "write")[int(kwargs.pop("buffer_index_type"))]
+        kwargs["buffer"] = (side, kwargs.pop("buffer_index"))
+    if kind.method.startswith("sample_"):
+        kwargs["decision"] = decided.get(position)
+    if "consumer_blocks" in kwargs:
+        kwargs["consumer_blocks"] = kwargs["consumer_blocks"] or None
+    return Instruction(kind.method, args, kwargs, tuple(map(str, outputs)), where, str(item)[:80])
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _input(value: Any) -> Any:
+    """An input: a variable's name, a text in its own quotes, None by name, a number, a list or a dict of them."""
+    match value:
+        case "None":
+            return None
+        case str():
+            return json.loads(value) if value.startswith('"') else Ref(value)
+        case dict():
+            return {key: _input(item) for key, item in cast("dict[str, Any]", value).items()}
+        case _ if _is_list(value):
+            return [_input(item) for item in value]
+        case _:
+            return value

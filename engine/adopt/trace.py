@@ -1,0 +1,170 @@
+"""TVM's traces replayed on our Schedule: the same calls, samples taken as they were decided.
+
+A trace comes as TVM's object, as its Python text or as its JSON; all become the instructions of `instructions`. What Tilewright does not
+have is refused by name, with the line or the number of the instruction.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from ..ir import Refusal, TilewrightError, Var
+from ..schedule import PRIMITIVES, Schedule
+from ..script import Ref
+from .instructions import Instruction, instructions_of
+from .program import from_tvm
+
+_QUERIES = frozenset(
+    {"get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on"}
+)
+_BLOCKS = frozenset({"get_block", "get_sblock"})
+_MARKERS = frozenset({"enter_postproc"})
+"""Instructions that do nothing to the program."""
+
+ROOT, INLINE = -1, -2
+"""Decisions of sample_compute_location: where the block is, or into its consumers."""
+
+
+def from_tvm_trace(trace: Any, mod: Any) -> Schedule:
+    """The schedule that a trace of TVM makes of `mod`, the program that it started from (ours, TVM's, or TVMScript text).
+
+    `trace` is `sch.trace`, its Python text (`str(trace)`, or the lines of `as_python()`), or its JSON (`as_json()`, as data or as text).
+    Samples become the values that were decided. Raises TilewrightError "unsupported-instruction" and "undecided-sample", and the
+    ScheduleError of a call that Tilewright refuses.
+    """
+    replay = _Replay(Schedule(from_tvm(mod)))
+    for instruction in instructions_of(trace):
+        try:
+            replay.do(instruction)
+        except TilewrightError as error:
+            if error.refusal.place is None:
+                error.add_note(f"at {instruction.where}: {instruction.method}")
+            raise
+    return replay.schedule
+
+
+class _Location:
+    """What sample_compute_location decided, when it is no loop."""
+
+    def __init__(self, decision: int) -> None:
+        self.decision = decision
+
+
+class _Replay:
+    """The schedule so far, and what the trace's variables stand for."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.values: dict[str, Any] = {}
+
+    def do(self, instruction: Instruction) -> None:
+        method = instruction.method
+        if method in _MARKERS:
+            return
+        if method.startswith("sample_"):
+            self._assign(instruction, self._sampled(instruction))
+        elif method in PRIMITIVES or method in _QUERIES or method in _BLOCKS:
+            self._assign(instruction, self._call(instruction))
+        else:
+            raise _unsupported(instruction)
+
+    def _call(self, instruction: Instruction) -> Any:
+        args = [self._value(a, instruction) for a in instruction.args]
+        kwargs = {k: self._value(v, instruction) for k, v in instruction.kwargs.items()}
+        method = instruction.method
+        location = next((v for v in (*args, *kwargs.values()) if isinstance(v, _Location)), None)
+        if location is not None:
+            if location.decision == ROOT:
+                return None
+            method = method.replace("compute_at", "compute_inline")
+            args, kwargs = ([kwargs["block"]], {}) if "block" in kwargs else (args[:1], {})
+        function = getattr(self.schedule, method)
+        try:
+            inspect.signature(function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise _refusal("unsupported-instruction", f"{method}: {error}", instruction) from error
+        return function(*args, **kwargs)
+
+    def _sampled(self, instruction: Instruction) -> Any:
+        """The values that were decided, without the draw."""
+        arguments = dict(instruction.kwargs)
+        decision = arguments.get("decision")
+        if decision is None:
+            raise _refusal(
+                "undecided-sample",
+                f"{instruction.method} has no decision",
+                instruction,
+                fix=("the trace of a schedule that was built has them",),
+            )
+        match instruction.method:
+            case "sample_categorical":
+                candidates = arguments["candidates"]
+                return candidates[_number(decision, range(len(candidates)), instruction)]
+            case "sample_perfect_tile" | "sample_partitioned_tile":
+                return [_number(factor, None, instruction) for factor in decision]
+            case "sample_compute_location":
+                return self._location(self._value(arguments["block"], instruction), decision, instruction)
+            case _:
+                raise _unsupported(instruction)
+
+    def _location(self, block: str, decision: object, instruction: Instruction) -> Var | _Location:
+        """As TVM counts: the loops around the block's first consumer."""
+        if decision in (ROOT, INLINE):
+            return _Location(_number(decision, None, instruction))
+        consumers = self.schedule.index.consumers(block)
+        loops = self.schedule.index.loops_of(consumers[0]) if consumers else ()
+        return loops[_number(decision, range(len(loops)), instruction)].loop_var
+
+    def _value(self, value: Any, instruction: Instruction, *, nested: bool = False) -> Any:
+        match value:
+            case Ref(name=name, index=index):
+                if name not in self.values and nested and instruction.method == "annotate":
+                    return name  # TVM prints texts in lists and dicts without their quotes
+                if name not in self.values:
+                    raise _refusal("unknown-name", f"the trace has no value for {name}", instruction)
+                return self.values[name] if index is None else self.values[name][index]
+            case list() | tuple():
+                return type(value)(self._value(v, instruction, nested=True) for v in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            case Mapping():
+                return {k: self._value(v, instruction, nested=True) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+            case _:
+                return value
+
+    def _assign(self, instruction: Instruction, result: Any) -> None:
+        names = instruction.outputs
+        if not names:
+            return
+        results = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else [result]
+        if len(results) != len(names):
+            raise _refusal(
+                "unsupported-instruction",
+                f"{instruction.method} gave {len(results)} values where TVM had {len(names)}",
+                instruction,
+            )
+        self.values.update(zip(names, results, strict=True))
+
+
+def _number(value: object, among: range | None, instruction: Instruction) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and (among is None or value in among):
+        return value
+    raise _refusal("undecided-sample", f"the decision {value!r} is not one", instruction)
+
+
+def _unsupported(instruction: Instruction) -> TilewrightError:
+    return _refusal(
+        "unsupported-instruction",
+        f"Tilewright has no {instruction.method}",
+        instruction,
+        expected=", ".join(sorted(PRIMITIVES)),
+    )
+
+
+def _refusal(
+    code: str, message: str, instruction: Instruction, *, expected: str = "", fix: tuple[str, ...] = ()
+) -> TilewrightError:
+    where = f"{message} ({instruction.where} of the trace)"
+    return TilewrightError(
+        Refusal(code, where, found=instruction.text, expected=expected, fix=fix, place=instruction.place)
+    )
