@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..arith import detect_iter_map, linear
+from ..arith import Linear, detect_iter_map, linear
 from ..ir import (
     Block,
     BufferRegion,
@@ -36,11 +36,12 @@ def separated_loops(a: Sequence[Range], b: Sequence[Range], loops: Ranges) -> se
 
 def _separated_by_axis(a: Range, b: Range, loops: Ranges, known: set[Var]) -> set[Var]:
     """Loops whose step on this axis is larger than all that smaller steps and the boxes' widths can bridge."""
-    left, right = linear(a.min), linear(b.min)
+    left = linear(a.min)
+    right = left if a.min is b.min else linear(b.min)
     width_a, width_b = build.int_value(a.extent), build.int_value(b.extent)
     if left is None or right is None or width_a is None or width_b is None:
         return set()
-    gap = linear(build.sub(a.min, b.min))
+    gap = Linear((), 0) if a.min is b.min else linear(build.sub(a.min, b.min))
     if gap is None or gap.terms:
         return set()
     if any(not isinstance(atom, Var) and any(uses_var(atom, v) for v in loops) for atom, _ in left.terms):

@@ -13,7 +13,6 @@ from .division import Bounds
 from .forms import digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
-from .subspace import Count, Division, subspace_divide
 from .padded_map import PaddedMap, padded_inverse
 from .subspace import Count, Division, subspace_divide
 
@@ -73,6 +72,8 @@ def linear(expr: Expr) -> Linear | None:
     """The expression as a linear sum; None for what is no integer."""
     if not dt.is_int(expr.dtype):
         return None
+    if isinstance(expr, Var):
+        return Linear(((expr, 1),), 0)
     form = Analyzer().form(expr)
     return Linear(tuple((digit_expr(d, scale=1), d.scale) for d in form.digits), form.constant)
 

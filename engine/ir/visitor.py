@@ -291,7 +291,14 @@ def free_vars(root: Node) -> set[Var]:
 
 
 def uses_var(root: Node, var: Var) -> bool:
-    return any(node is var for node in walk(root))
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if node is var:
+            return True
+        if node.__class__ is not Buffer:
+            stack += _getter(node.__class__)(node)
+    return False
 
 
 def loops_and_blocks(root: Node) -> Iterator[For | BlockRealize]:
