@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..engine.execute import Verdict
 from ..engine.hwsim import Machine
-from ..engine.ir import PrimFunc, Refusal, TilewrightError
+from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
 from ..engine.schedule import Schedule
 from .actions import (
     ApplyFix,
@@ -24,6 +24,7 @@ from .actions import (
     PickMachine,
     Redo,
     RemoveStep,
+    Repair,
     Saved,
     Say,
     Select,
@@ -33,6 +34,7 @@ from .actions import (
     Undo,
     ViewStep,
     act,
+    repair_of,
 )
 from .document import DocumentError, save_document
 from .state import State
@@ -126,6 +128,19 @@ class Session:
         """The page is gone: nothing more is worked out for it."""
         self._closed = True
         self._turn += 1
+
+    def repair(self, wish: Message) -> list[str]:
+        """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
+        try:
+            call = _call_of({**wish, "kind": "move"}, self.state)
+        except (TilewrightError, KeyError, ValueError):
+            return []
+        calls = repair_of(self.state, call)
+        return (
+            [str(c) for c in (*calls, Proposal(call.method, tuple(zip(MOVED, call.args, strict=True))))]
+            if calls
+            else []
+        )
 
     def targets(self, row: str) -> list[dict[str, Any]]:
         """Where the block of `row` may be dropped."""
@@ -247,6 +262,8 @@ def intent_of(message: Message, state: State) -> Intent | None:
             return OpenText(str(message["text"]))
         case "view":
             return ViewStep(None if message["count"] is None else int(message["count"]))
+        case "repair":
+            return Repair(_call_of({**message, "kind": "move"}, state))
         case "fix":
             return ApplyFix(tuple(map(str, message["calls"])))
         case "remove":
@@ -263,6 +280,7 @@ def intent_of(message: Message, state: State) -> Intent | None:
             return None
 
 
+MOVED = ("block", "loop")
 MOVES = ("compute_at", "reverse_compute_at")
 
 

@@ -49,7 +49,7 @@ class Page:
         self.gallery = GalleryView(data=gallery_value(session.state, examples), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
-        self.tree = LoopTree(find_targets=session.targets, **FILL)
+        self.tree = LoopTree(find_targets=session.targets, find_repair=session.repair, **FILL)
         self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
         self.timeline = Timeline()
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)

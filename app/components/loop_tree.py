@@ -22,7 +22,8 @@ class LoopTree(JSComponent):
     answers for all blocks need not be made at every change.
 
     `on_intent` callbacks get {"kind": "move", "block", "loop", "primitive"}, {"kind": "call", "method", "target", "arguments"},
-    {"kind": "reorder", "loops"}, {"kind": "select", "id"}, {"kind": "undo"} or {"kind": "redo"}; ids are row ids.
+    {"kind": "reorder", "loops"}, {"kind": "repair", "block", "loop", "primitive"}, {"kind": "select", "id"}, {"kind": "undo"} or
+    {"kind": "redo"}; ids are row ids. Behind a drop that is not possible, `find_repair` is asked which calls would make it so.
     """
 
     rows = param.List(default=[], item_type=dict, doc="The rows of views.tree.tree_rows.")
@@ -40,8 +41,15 @@ class LoopTree(JSComponent):
     _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("components/loop_tree.css")]
     _rename: ClassVar[Mapping[str, str | None]] = {"rows": None, "targets": None, "menus": None}
 
-    def __init__(self, *, find_targets: Callable[[str], list[dict[str, Any]]] | None = None, **params: Any) -> None:
+    def __init__(
+        self,
+        *,
+        find_targets: Callable[[str], list[dict[str, Any]]] | None = None,
+        find_repair: Callable[[Intent], list[str]] | None = None,
+        **params: Any,
+    ) -> None:
         self._find_targets = find_targets
+        self._find_repair = find_repair
         self._intent_callbacks: list[Callable[[Intent], None]] = []
         super().__init__(**params)
         # Whoever sets them knows that they are new: comparing all rows and menus takes longer than packing them.
@@ -69,6 +77,10 @@ class LoopTree(JSComponent):
             return
         if data["kind"] == "targets":
             self._answer(str(data.get("block", "")))
+            return
+        if data["kind"] == "wish":
+            calls = self._find_repair(data) if self._find_repair is not None else []
+            self._send_msg({"kind": "repair", "wish": data, "calls": calls})
             return
         if data["kind"] == "select":
             self.selected = str(data.get("id", ""))

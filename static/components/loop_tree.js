@@ -93,6 +93,7 @@ class Tree {
 
   told(message) {
     if (message.kind === "notice") this.showNotice(message);
+    else if (message.kind === "repair") this.showRepair(message);
     else if (message.kind === "targets") {
       this.answers.set(message.block, message.entries);
       if (this.grab?.row.id === message.block && !this.grab.offers) this.offer();
@@ -345,6 +346,11 @@ class Tree {
     this.after = {id: row.id, focus: by === "keyboard"};
     if (offer.state === "illegal") {
       this.showNotice({text: `${row.name} cannot go to ${this.byId.get(id).name}`, reasons: offer.reasons});
+      const primitive = offer.reasons[0]?.head;
+      if (row.kind === "block" && primitive) {
+        this.wish = {kind: "wish", block: row.id, loop: id, primitive};
+        this.send(this.wish);
+      }
       return;
     }
     if (offer.order) {
@@ -483,7 +489,20 @@ class Tree {
     this.notice.hidden = false;
   }
 
+  /** The calls that would make a refused drop possible, to be made in one click. */
+  showRepair({wish, calls}) {
+    if (!calls.length || this.notice.hidden || JSON.stringify(wish) !== JSON.stringify(this.wish)) return;
+    const run = () => {
+      this.hideNotice();
+      this.send({kind: "repair", block: wish.block, loop: wish.loop, primitive: wish.primitive});
+    };
+    this.notice.append(make(
+      "div", {class: "repair"}, ...calls.map((call) => make("code", {}, call)),
+      make("button", {class: "tool", type: "button", onclick: run}, "Make these calls, then the move")));
+  }
+
   hideNotice() {
+    this.wish = null;
     this.notice.hidden = true;
   }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
+from support.sources import ELEMENTWISE_CHAIN
 
 from tilewright.app.actions import OpenText
 from tilewright.app.session import Session
@@ -17,6 +18,7 @@ from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.views.gallery import Example, load_examples
 from tilewright.app.views.notebook import notebook_value, step_changes
+from tilewright.app.views.row_ids import row_ids
 from tilewright.engine.hwsim import Report
 
 
@@ -118,6 +120,20 @@ def test_given_messages_of_the_tree_then_they_become_calls_on_its_rows(session: 
     assert schedule_text(session).endswith(
         'sch.parallel(i)\njo, ji = sch.split(j, factors=[None, 16], names=["jo", "ji"])\nsch.reorder(ji, jo)\n\n'
     )
+
+
+def test_given_a_drop_that_is_not_possible_when_repaired_then_both_calls_are_made(session: Session) -> None:
+    send(session, "open_text", text=ELEMENTWISE_CHAIN)
+    assert session.state.moment is not None
+    ids = row_ids(session.state.moment.schedule.func)
+    loop = ids.of(session.state.moment.schedule.index.loops_of("D")[0].loop_var)
+    wish = {"block": "B", "loop": loop, "primitive": "compute_at"}
+    calls = session.repair({"kind": "wish", **wish})
+    assert [call.partition("(")[0] for call in calls] == ["sch.compute_inline", "sch.compute_at"]
+    assert session.repair({"kind": "wish", "block": "nobody"}) == []
+    send(session, "repair", **wish)
+    assert session.state.notice is None
+    assert 'sch.compute_inline("C")' in schedule_text(session)
 
 
 def test_given_a_move_then_the_block_is_computed_there() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import panel as pn
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.sources import BOX_BLUR, MATMUL, MATMUL_RELU
+from support.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
 
 from tilewright.app.components.esm import style
 from tilewright.app.components.loop_tree import LoopTree
@@ -36,7 +36,7 @@ class Bench:
         prepare(self.schedule)
         self.eager = eager
         self.intents: list[dict[str, Any]] = []
-        self.tree = LoopTree(find_targets=self.targets_of, sizing_mode="stretch_both")
+        self.tree = LoopTree(find_targets=self.targets_of, find_repair=self.repair_of, sizing_mode="stretch_both")
         self.tree.on_intent(self.act)
         self.show()
 
@@ -44,6 +44,14 @@ class Bench:
         block = row_ids(self.schedule.func)[row]
         assert isinstance(block, str)
         return drop_targets(self.schedule, [block])[row]
+
+    def repair_of(self, wish: dict[str, Any]) -> list[str]:
+        ids = row_ids(self.schedule.func)
+        try:
+            getattr(self.schedule.copy(), wish["primitive"])(ids[wish["block"]], ids[wish["loop"]])
+        except TilewrightError as error:
+            return [str(call) for call in error.refusal.repair]
+        return []
 
     def show(self) -> None:
         func = self.schedule.func
@@ -194,6 +202,18 @@ def test_given_an_illegal_loop_when_dropped_upon_then_nothing_changes_and_the_re
     assert made.schedule.func is before
     page.get_by_label("Dismiss").click()
     expect(page.locator(".notice")).to_be_hidden()
+
+
+def test_given_an_illegal_drop_that_calls_make_legal_then_one_click_asks_for_them(bench):
+    made, page = bench(ELEMENTWISE_CHAIN, lambda _: None)
+    target = row_ids(made.schedule.func).of(made.schedule.get_loops("D")[0])
+    grab(page, "B")
+    page.mouse.move(*middle(row(page, target)), steps=8)
+    page.mouse.up()
+    expect(page.locator(".notice .repair")).to_contain_text("sch.compute_inline('C')")
+    page.get_by_role("button", name="Make these calls").click()
+    expect(page.locator(".notice")).to_be_hidden()
+    assert made.intents[-1] == {"kind": "repair", "block": "B", "loop": target, "primitive": "compute_at"}
 
 
 def inside(page: Page, target: Locator) -> None:

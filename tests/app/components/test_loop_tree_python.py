@@ -57,6 +57,15 @@ def test_given_a_message_then_the_callbacks_get_it_and_a_selection_is_kept():
     assert tree.selected == "C"
 
 
+def test_given_a_drop_that_is_not_possible_then_the_calls_before_it_are_asked_for_and_told():
+    wish = {"kind": "wish", "block": "C", "loop": "i", "primitive": "compute_at"}
+    tree = LoopTree(rows=tree_rows(FUNC), find_repair=lambda asked: [f"sch.{asked['primitive']}(…)"])
+    told: list[dict] = []
+    tree._send_msg = told.append
+    tree._handle_msg(wish)
+    assert told == [{"kind": "repair", "wish": wish, "calls": ["sch.compute_at(…)"]}]
+
+
 def test_given_a_question_for_targets_then_only_a_known_block_is_looked_up():
     asked: list[str] = []
     tree = LoopTree(rows=tree_rows(FUNC), find_targets=lambda block: asked.append(block) or [])
