@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ...engine.analysis import ProgramIndex
+from ...engine.export import region_map_text
 from ...engine.hwsim import Machine
 from ...engine.ir import (
     Block,
@@ -21,6 +22,7 @@ from ...engine.ir import (
     IntImm,
     PrimFunc,
     Refusal,
+    RegionMap,
     SeqStmt,
     Stmt,
     TilewrightError,
@@ -163,6 +165,8 @@ def _value(ids: RowIds, name: str, value: Any) -> Any:
         return [handle_of(ids, v) for v in value]
     if name == "index_map":
         return read_index_map(value)
+    if name == "gen_new_ranges":
+        return read_region_map(value)
     if name == "pad_value" and isinstance(value, str):
         return read_pad_value(value)
     return value
@@ -175,6 +179,19 @@ def read_index_map(text: str) -> IndexMap:
             return step.args[0]
     raise TilewrightError(
         Refusal("bad-index-map", "this is not an index map", found=text, expected="lambda i, j: [j, i]")
+    )
+
+
+def read_region_map(text: str) -> RegionMap:
+    """The RegionMap of "lambda i, j: [i, (j - 1, j + 2)]". Raises TilewrightError."""
+    for step in read_calls(f"sch.annotate_buffer_access({text.strip()})", "region"):
+        found = step.args[0] if len(step.args) == 1 and not step.kwargs else None
+        if isinstance(found, IndexMap):
+            return RegionMap.from_items(found.params, found.indices)
+        if isinstance(found, RegionMap):
+            return found
+    raise TilewrightError(
+        Refusal("bad-region", "this is not a map to a region", found=text, expected="lambda i, j: [i, (j - 1, j + 2)]")
     )
 
 
@@ -420,6 +437,26 @@ def _mapped_fields(side: str) -> Callable[[_Facts, Block], list[Field]]:
     return fields
 
 
+def _index_fields(facts: _Facts, _: Block) -> list[Field]:
+    help_text = "how often an expression must occur in a store; 0: all"
+    return [_scope_field(facts), _field("cse_thresh", "At least", "int", 0, help=help_text)]
+
+
+def _access_fields(_: _Facts, block: Block) -> list[Field]:
+    side, regions = ("read", block.reads) if block.reads else ("write", block.writes)
+    region = RegionMap(
+        tuple(iv.var for iv in block.iter_vars),
+        tuple((axis.min, build.add(axis.min, axis.extent)) for axis in regions[0].region),
+    )
+    return [
+        _field("buf_type", "Side", "choice", side, ("read", "write")),
+        _field("buffer_index", "Position", "int", 0, help="among what it reads or writes"),
+        _field(
+            "gen_new_ranges", "Region", "index_map", region_map_text(region), help="an index or (begin, end) an axis"
+        ),
+    ]
+
+
 def _scope_field(facts: _Facts) -> Field:
     return _field("storage_scope", "Scope", "text", facts.scopes[0], facts.scopes, help="a memory of the machine")
 
@@ -581,6 +618,16 @@ def _holds_blocks(facts: _Facts, block: Block) -> str:
     return "" if block.iter_vars and (block.reads or block.writes) else "it has no iterators or no buffers"
 
 
+def _no_stores(facts: _Facts, block: Block) -> str:
+    return (
+        "" if block.iter_vars and not facts.index.child_blocks(block) else "it stores nothing by iterators of its own"
+    )
+
+
+def _touches_no_buffer(_: _Facts, block: Block) -> str:
+    return "" if block.iter_vars and (block.reads or block.writes) else "it has no iterators or no buffers"
+
+
 def _no_leaf_reads(facts: _Facts, block: Block) -> str:
     return _no_reads(facts, block) or _holds_blocks(facts, block)
 
@@ -651,6 +698,17 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         "compute to places of the map, then store",
         _mapped_fields("write"),
         _no_leaf_writes,
+    ),
+    Item(
+        "cache_index", "Tabulate indices…", "X", "what it computes from its iterators, once", _index_fields, _no_stores
+    ),
+    Item(
+        "annotate_buffer_access",
+        "Declare access…",
+        "D",
+        "say what it reads or writes in a run",
+        _access_fields,
+        _touches_no_buffer,
     ),
     Item("set_scope", "Set scope…", "g", "keep what it writes in another memory", _scope_fields, _writes_params_only),
     Item(

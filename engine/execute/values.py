@@ -230,6 +230,8 @@ UNARY: Mapping[str, Callable[[Value], Value]] = MappingProxyType({**_UNARY_FLOAT
 BINARY: Mapping[str, Binary] = _BINARY
 # Hints to the compiler and synchronisation: nothing to compute when iterations run one after another.
 NO_OPERATION = frozenset({"assume", "tvm_storage_sync", "storage_sync", "ptx_commit_group", "ptx_wait_group"})
+PURE_CALLS = frozenset({*UNARY, *BINARY, "if_then_else"})
+"""Calls that only compute a value."""
 KNOWN_INTRINSICS = tuple(sorted({*UNARY, *BINARY, *NO_OPERATION, "if_then_else"}))
 
 

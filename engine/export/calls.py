@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..analysis import ProgramIndex
-from ..ir import Buffer, Expr, IndexMap, PrimFunc, Var
+from ..arith import prove_equal
+from ..ir import Buffer, Expr, IndexMap, PrimFunc, RegionMap, Var, build
 from ..schedule import Schedule, TensorIntrin
 from ..script import expr_text
 
@@ -83,6 +84,8 @@ def value_text(
                 return handle_text(item) if blocks else quoted(item)
             case IndexMap():
                 return index_map_text(item, separator=separator)
+            case RegionMap():
+                return region_map_text(item)
             case Buffer() | TensorIntrin():
                 return quoted(item.name)
             case Expr():
@@ -106,17 +109,30 @@ def _is_pair(item: tuple[Any, ...]) -> bool:
 
 def index_map_text(index_map: IndexMap, *, separator: str | None = "AXIS_SEPARATOR") -> str:
     """`lambda m, k: [k // 64, AXIS_SEPARATOR, m, k % 64]`."""
-    taken: set[str] = set()
-    names: dict[Var, str] = {}
-    for param in index_map.params:
-        names[param] = unique_name(param.name, taken)
-        taken.add(names[param])
-    indices = index_map.apply([Var(names[p], p.dtype) for p in index_map.params])
-    items = [expr_text(index) for index in indices]
+    names, given = _named_params(index_map.params)
+    items = [expr_text(index) for index in index_map.apply(given)]
     if separator is not None:
         for position in reversed(index_map.separators):
             items.insert(position, separator)
-    return f"lambda {', '.join(names.values())}: [{', '.join(items)}]"
+    return f"lambda {', '.join(names)}: [{', '.join(items)}]"
+
+
+def region_map_text(region_map: RegionMap) -> str:
+    """`lambda i, j: [(i - 1, i + 2), j]`."""
+    names, given = _named_params(region_map.params)
+    items = [
+        expr_text(begin) if prove_equal(end, build.add(begin, 1)) else f"({expr_text(begin)}, {expr_text(end)})"
+        for begin, end in region_map.apply(given)
+    ]
+    return f"lambda {', '.join(names)}: [{', '.join(items)}]"
+
+
+def _named_params(params: Sequence[Var]) -> tuple[list[str], list[Var]]:
+    """The parameters' names as Python variables, each once, and variables of these names."""
+    names: list[str] = []
+    for param in params:
+        names.append(unique_name(param.name, names))
+    return names, [Var(name, param.dtype) for name, param in zip(names, params, strict=True)]
 
 
 def quoted(text: str) -> str:

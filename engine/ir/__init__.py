@@ -42,7 +42,7 @@ from .expr import (
     Var,
 )
 from .func import IRModule, PrimFunc
-from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap
+from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap, RegionMap
 from .stmt import (
     Allocate,
     Annotation,
@@ -138,6 +138,7 @@ __all__ = [
     "Proposal",
     "Range",
     "Refusal",
+    "RegionMap",
     "Select",
     "SeqStmt",
     "Stmt",

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from .build import Term, as_expr, unwrap
+from .build import Term, add, as_expr, unwrap
 from .expr import Expr, IntImm, Node, Var
 from .visitor import rewrite, substitute
 
@@ -36,13 +36,7 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
 
         A `*name` parameter takes all axes that are left. Raises TypeError when the number of axes does not fit.
         """
-        params, named = _axes(function, ndim, dtype)
-        given = [Term(p) for p in params]
-        result = function(
-            *given[: ndim - named], **{p.name: t for p, t in list(zip(params, given, strict=True))[ndim - named :]}
-        )
-        items = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else [result]
-        return IndexMap.from_items(params, items)
+        return IndexMap.from_items(*_called(function, ndim, dtype))
 
     @staticmethod
     def from_items(params: Sequence[Var], items: Sequence[Any]) -> IndexMap:
@@ -74,6 +68,48 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
         if len(indices) != len(self.params):
             raise TypeError(f"the index map takes {len(self.params)} axes, not {len(indices)}")
         return substitute_all(self.indices, dict(zip(self.params, indices, strict=True)))
+
+
+class RegionMap(msgspec.Struct, frozen=True, eq=False):
+    """`params -> box`: for each axis where it begins and where it ends, as TVM's `annotate_buffer_access` takes it."""
+
+    params: tuple[Var, ...]
+    ends: tuple[tuple[Expr, Expr], ...]
+
+    @staticmethod
+    def from_function(function: Callable[..., Any], ndim: int, dtype: str = "int32") -> RegionMap:
+        """The map of a Python function of `ndim` iterators that returns an index, or (begin, end), for each axis."""
+        return RegionMap.from_items(*_called(function, ndim, dtype))
+
+    @staticmethod
+    def from_items(params: Sequence[Var], items: Sequence[Any]) -> RegionMap:
+        """From an index or a pair of ends for each axis. Raises TypeError for anything else."""
+        dtype = params[0].dtype if params else "int32"
+        ends: list[tuple[Expr, Expr]] = []
+        for item in items:
+            values = cast("Sequence[Any]", item) if isinstance(item, list | tuple) else (item,)
+            if len(values) not in (1, 2):
+                raise TypeError(f"an axis is an index, or where it begins and ends, not {len(values)} values")
+            begin = as_expr(unwrap(values[0]), dtype)
+            ends.append((begin, as_expr(unwrap(values[1]), dtype) if len(values) == 2 else add(begin, 1)))
+        return RegionMap(tuple(params), tuple(ends))
+
+    def apply(self, iters: Sequence[Expr]) -> tuple[tuple[Expr, Expr], ...]:
+        """The ends for given iterators, not simplified."""
+        if len(iters) != len(self.params):
+            raise TypeError(f"the map takes {len(self.params)} iterators, not {len(iters)}")
+        values = dict(zip(self.params, iters, strict=True))
+        return tuple((substitute(begin, values), substitute(end, values)) for begin, end in self.ends)
+
+
+def _called(function: Callable[..., Any], ndim: int, dtype: str) -> tuple[list[Var], Sequence[Any]]:
+    """Variables for the axes, and what the function makes of them, one item a result."""
+    params, named = _axes(function, ndim, dtype)
+    given = [Term(p) for p in params]
+    result = function(
+        *given[: ndim - named], **{p.name: t for p, t in list(zip(params, given, strict=True))[ndim - named :]}
+    )
+    return params, cast("Sequence[Any]", result) if isinstance(result, list | tuple) else [result]
 
 
 def substitute_all(exprs: Sequence[Expr], values: dict[Var, Expr]) -> tuple[Expr, ...]:

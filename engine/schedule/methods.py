@@ -211,8 +211,10 @@ class Calls(ABC):
         return cast("list[BlockRV]", list(found))
 
     def annotate_buffer_access(
-        self, block: BlockRV, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap | Callable[..., Any]
+        self, block: BlockRV, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap | IndexMap | Callable[..., Any]
     ) -> None:
+        if isinstance(gen_new_ranges, IndexMap):
+            gen_new_ranges = RegionMap.from_items(gen_new_ranges.params, gen_new_ranges.indices)
         if not isinstance(gen_new_ranges, RegionMap):
             gen_new_ranges = self._of_iterators(block, gen_new_ranges, RegionMap)
         self._apply("annotate_buffer_access", {"block": block, "buffer_index": buffer_index, "buf_type": buf_type,
@@ -284,6 +286,9 @@ class Calls(ABC):
 
     def pad_einsum(self, block: BlockRV, padding: Sequence[int]) -> None:
         self._apply("pad_einsum", {"block": block, "padding": padding})
+
+    def rolling_buffer(self, block: BlockRV, write_buffer_index: int | str | Buffer) -> None:
+        self._apply("rolling_buffer", {"block": block, "write_buffer_index": write_buffer_index})
 
     # Blocks of blocks.
 

@@ -9,7 +9,19 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..ir import AXIS_SEPARATOR, AxisSeparator, BufferLoad, Expr, FloatImm, IndexMap, IntImm, Place, Var, walk
+from ..ir import (
+    AXIS_SEPARATOR,
+    AxisSeparator,
+    BufferLoad,
+    Expr,
+    FloatImm,
+    IndexMap,
+    IntImm,
+    Place,
+    RegionMap,
+    Var,
+    walk,
+)
 from ..ir import dtype as dt
 from . import static
 from .errors import ParseError
@@ -43,7 +55,7 @@ class Ref(msgspec.Struct, frozen=True):
     index: int | None = None
 
 
-_Simple: TypeAlias = int | float | str | bool | Ref | IndexMap | AxisSeparator | Expr | None
+_Simple: TypeAlias = int | float | str | bool | Ref | IndexMap | RegionMap | AxisSeparator | Expr | None
 CallValue: TypeAlias = "_Simple | tuple[CallValue, ...] | list[CallValue] | dict[str, CallValue]"
 
 
@@ -278,13 +290,16 @@ class _CallReader:
 
 
 class _IndexMapReader:
-    """`lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k % 64]`: the parameters are int32 until the map meets a buffer."""
+    """`lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k % 64]`: the parameters are int32 until the map meets a buffer.
+
+    With an axis in parentheses, `lambda i, j: [(i - 1, i + 2), j]`, it is a map to boxes.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.exprs = ExpressionReader(source, PositionTable())
 
-    def read(self, node: ast.Lambda) -> IndexMap:
+    def read(self, node: ast.Lambda) -> IndexMap | RegionMap:
         arguments = node.args
         extra = [*arguments.posonlyargs, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         if any(extra) or arguments.defaults or not arguments.args or len(arguments.args) > MAX_ITEMS:
@@ -303,11 +318,25 @@ class _IndexMapReader:
             raise self.source.error(
                 node.body, "wrong-arguments", "an index map gives at least one axis", expected="lambda i, j: [j, i]"
             )
+        if any(isinstance(item, ast.Tuple) for item in items):
+            return RegionMap.from_items(params, [self._ends(item) for item in items])
         return IndexMap.from_items(params, [self._item(item) for item in items])
+
+    def _ends(self, node: ast.expr) -> tuple[Expr, ...]:
+        """An axis of a box: an index, or where it begins and ends."""
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        if len(parts) not in (1, 2):
+            raise self.source.error(
+                node, "wrong-arguments", "an axis is an index, or where it begins and ends", expected="(v - 1, v + 2)"
+            )
+        return tuple(self._value(part) for part in parts)
 
     def _item(self, node: ast.expr) -> Expr | AxisSeparator:
         if self._is_separator(node):
             return AXIS_SEPARATOR
+        return self._value(node)
+
+    def _value(self, node: ast.expr) -> Expr:
         expr = self.exprs.expr(node)
         constant = isinstance(expr, FloatImm)  # the value of padding, which may be given as a function of the place
         if not (dt.is_int(expr.dtype) or constant) or any(isinstance(part, BufferLoad) for part in walk(expr)):

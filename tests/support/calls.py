@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tilewright.engine.ir import AXIS_SEPARATOR, Block, Buffer, IndexMap, Var, build, free_vars
+from tilewright.engine.ir import AXIS_SEPARATOR, Block, Buffer, IndexMap, RegionMap, Var, build, free_vars
 from tilewright.engine.ir.build import Term
 from tilewright.engine.ir.stmt import SeqStmt
 from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
@@ -55,6 +55,10 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         "reindex_cache_write": block.flatmap(lambda b: _mapped_cache(sch, b, "write")),
         "read_at": _copy_at(sch, block, "read"),
         "write_at": _copy_at(sch, block, "write"),
+        "cache_index": st.fixed_dictionaries(
+            {"block": block, "storage_scope": st.sampled_from(SCOPES), "cse_thresh": st.integers(0, 3)}
+        ),
+        "annotate_buffer_access": block.flatmap(lambda b: _declared(sch, b)),
         "set_scope": st.fixed_dictionaries(
             {"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
         ),
@@ -80,6 +84,7 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
         "decompose_padding": st.fixed_dictionaries({"block": block, "loop": loop}),
         "fuse_reduction_epilogue": block.flatmap(lambda b: _epilogue(sch, b)),
+        "rolling_buffer": block.map(lambda b: {"block": b, "write_buffer_index": 0}),
         "pad_einsum": block.flatmap(lambda b: _padding(sch, b)),
         "rfactor": st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
         "blockize": st.fixed_dictionaries(
@@ -220,6 +225,26 @@ def _mapped_cache(sch: Schedule, block: str, side: str) -> st.SearchStrategy[dic
         )
 
     return index.flatmap(arguments)
+
+
+def _declared(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    """annotate_buffer_access with the region that is there, wider or narrower by a little."""
+    body = sch.index.block(block)
+
+    def arguments(side: tuple[str, int]) -> st.SearchStrategy[dict[str, Any]]:
+        regions = (body.reads if side[0] == "read" else body.writes)[side[1] : side[1] + 1]
+        axes = [axis for region in regions for axis in region.region]
+        moved = st.tuples(st.integers(-1, 1), st.integers(-1, 2))
+
+        def build_call(moves: list[tuple[int, int]]) -> dict[str, Any]:
+            pairs = [(r.min, build.add(r.min, r.extent)) for r in axes]
+            ends = [(build.sub(a, m), build.add(b, n)) for (a, b), (m, n) in zip(pairs, moves, strict=True)]
+            ranges = RegionMap(tuple(iv.var for iv in body.iter_vars), tuple(ends))
+            return {"block": block, "buffer_index": side[1], "buf_type": side[0], "gen_new_ranges": ranges}
+
+        return st.lists(moved, min_size=len(axes), max_size=len(axes)).map(build_call)
+
+    return st.sampled_from(_sides(sch, block)).flatmap(arguments)
 
 
 def _picking(body: Block, positions: list[int], factor: int) -> IndexMap:
