@@ -571,6 +571,14 @@ def _no_epilogue(facts: _Facts, block: Block) -> str:
     return _no_consumer(facts, block)
 
 
+def _rolling_fields(facts: _Facts, block: Block) -> list[Field]:
+    return [{**_scope_fields(facts, block)[0], "name": "write_buffer_index"}]
+
+
+def _not_rolling(facts: _Facts, block: Block) -> str:
+    return _writes_params_only(facts, block) or _no_consumer(facts, block)
+
+
 def _round_fields(_: _Facts, block: Block) -> list[Field]:
     default = ", ".join("16" for _ in block.iter_vars)
     return [_field("padding", "Multiples of", "ints", default, help="one an iterator; 1 leaves it as it is")]
@@ -768,6 +776,7 @@ BLOCK_ITEMS: tuple[Item, ...] = (
         _epilogue_fields,
         _no_epilogue,
     ),
+    Item("rolling_buffer", "Roll buffer…", "u", "keep one tile of what overlaps", _rolling_fields, _not_rolling),
     Item("pad_einsum", "Pad to round sizes…", "z", "zeros around the operands", _round_fields, _no_iterators),
     Item(
         "decompose_padding", "Decompose padding…", "p", "fill first, then copy the inside", _padding_fields, _no_padding

@@ -1,7 +1,7 @@
 """Random programs for property tests: small, valid PrimFuncs as TVM would build them from tensor expressions.
 
 `programs()` draws from every family; each family is a strategy of its own: `elementwise_programs`, `stencil_programs`,
-`reduction_programs`, `argmax_programs`, `matmul_programs`, `convolution_programs`, `transpose_programs`. Every program has one root block,
+`reduction_programs`, `argmax_programs`, `cascade_programs`, `matmul_programs`, `convolution_programs`, `transpose_programs`. Every program has one root block,
 one loop nest a stage in text order, block iterators bound to plain loops, and blocks named after the buffer they write,
 so that schedules can be drawn upon them. Extents are small and odd ones are likely, so that uneven splits come up.
 """
@@ -419,6 +419,38 @@ def argmax_programs(draw: st.DrawFn, dtype: str | None = None, integer_only: boo
     return b.finish([out, best] if draw(st.booleans()) else [place, best, out])
 
 
+@st.composite
+def cascade_programs(draw: st.DrawFn, dtype: str | None = None, integer_only: bool = False) -> PrimFunc:
+    """Sums or maxima over windows of windows, with strides: what is computed in tiles that overlap."""
+    dtype = dtype or draw(dtypes(floats=not integer_only))
+    dims, stages = draw(st.integers(1, 2)), draw(st.integers(2, 3))
+    channels = draw(shapes(draw(st.integers(0, 1)), 2))
+    windows = [(draw(st.integers(1, 3)), draw(st.sampled_from((1, 1, 2)))) for _ in range(stages)]
+    sizes = [draw(st.integers(3, 7))]
+    for window, stride in reversed(windows):
+        sizes.insert(0, (sizes[0] - 1) * stride + window)
+    b = ProgramBuilder(name="cascade", index_dtype=draw(st.sampled_from(["int32", "int32", "int64"])))
+    source = b.input("A", (*channels, *[sizes[0]] * dims), dtype)
+    for number, (window, stride) in enumerate(windows):
+
+        def moved(*v: Var, source: Buffer = source, stride: int = stride) -> Expr:
+            place, taps = v[len(channels) : len(channels) + dims], v[len(channels) + dims :]
+            at = [build.add(build.mul(p, b.index(stride)), t) for p, t in zip(place, taps, strict=True)]
+            return BufferLoad(source, (*v[: len(channels)], *at))
+
+        combine, identity = draw(st.sampled_from([(build.add, 0), (build.maximum, -100)]))
+        source = b.stage(
+            f"W{number}",
+            (*channels, *[sizes[number + 1]] * dims),
+            dtype,
+            moved,
+            reduce=[window] * dims,
+            combine=combine,
+            identity=_constant(dtype, 0 if dtype.startswith("uint") else identity),
+        )
+    return b.finish([source])
+
+
 def programs(integer_only: bool = False) -> st.SearchStrategy[PrimFunc]:
     """Any of the families. With `integer_only`, integer data, so that every schedule must be bit-equal."""
     families = (
@@ -429,5 +461,6 @@ def programs(integer_only: bool = False) -> st.SearchStrategy[PrimFunc]:
         convolution_programs,
         transpose_programs,
         argmax_programs,
+        cascade_programs,
     )
     return st.one_of(*(family(integer_only=integer_only) for family in families))

@@ -29,6 +29,7 @@ from . import (
     reduction,
     reindex,
     rfactor,
+    rolling,
     tensorize,
 )
 
@@ -102,6 +103,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(rfactor.rfactor, "one"),
         Primitive(padding.decompose_padding, "one"),
         Primitive(pad_einsum.pad_einsum),
+        Primitive(rolling.rolling_buffer),
         Primitive(blockize.blockize, "one"),
         Primitive(tensorize.tensorize),
     )

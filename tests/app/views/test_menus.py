@@ -63,6 +63,7 @@ MAY_BE_REFUSED = {
     "pipeline",
     "merge",
     "fuse_reduction_epilogue",
+    "rolling_buffer",
     "loop_partition",
 }
 """By facts deeper than a menu looks: reductions, opaque producers, no loop to overlap."""
