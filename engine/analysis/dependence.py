@@ -26,6 +26,7 @@ from ..ir import (
     Max,
     Min,
     Mul,
+    Node,
     Or,
     Range,
     Var,
@@ -133,8 +134,8 @@ def _is_same_element(expr: Expr, store: BufferStore) -> bool:
     )
 
 
-def _touches(expr: Expr, buffer: Buffer) -> bool:
-    return any(isinstance(n, BufferData | BufferLoad) and n.buffer is buffer for n in walk(expr))
+def _touches(node: Node, buffer: Buffer) -> bool:
+    return any(isinstance(n, BufferData | BufferLoad) and n.buffer is buffer for n in walk(node))
 
 
 def updates_only_own_element(block: Block) -> bool:
@@ -156,8 +157,18 @@ def updates_only_own_element(block: Block) -> bool:
     if not other:
         return True
     domain = {iv.var: iv.dom for iv in block.iter_vars}
-    reads = {r.buffer: r for r in accessed_regions(block.body)[0]}
-    return all(b in reads and _is_within(reads[b], written[b], domain) for b in other)
+    reads, writes = ({r.buffer: r for r in regions} for regions in accessed_regions(block.body))
+    inside = {b: reads[b] if b in reads else writes.get(b) for b in other}
+    return all(
+        box is not None and _is_within(box, written[b], domain) and (b in reads or _summed_inside(block, b))
+        for b, box in inside.items()
+    )
+
+
+def _summed_inside(block: Block, buffer: Buffer) -> bool:
+    """Whether only sums inside of the block, each from its own init on, load the buffer, and of it their own elements."""
+    users = [n for n in walk(block.body) if isinstance(n, Block) and _touches(n.body, buffer)]
+    return all(n.init is not None and updates_only_own_element(n) for n in users)
 
 
 def _is_within(inner: BufferRegion, outer: BufferRegion, ranges: Ranges) -> bool:

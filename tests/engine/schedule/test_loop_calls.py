@@ -156,3 +156,37 @@ def test_given_a_loop_of_one_trip_split_further_when_tiled_then_its_guard_is_und
     pairs = [sch.split(loop, [None, factor]) for loop, factor in zip(sch.get_loops("C"), (1, 2, 3), strict=True)]
     sch.reorder(*(outer for outer, _ in pairs), *(inner for _, inner in pairs))
     assert sch.verify().status == "tested"
+
+
+NESTED_SUM = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def nested(A: T.Buffer((4, 6, 5, 3), "float32"), B: T.Buffer((4, 6, 5), "float32")):
+    for i, j in T.grid(4, 6):
+        with T.sblock("outer"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj, 0:5, 0:3])
+            T.writes(B[vi, vj, 0:5])
+            for k, l in T.grid(5, 3):
+                with T.sblock("inner"):
+                    vk, vl = T.axis.remap("SR", [k, l])
+                    with T.init():
+                        B[vi, vj, vk] = T.float32(0)
+                    B[vi, vj, vk] = B[vi, vj, vk] + A[vi, vj, vk, vl]
+"""
+
+
+def test_given_a_sum_inside_of_a_block_when_the_loops_around_are_bound_or_reordered_then_accepted():
+    sch = schedule(NESTED_SUM)
+    sch.bind("l", "threadIdx.x")
+    sch.bind("j", "blockIdx.x")
+    sch.reorder("j", "i")
+    assert sch.verify().status == "tested"
+
+
+@pytest.mark.parametrize("other", ["vi, vj, 4 - vk", "vi, 5 - vj, vk", "3 - vi, vj, vk"])
+def test_given_a_sum_inside_of_a_block_that_reads_other_elements_then_refused(other):
+    sch = schedule(NESTED_SUM.replace("B[vi, vj, vk] + A", f"B[{other}] + A"))
+    with pytest.raises(ScheduleError) as refused:
+        sch.reorder("j", "i")
+    assert refused.value.code == "order-dependent"
