@@ -13,7 +13,7 @@ from .division import Bounds
 from .forms import digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
-from .padded_map import PaddedMap, padded_inverse
+from .padded_map import PaddedMap, keeps_order, padded_inverse
 from .subspace import Count, Division, subspace_divide
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "detect_iter_map",
     "interval",
     "inverse",
+    "keeps_order",
     "linear",
     "map_shape",
     "padded_inverse",

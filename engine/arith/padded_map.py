@@ -6,7 +6,7 @@ inverse leaves the old ones is the padding. (TVM's NonSurjectiveInverse; the con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import lcm
 
 import msgspec
@@ -54,12 +54,14 @@ class _Need(msgspec.Struct):
 
 
 class _Padded(msgspec.Struct, frozen=True):
-    """An iterator with room: `value` of the map's own (wider) iterators, `factor`, `edge` the first value behind the last element."""
+    """An iterator with room: `value` of the map's own (wider) iterators, `factor`, `edge` the first value behind the last element.
+    `is_one`: it was fused of several."""
 
     value: Expr
     left: int
     factor: Expr
     edge: Expr
+    is_one: bool = False
 
 
 class _NotSplitError(Exception):
@@ -77,7 +79,7 @@ def padded_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> PaddedMap | No
         needs = _needs(fused.indices, fused.domain)
     except _NotSplitError:
         return None
-    widened = _Widened(fused.domain)
+    widened = _Widened(fused.domain, fused.domain.keys() - domain.keys())
     for var, need in needs.items():
         if not widened.widen(var, need):
             return None
@@ -95,15 +97,43 @@ def padded_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> PaddedMap | No
     for iterator in widened.padded:
         padding = build.logical_or(padding, _outside(iterator, substitute(iterator.value, found)))
     old = (substitute(substitute(v, widened.values), found) for v in (fused.values.get(p, p) for p in index_map.params))
-    return PaddedMap(IndexMap(back.params, tuple(map(places.simplify, old))), *box, places.simplify(padding))
+    plain = {i: axis for i, axis in zip(index_map.indices, back.params, strict=True) if isinstance(i, Var)}
+    elements = (plain.get(p, places.simplify(e)) for p, e in zip(index_map.params, old, strict=True))
+    return PaddedMap(IndexMap(back.params, tuple(elements)), *box, places.simplify(padding))
+
+
+def keeps_order(index_map: IndexMap, extents: Sequence[Expr], shape: Sequence[Expr]) -> bool:
+    """Whether elements in row-major order have places in row-major order, of the box `shape`. False where that is not known."""
+    dtype = index_map.params[0].dtype if index_map.params else "int32"
+    known = Analyzer(
+        {p: build.make_range(0, e) for p, e in zip(index_map.params, extents, strict=True) if build.is_const(e, 1)}
+    )
+    flat: Expr = build.const(0, dtype)
+    for index, extent in zip(index_map.indices, shape, strict=True):
+        flat = build.add(build.mul(flat, extent), index)
+    rest, reach = known.simplify(flat), build.const(1, dtype)
+    for param, extent in reversed(list(zip(index_map.params, extents, strict=True))):
+        if build.is_const(extent, 1):
+            continue
+        key = structure_key(param)
+        step: Expr = next(
+            (build.const(d.scale, dtype) for d in known.form(rest).digits if d.is_whole and d.key == key), reach
+        )
+        left = known.simplify(build.sub(rest, build.mul(param, step)))
+        if param in free_vars(left) or not known.decided(build.ge(step, reach)):
+            return False
+        rest, reach = left, known.simplify(build.mul(step, extent))
+    return not free_vars(rest)
 
 
 def _outside(iterator: _Padded, value: Expr) -> Expr:
-    """When the iterator is before its first value or behind its last one, said in multiples of its factor."""
+    """When the iterator is before its first value or behind its last one, said in multiples of its factor where it comes in parts."""
     whole, rest = build.floordiv(value, iterator.factor), build.floormod(value, iterator.factor)
     before: Expr = build.FALSE
     if iterator.left:
         before = build.logical_and(build.eq(whole, 0), build.lt(rest, iterator.left))
+    if iterator.is_one or isinstance(value, Var):
+        return build.logical_or(before, build.le(iterator.edge, value))
     missing = build.floormod(build.sub(0, iterator.edge), iterator.factor)
     behind = build.logical_and(
         build.compare(NE, missing, build.const(0, missing.dtype)),
@@ -272,8 +302,9 @@ def _whole_sum(index: Expr, domain: Mapping[Var, Expr], values: dict[Var, Expr],
 class _Widened:
     """The domain with iterators replaced by wider ones: `values` gives the old ones of them, `padded` those that got padding."""
 
-    def __init__(self, domain: Mapping[Var, Expr]) -> None:
+    def __init__(self, domain: Mapping[Var, Expr], fused: Collection[Var]) -> None:
         self.domain: dict[Var, Expr] = dict(domain)
+        self._fused = fused
         self.values: dict[Var, Expr] = {}
         self.padded: list[_Padded] = []
         self._symbols: dict[Var, tuple[Expr, Var, Var]] = {}
@@ -298,7 +329,7 @@ class _Widened:
             assert isinstance(wide, Var)
             self._replace(var, {wide: build.const(-(-(known + need.left) // need.factor) * need.factor, var.dtype)})
         self.values[var] = build.sub(wide, need.left)
-        self.padded.append(_Padded(wide, need.left, factor, edge))
+        self.padded.append(_Padded(wide, need.left, factor, edge, is_one=var in self._fused))
         return True
 
     def _parted(self, var: Var, extent: Expr, divisor: Expr) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import fresh_name
-from ..arith import PaddedMap, linear, simplify
+from ..arith import PaddedMap, keeps_order, simplify
 from ..ir import (
     Block,
     BlockRealize,
@@ -52,10 +52,11 @@ from .errors import ScheduleError
 
 
 class Padding(msgspec.Struct, frozen=True, eq=False):
-    """`old` comes to lie as `new` by `places`, and the places without an element are to hold `value`."""
+    """`old` comes to lie as `new` by `index_map`, and the places without an element are to hold `value`."""
 
     old: Buffer
     new: Buffer
+    index_map: IndexMap
     places: PaddedMap
     value: IndexMap
 
@@ -134,7 +135,8 @@ def _is_row_major(ctx: Context, padding: Padding, write: _Write) -> bool:
     outside = write.path[: write.path.index(nest[0])]
     if any(map(_may_be_left_out, outside)) or not _only_pads(write):
         return False
-    return _keeps_order(padding) or _is_order_free(ctx, nest)
+    in_order = keeps_order(padding.index_map, padding.old.shape, padding.new.shape)
+    return in_order or _is_order_free(ctx, nest)
 
 
 def _may_be_left_out(stmt: Stmt) -> bool:
@@ -181,28 +183,6 @@ def _block_iterators(write: _Write) -> list[Var]:
     mine = everyone[first : first + len(indices)]
     fits = tuple(mine) == indices and all(var in variables for var in mine)
     return mine if fits else []
-
-
-def _keeps_order(padding: Padding) -> bool:
-    """Whether the places in row-major order hold the elements in row-major order."""
-    flat: Expr = build.const(0, "int32")
-    for index, extent in zip(padding.places.inverse.indices, padding.old.shape, strict=True):
-        flat = build.add(build.mul(flat, extent), index)
-    form = linear(flat)
-    sizes = [build.int_value(e) for e in padding.new.shape]
-    if form is None or None in sizes:
-        return False
-    steps = dict(form.terms)
-    if not steps.keys() <= set(padding.places.inverse.params):
-        return False
-    below = 0
-    for axis, size in reversed(list(zip(padding.places.inverse.params, sizes, strict=True))):
-        assert size is not None
-        step = steps.get(axis, 0)
-        if size > 1 and step <= below:
-            return False
-        below += step * (size - 1)
-    return True
 
 
 def _is_order_free(ctx: Context, nest: Sequence[For]) -> bool:

@@ -16,6 +16,8 @@ from ..ir import (
     BufferRegion,
     BufferStore,
     Expr,
+    FloorDiv,
+    FloorMod,
     For,
     IndexMap,
     MatchBufferRegion,
@@ -124,8 +126,16 @@ def _view(view: Buffer, new: Buffer) -> Buffer:
 
 
 def _simplified(index: Expr, ranges: Mapping[Var, Range]) -> Expr:
-    """The index as TVM leaves it: sums by what is known of the iterators, clamps and plain iterators as they are."""
+    """The index as TVM leaves it: sums by what is known of the iterators, clamps and plain iterators as they are, and the parts of an
+    iterator that is shorter than what it is divided by."""
     index = simplify(index)
     if isinstance(index, Var) or any(isinstance(node, Min | Max) for node in walk(index)):
         return index
-    return simplify(index, ranges)
+    short = {node.a for node in walk(index) if isinstance(node, FloorDiv | FloorMod) and _is_short(node, ranges)}
+    return simplify(index, {v: r for v, r in ranges.items() if v not in short})
+
+
+def _is_short(division: FloorDiv | FloorMod, ranges: Mapping[Var, Range]) -> bool:
+    known = ranges.get(division.a) if isinstance(division.a, Var) else None
+    extent, divisor = build.int_value(known and known.extent), build.int_value(division.b)
+    return extent is not None and divisor is not None and extent < divisor

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ...arith import Analyzer, PaddedMap, padded_inverse, prove_equal
+from ...arith import Analyzer, PaddedMap, keeps_order, padded_inverse, prove_equal
 from ...ir import (
     Block,
     BlockRealize,
@@ -54,8 +54,10 @@ def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMap) ->
     extents = [iv.dom.extent for iv in realize.block.iter_vars]
     index_map = require_arity(realize.block, in_dtype(index_map, extents))
     places = require_bijection(realize.block, index_map)
-    kinds = [_kind_or_refuse(realize.block, index_map, k, e) for k, e in enumerate(places.shape)]
-    if loops:
+    kinds: list[IterType] = [_kind_or_refuse(realize.block, index_map, k, e) for k, e in enumerate(places.shape)]
+    if loops and not (
+        realize.iter_values == tuple(f.loop_var for f in loops) and keeps_order(index_map, extents, places.shape)
+    ):
         require_order_free(ctx, loops, [f.loop_var for f in loops], "transform the iterators of a block in")
 
     new = tuple(
@@ -65,7 +67,7 @@ def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMap) ->
     over = dict(zip(places.inverse.params, (iv.var for iv in new), strict=True))
     old = (iv.var for iv in realize.block.iter_vars)
     values = {v: substitute(e, over) for v, e in zip(old, places.inverse.indices, strict=True)}
-    ranges = {iv.var: iv.dom for iv in new}
+    ranges = {iv.var: iv.dom for iv in new if not build.is_const(iv.dom.extent, 1)}
     body = _simplified(substitute(replace_fields(realize.block, iter_vars=()), values), Analyzer(ranges))
     axes = tuple(Var(f"ax{k}", iv.var.dtype) for k, iv in enumerate(new))
     moved = BlockRealize(axes, realize.predicate, replace_fields(body, iter_vars=new))
@@ -170,7 +172,7 @@ def require_bijection(block: Block, index_map: IndexMap) -> PaddedMap:
 # What a sum runs over and what it is made for cannot be one iterator.
 def _kind_or_refuse(block: Block, index_map: IndexMap, position: int, extent: Expr) -> IterType:
     used = free_vars(index_map.indices[position])
-    kinds = {iv.iter_type for iv, p in zip(block.iter_vars, index_map.params, strict=True) if p in used}
+    kinds: set[IterType] = {iv.iter_type for iv, p in zip(block.iter_vars, index_map.params, strict=True) if p in used}
     if build.is_const(extent, 1):
         return "spatial"
     if len(kinds) != 1 or kinds == {"opaque"}:

@@ -82,7 +82,7 @@ def transform_layout(
     func = ctx.func
     if value is not None and not build.is_const(places.padding, 0):
         require_no_views(ctx, old)
-        func = padded(ctx, Padding(old, new, places, value))
+        func = padded(ctx, Padding(old, new, index_map, places, value))
     layout = ParameterLayout(old.name, index_map, old.shape, new.shape, value) if ctx.index.is_param(old) else None
     return Result(relaid(func, old, new, index_map), layout=layout)
 

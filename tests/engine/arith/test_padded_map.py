@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.integers import value
 
-from tilewright.engine.arith import padded_inverse
+from tilewright.engine.arith import keeps_order, padded_inverse
 from tilewright.engine.ir import IndexMap, IntImm, Var, build
 from tilewright.engine.script import expr_text
 
@@ -118,3 +118,27 @@ def test_given_axes_joined_by_a_symbolic_extent_when_inverted_then_it_is_divided
 )
 def test_given_elements_that_share_a_place_or_leave_gaps_when_inverted_then_there_is_none(function):
     assert padded_inverse(IndexMap.from_function(function, 1), [IntImm(14)]) is None
+
+
+@given(maps())
+def test_given_a_map_that_keeps_the_order_then_places_rise_with_the_elements(drawn):
+    function, shape = drawn
+    index_map = IndexMap.from_function(function, len(shape))
+    found = padded_inverse(index_map, [IntImm(e) for e in shape])
+    if found is None or not keeps_order(index_map, [IntImm(e) for e in shape], found.shape):
+        return
+    elements = product(*map(range, shape))
+    at = [[value(i, dict(zip(index_map.params, e, strict=True))) for i in index_map.indices] for e in elements]
+    assert at == sorted(at)
+
+
+def test_given_rows_split_then_the_order_is_kept_and_columns_in_front_do_not_keep_it():
+    shape = [IntImm(14), IntImm(10)]
+    for function, kept in (
+        (lambda i, j: [i // 4, i % 4, j], True),
+        (lambda i, j: [i, j // 4, j % 4], True),
+        (lambda i, j: [j, i], False),
+        (lambda i, j: [i // 4, j, i % 4], False),
+    ):
+        index_map = IndexMap.from_function(function, 2)
+        assert keeps_order(index_map, shape, inverted(function, 14, 10).shape) is kept
