@@ -29,8 +29,10 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         "reorder": block.flatmap(lambda b: _some_loops(sch, b, ordered=False)).map(lambda v: {"ordered_loops": v}),
         "tile": block.flatmap(lambda b: _tile(sch, b)),
         "add_unit_loop": st.one_of(block, loop).map(lambda v: {"block_or_loop": v}),
-        "loop_partition": st.fixed_dictionaries({"loop": loop, "factors": _factors()}),
-        "merge": st.lists(loop, min_size=2, max_size=3).map(lambda v: {"loops": tuple(v)}),
+        "loop_partition": st.fixed_dictionaries(
+            {"loop": loop, "factors": st.sampled_from(([1], [2], [None, 1], [1, None, 1]))}
+        ),
+        "merge": _merge(sch, blocks),
         "parallel": loop.map(lambda v: {"loop": v}),
         "vectorize": loop.map(lambda v: {"loop": v}),
         "unroll": loop.map(lambda v: {"loop": v}),
@@ -142,6 +144,18 @@ def _some_loops(sch: Schedule, block: str, *, ordered: bool) -> st.SearchStrateg
     return st.integers(0, len(mine) - 2).flatmap(
         lambda a: st.integers(a + 2, len(mine)).map(lambda b: tuple(mine[a:b]))
     )
+
+
+def _merge(sch: Schedule, blocks: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Loops of several blocks at one depth, most of them in text order."""
+
+    def loops(names: list[str], depth: int) -> dict[str, Any]:
+        around = [[f.loop_var for f in sch.index.loops_of(name)] for name in names]
+        return {"loops": tuple(dict.fromkeys(found[min(depth, len(found) - 1)] for found in around if found))}
+
+    chosen = st.lists(st.sampled_from(blocks), min_size=min(2, len(blocks)), max_size=3, unique=True)
+    in_order = chosen.map(lambda names: sorted(names, key=blocks.index))
+    return st.builds(loops, st.one_of(in_order, in_order, chosen), st.integers(0, 2))
 
 
 def _tile(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
