@@ -26,7 +26,7 @@ from ..ir import (
 )
 from ..ir import dtype as dt
 from . import static
-from .scope import Value
+from .scope import Foreign, Value
 
 if TYPE_CHECKING:
     from .expressions import ExpressionReader
@@ -60,8 +60,14 @@ _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+def _operand(reader: ExpressionReader, node: ast.expr) -> Value:
+    """The value of an operand; what another language has for expressions is one here."""
+    value = reader.value(node)
+    return reader.as_expr(value, node) if isinstance(value, Foreign) else value
+
+
 def binary(reader: ExpressionReader, node: ast.BinOp) -> Value:
-    a, b = reader.value(node.left), reader.value(node.right)
+    a, b = _operand(reader, node.left), _operand(reader, node.right)
     if isinstance(a, int | float) and isinstance(b, int | float):
         try:
             return static.fold(node.op, a, b)
@@ -118,7 +124,7 @@ def arithmetic(reader: ExpressionReader, node: ast.AST, op: ast.operator, x: Exp
 
 
 def unary(reader: ExpressionReader, node: ast.UnaryOp) -> Value:
-    value = reader.value(node.operand)
+    value = _operand(reader, node.operand)
     if isinstance(node.op, ast.Not):
         return Not(reader.condition(node.operand)) if isinstance(value, Expr) else not value
     if isinstance(value, int | float) and not isinstance(node.op, ast.Invert):
@@ -141,7 +147,7 @@ def unary(reader: ExpressionReader, node: ast.UnaryOp) -> Value:
 
 def compare(reader: ExpressionReader, node: ast.Compare) -> Value:
     nodes = [node.left, *node.comparators]
-    values = [reader.value(n) for n in nodes]
+    values = [_operand(reader, n) for n in nodes]
     result: Value = None
     for i, op in enumerate(node.ops):
         a, b = values[i], values[i + 1]

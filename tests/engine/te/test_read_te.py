@@ -1,0 +1,238 @@
+"""TE text as posted: what it computes, and what its schedule becomes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.te_sources import (
+    BOX_BLUR,
+    BOX_BLUR_SCHEDULE,
+    GPU_MATMUL,
+    MATMUL_VTCM,
+    STAGED_COPIES,
+    TRANSPOSED,
+    TRANSPOSED_STORAGE,
+    VTA_MATMUL,
+)
+
+from tilewright.engine.execute import random_inputs, run, verify
+from tilewright.engine.ir import PrimFunc, Var, structural_equal
+from tilewright.engine.lower import lower
+from tilewright.engine.script import ParseError, to_script
+from tilewright.engine.script import parse as parse_script
+from tilewright.engine.te import is_te, parse, read_te
+
+BOUND = {"M": 100, "K": 150, "N": 70}
+
+
+def bound(text: str, sizes: dict[str, int]) -> str:
+    """The text with its size variables as numbers, as a user would bind them."""
+    lines = text.splitlines()
+    for name, size in sizes.items():
+        lines = [f"{name} = {size}" if line.startswith(f"{name} = ") else line for line in lines]
+    return "\n".join(lines)
+
+
+def program(text: str) -> PrimFunc:
+    found = parse(text).program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+def loop_names(text: str, block: str) -> list[str]:
+    return [loop.name for loop in read_te(text).schedule.get_loops(block)]
+
+
+def test_given_the_symbolic_matmul_then_it_is_staged_where_the_post_says() -> None:
+    schedule = read_te(MATMUL_VTCM).schedule
+    assert [loop.name for loop in schedule.get_loops("A_local.vtcm")][:5] == ["m_outer", "n_outer", "mc_outer", "nc_outer", "ko"]
+    assert [loop.name for loop in schedule.get_loops("C")][-5:] == ["ko", "mc_inner", "ki", "no", "ni"]
+    text = to_script(schedule.mod)
+    assert 'A_local_vtcm = T.sblock_alloc_buffer((M, K), scope="local.vtcm")' in text
+    assert 'scope="local.vtcm_Block_2"' in text
+    assert "for ni in T.vectorized(16):" in text
+
+
+def test_given_sizes_when_the_matmul_is_run_then_it_multiplies() -> None:
+    found = read_te(bound(MATMUL_VTCM, {"M": 70, "K": 130, "N": 65}))
+    inputs = random_inputs(found.program)
+    result = run(found.schedule.func, inputs)["C"]
+    np.testing.assert_allclose(result, inputs["A"] @ inputs["B"], rtol=1e-4)
+
+
+def test_given_the_blur_of_the_post_then_it_blurs_as_its_old_dialect_says() -> None:
+    text = BOX_BLUR_SCHEDULE
+    for name, size in (("rows", 6), ("cols", 7), ("chans", 3)):
+        text = text.replace(f'{name} = tvm.var("{name}")', f"{name} = {size}")
+    found = read_te(text)
+    image = np.random.default_rng(0).integers(0, 255, (6, 7, 3)).astype("float32")
+    padded = np.pad(image, ((1, 1), (1, 1), (0, 0)), mode="edge").astype("uint16").astype("int64")
+    x_blur = (padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]) // 3
+    expected = ((x_blur[:-2] + x_blur[1:-1] + x_blur[2:]) // 3).astype("uint8")
+    for func in (found.program, found.schedule.func):
+        result = run(func, {"input": image, "box_blur": np.zeros((6, 7, 3), "uint8")})["box_blur"]
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_given_the_blur_then_x_blur_is_computed_three_rows_a_pixel() -> None:
+    found = read_te(BOX_BLUR_SCHEDULE)
+    assert "for ax0, ax1, ax2 in T.grid(3, 1, chans)" in to_script(found.schedule.mod)
+    assert [step.method for step in found.schedule.trace.steps if step.changes] == ["compute_inline", "compute_inline", "compute_at"]
+
+
+def test_given_the_build_that_tvm_refused_then_its_line_is_named() -> None:
+    with pytest.raises(ParseError) as caught:
+        read_te(BOX_BLUR)
+    place = caught.value.refusal.place
+    assert place is not None
+    assert BOX_BLUR.splitlines()[place.line - 1].strip().startswith(", binds={x_blur: tvm.decl_buffer(")
+    assert any("transform_layout" in fix for fix in caught.value.refusal.fix)
+
+
+@pytest.mark.parametrize(("text", "order"), [(TRANSPOSED, ["j", "i"]), (TRANSPOSED_STORAGE, ["i", "j"])])
+def test_given_a_cache_behind_a_reorder_then_it_is_stored_in_that_order(text: str, order: list[str]) -> None:
+    """As the outputs in the post: B.global is [20, 10] in both, and computed j first, or i first."""
+    found = read_te(text)
+    assert "B_global = T.sblock_alloc_buffer((20, 10))" in to_script(found.schedule.mod)
+    assert [loop.name for loop in found.schedule.get_loops("B")] == order
+    assert found.schedule.verify().status == "tested"
+
+
+def test_given_the_quoted_lines_of_vta_then_the_missing_names_are_named() -> None:
+    with pytest.raises(ParseError, match="the name o is not defined here") as caught:
+        read_te(STAGED_COPIES)
+    assert 'o = te.var("o")' in caught.value.refusal.fix
+    assert read_te("o, n = 1, 4\nenv = vta.get_env()\n" + STAGED_COPIES).program.buffers[0].dtype == "int8"
+
+
+def test_given_the_tutorial_of_vta_then_the_copies_stand_under_ko() -> None:
+    schedule = read_te(VTA_MATMUL).schedule
+    assert [loop.name for loop in schedule.get_loops("A_buf")][0] == "ko"
+    assert 'scope="local.inp_buffer"' in to_script(schedule.mod)
+    assert schedule.verify().status == "tested"
+
+
+def test_given_threads_then_all_of_them_copy_and_the_result_is_the_same() -> None:
+    found = read_te(GPU_MATMUL)
+    assert found.schedule.verify().status == "tested"
+    bindings = [s for s in found.schedule.trace.steps if s.method == "bind"]
+    assert len(bindings) == 6
+    assert found.names["AA"] == "A_shared"
+
+
+def test_the_variables_of_the_text_are_kept() -> None:
+    names = read_te(MATMUL_VTCM).names
+    assert names["AL"] == "A_local.vtcm" and names["CC"] == "C"
+    assert isinstance(names["ko"], Var) and names["ko"].name == "ko"
+
+
+def test_each_step_knows_its_line() -> None:
+    found = read_te(MATMUL_VTCM)
+    lines = MATMUL_VTCM.splitlines()
+    for step, place in zip(found.schedule.trace.steps, found.sources, strict=True):
+        if step.method == "vectorize":
+            assert lines[place.line - 1] == "s[CC].vectorize(ni)"
+
+
+def test_given_a_reduction_factored_then_each_thread_sums_its_part() -> None:
+    text = """
+n = 40
+A = te.placeholder((n, 128), name="A")
+k = te.reduce_axis((0, 128), "k")
+B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
+s = te.create_schedule(B.op)
+ko, ki = s[B].split(B.op.reduce_axis[0], factor=16)
+BF = s.rfactor(B, ki)
+xo, xi = s[B].split(s[B].op.axis[0], factor=32)
+s[B].bind(xo, te.thread_axis("blockIdx.x"))
+s[B].bind(xi, te.thread_axis("threadIdx.y"))
+tx = te.thread_axis("threadIdx.x")
+s[B].bind(s[B].op.reduce_axis[0], tx)
+s[BF].compute_at(s[B], s[B].op.reduce_axis[0])
+s[B].set_store_predicate(tx.var.equal(0))
+fcuda = tvm.build(s, [A, B], "cuda")
+"""
+    schedule = read_te(text).schedule
+    assert schedule.verify().status == "tested"
+    assert [loop.name for loop in schedule.get_loops("B_rf")][:3] == ["xo", "xi", "ki"]
+
+
+def test_given_a_condition_on_a_reduction_then_it_holds_which_tvm_forgets() -> None:
+    text = """
+A = te.placeholder((4, 8), "int32", name="A")
+k = te.reduce_axis((0, 8), "k")
+B = te.compute((4,), lambda i: te.max(A[i, k], axis=k, where=te.all(k < 5, k != i)), name="B")
+"""
+    func = program(text)
+    values = np.random.default_rng(1).integers(-50, 50, (4, 8)).astype("int32")
+    result = run(func, {"A": values, "B": np.zeros(4, "int32")})["B"]
+    expected = [max(v for k, v in enumerate(row[:5]) if k != i) for i, row in enumerate(values)]
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_given_run_code_around_then_only_the_program_counts() -> None:
+    text = """
+import numpy as np
+import tvm
+from tvm import te
+
+def vector_add(n, dtype="float32"):
+    A = te.placeholder((n,), name="A", dtype=dtype)
+    B = te.placeholder((n,), name="B", dtype=dtype)
+    return A, B, te.compute((n,), lambda i: A[i] + B[i], name="C")
+
+A, B, C = vector_add(1024)
+s = te.create_schedule(C.op)
+outer, inner = s[C].split(C.op.axis[0], factor=64)
+s[C].parallel(outer)
+s[C].vectorize(inner)
+tgt = tvm.target.Target(target="llvm", host="llvm")
+fadd = tvm.build(s, [A, B, C], tgt, name="myadd")
+dev = tvm.device(tgt.kind.name, 0)
+a = tvm.nd.array(np.random.uniform(size=1024).astype(A.dtype), dev)
+c = tvm.nd.array(np.zeros(1024, dtype=C.dtype), dev)
+fadd(a, a, c)
+evaluator = fadd.time_evaluator(fadd.entry_name, dev, number=10)
+mean = evaluator(a, a, c).mean * 1000
+print("Took %f ms" % mean, f"{mean} ms")
+np.testing.assert_allclose(c.numpy(), a.numpy() + a.numpy())
+"""
+    found = read_te(text)
+    assert [b.name for b in found.program.buffers] == ["A", "B", "C"]
+    assert "for outer in T.parallel(16):" in to_script(found.schedule.mod)
+
+
+def test_given_no_list_of_parameters_then_inputs_and_outputs_are_taken() -> None:
+    assert [b.name for b in program(MATMUL_VTCM).buffers] == ["A", "B", "C"]
+
+
+def test_given_a_layout_with_a_separator_then_the_tile_lowers_to_two_banks() -> None:
+    text = """
+A = te.placeholder((64, 128), name="A")
+B = te.compute((64, 128), lambda i, j: A[i, j] + 1.0, name="B")
+s = te.create_schedule(B.op)
+AL = s.cache_read(A, "local.vtcm", [B])
+s[AL].transform_layout(lambda i, j: [j // 64, te.AXIS_SEPARATOR, i, j % 64])
+tvm.lower(s, [A, B])
+"""
+    schedule = read_te(text).schedule
+    assert schedule.verify().status == "tested"
+    assert "(2, 4096)" in to_script(lower(schedule.func))
+
+
+def test_given_both_languages_then_tvmscript_is_tvmscript() -> None:
+    script = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), "float32")):\n    # as te.compute((4,), …) had it\n    A[0] = T.float32(0)\n'
+    assert not is_te(script)
+    assert structural_equal(parse(script).program, parse_script(script).program)
+
+
+def test_given_the_program_then_its_positions_point_at_the_text() -> None:
+    parsed = parse(TRANSPOSED)
+    assert isinstance(parsed.program, PrimFunc)
+    (place,) = parsed.positions[parsed.program.buffers[0]]
+    assert TRANSPOSED.splitlines()[place.line - 1].startswith("A = tvm.placeholder(")
+
+
+def test_given_a_schedule_then_verify_compares_with_the_program_of_the_text() -> None:
+    found = read_te(TRANSPOSED)
+    assert verify(found.schedule.func, found.program).status == "tested"
