@@ -22,7 +22,7 @@ from .engine import hwsim as _hwsim
 
 # Not `script`: that is the module beside this one.
 from .engine import script as _script
-from .engine.adopt import from_tvm, from_tvm_trace
+from .engine.adopt import Pasted, from_tvm, from_tvm_trace, read_pasted
 from .engine.execute import Verdict, random_inputs, run
 from .engine.export import report_text
 from .engine.hwsim import Machine, Report
@@ -43,6 +43,7 @@ __all__ = [
     "Machine",
     "Notebook",
     "ParseError",
+    "Pasted",
     "Place",
     "PrimFunc",
     "Proof",
@@ -61,6 +62,7 @@ __all__ = [
     "parse",
     "prove",
     "random_inputs",
+    "read_pasted",
     "read_te",
     "report_text",
     "run",

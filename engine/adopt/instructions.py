@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from ..ir import Place, Refusal, TilewrightError
-from ..script import Ref, read_calls
+from ..script import CallStep, Ref, read_calls
 
 _HEAD = re.compile(r"^def \w+\((\w+)\b[^\n]*:[ \t]*$", re.MULTILINE)
 
@@ -26,6 +26,8 @@ class Instruction(msgspec.Struct, frozen=True, eq=False):
     where: str
     text: str
     place: Place | None = None
+    index: int | None = None
+    unpacks: bool = True
 
 
 def instructions_of(trace: Any) -> tuple[Instruction, ...]:
@@ -58,11 +60,14 @@ def _of_text(text: str) -> tuple[Instruction, ...]:
     if head is not None:
         first_line += text.count("\n", 0, head.end()) + 1
         text = textwrap.dedent(text[head.end() + 1 :])
-    return tuple(
-        Instruction(
-            step.method, step.args, step.kwargs, step.targets, f"line {step.place.line}", step.text[:80], step.place
-        )
-        for step in read_calls(text, "<trace>", first_line)
+    return tuple(map(of_call, read_calls(text, "<trace>", first_line)))
+
+
+def of_call(step: CallStep) -> Instruction:
+    """A statement of schedule code as an instruction."""
+    where = f"line {step.place.line}"
+    return Instruction(
+        step.method, step.args, step.kwargs, step.targets, where, step.text[:80], step.place, step.index, step.unpacks
     )
 
 

@@ -7,7 +7,7 @@ have is refused by name, with the line or the number of the instruction.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..ir import Refusal, TilewrightError, Var
@@ -17,11 +17,13 @@ from .instructions import Instruction, instructions_of
 from .program import from_tvm
 
 _QUERIES = frozenset(
-    {"get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on"}
+    {"get_loop", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on"}
 )
 _BLOCKS = frozenset({"get_block", "get_sblock"})
 _MARKERS = frozenset({"enter_postproc"})
 """Instructions that do nothing to the program."""
+_EARLY = {"get_axes": "get_loops"}
+"""What methods were called in 2021."""
 
 ROOT, INLINE = -1, -2
 """Decisions of sample_compute_location: where the block is, or into its consumers."""
@@ -34,15 +36,20 @@ def from_tvm_trace(trace: Any, mod: Any) -> Schedule:
     Samples become the values that were decided. Raises TilewrightError "unsupported-instruction" and "undecided-sample", and the
     ScheduleError of a call that Tilewright refuses.
     """
-    replay = _Replay(Schedule(from_tvm(mod)))
-    for instruction in instructions_of(trace):
+    return replayed(Schedule(from_tvm(mod)), instructions_of(trace)).schedule
+
+
+def replayed(schedule: Schedule, instructions: Iterable[Instruction]) -> Replay:
+    """The schedule after the instructions, with what their variables stand for."""
+    replay = Replay(schedule)
+    for instruction in instructions:
         try:
             replay.do(instruction)
         except TilewrightError as error:
             if error.refusal.place is None:
                 error.add_note(f"at {instruction.where}: {instruction.method}")
             raise
-    return replay.schedule
+    return replay
 
 
 class _Location:
@@ -52,7 +59,7 @@ class _Location:
         self.decision = decision
 
 
-class _Replay:
+class Replay:
     """The schedule so far, and what the trace's variables stand for."""
 
     def __init__(self, schedule: Schedule) -> None:
@@ -60,7 +67,7 @@ class _Replay:
         self.values: dict[str, Any] = {}
 
     def do(self, instruction: Instruction) -> None:
-        method = instruction.method
+        method = _EARLY.get(instruction.method, instruction.method)
         if method in _MARKERS:
             return
         if method.startswith("sample_"):
@@ -73,7 +80,7 @@ class _Replay:
     def _call(self, instruction: Instruction) -> Any:
         args = [self._value(a, instruction) for a in instruction.args]
         kwargs = {k: self._value(v, instruction) for k, v in instruction.kwargs.items()}
-        method = instruction.method
+        method = _EARLY.get(instruction.method, instruction.method)
         location = next((v for v in (*args, *kwargs.values()) if isinstance(v, _Location)), None)
         if location is not None:
             if location.decision == ROOT:
@@ -132,8 +139,20 @@ class _Replay:
             case _:
                 return value
 
+    def _item(self, result: Any, instruction: Instruction) -> Any:
+        items = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else ()
+        index = instruction.index or 0
+        if not -len(items) <= index < len(items):
+            raise _refusal("wrong-arguments", f"{instruction.method} gives nothing at [{index}]", instruction)
+        return items[index]
+
     def _assign(self, instruction: Instruction, result: Any) -> None:
         names = instruction.outputs
+        if instruction.index is not None:
+            result = self._item(result, instruction)
+        if len(names) == 1 and not instruction.unpacks:
+            self.values[names[0]] = result
+            return
         if not names:
             return
         results = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else [result]
@@ -164,7 +183,7 @@ def _unsupported(instruction: Instruction) -> TilewrightError:
 def _refusal(
     code: str, message: str, instruction: Instruction, *, expected: str = "", fix: tuple[str, ...] = ()
 ) -> TilewrightError:
-    where = f"{message} ({instruction.where} of the trace)"
+    where = f"{message} ({instruction.where})"
     return TilewrightError(
         Refusal(code, where, found=instruction.text, expected=expected, fix=fix, place=instruction.place)
     )

@@ -70,6 +70,9 @@ class _ModuleReader:
         for node in imports:
             self._import(node)
         self.reader.current = self._is_current(imports)
+        if self.source.shifts is not None:
+            text = "the text had lost its indentation; it was given back by the names that each line uses"
+            self.notes.append(Note(text, self.source.place(self.source.tree)))
         for node in self.source.tree.body:
             self._top(node)
         if len(self.found) != 1:
@@ -79,10 +82,12 @@ class _ModuleReader:
     def _fail_count(self) -> None:
         what = "no program" if not self.found else f"{len(self.found)} programs"
         names = ", ".join(p.name if isinstance(p, PrimFunc) else "a module" for p in self.found)
+        end = self.source.tree.body[-1] if self.source.tree.body else self.source.tree
+        passed = next((n.place for n in self.notes if not self.found and "relax" in n.text), None)
         raise parse_error(
             "not-a-program",
             f"the text has {what}",
-            self.source.place(self.source.tree.body[-1] if self.source.tree.body else self.source.tree),
+            passed or self.source.place(end),
             found=names,
             expected="one function under @T.prim_func, or one class under @I.ir_module with all functions in it",
         )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ..ir import Node, Place
 from .errors import ParseError, parse_error
+from .indent import is_flat, restored
 
 MAX_CHARACTERS = 500_000
 MAX_LINE_CHARACTERS = 20_000
@@ -33,6 +34,7 @@ class Source:
                 expected=f"at most {MAX_CHARACTERS} characters",
             )
         self.lines = _split_lines(text)
+        self.shifts: list[int] | None = None  # by how much each line was indented, when the text had lost it
         self._require_short_lines()
         self.tree = self._parse(text)
         self._require_shallow()
@@ -81,6 +83,8 @@ class Source:
 
     def _column(self, line: int, offset: int) -> int:
         """From ast's UTF-8 byte offset to a column of characters, from 1."""
+        if self.shifts is not None and 0 < line <= len(self.shifts):
+            offset = max(offset - self.shifts[line - 1], 0)
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         return offset + 1 if text.isascii() else len(text.encode()[:offset].decode(errors="ignore")) + 1
 
@@ -90,7 +94,10 @@ class Source:
                 warnings.simplefilter("ignore")  # of odd escapes and the like in the user's text
                 return ast.parse(text)
         except SyntaxError as error:
-            raise self._syntax_error(error) from None
+            indented = self._indented() if isinstance(error, IndentationError) else None
+            if indented is None:
+                raise self._syntax_error(error) from None
+            return indented
         except (RecursionError, MemoryError):
             raise self.too_deep(Place(self.first_line, 1, self.first_line, 1, self.filename)) from None
         except ValueError as error:  # null bytes, lone surrogates, integers of thousands of digits
@@ -98,6 +105,18 @@ class Source:
             raise parse_error(
                 "syntax", "the text is not Python", place, found=str(error), expected="Python text in UTF-8"
             ) from None
+
+    def _indented(self) -> ast.Module | None:
+        """The tree of a text that lost its indentation, when it can be given back."""
+        shifts = restored(self.lines) if is_flat(self.lines) else None
+        if shifts is None:
+            return None
+        try:
+            tree = ast.parse("\n".join(" " * by + line for by, line in zip(shifts, self.lines, strict=True)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        self.shifts = shifts
+        return tree
 
     def _syntax_error(self, error: SyntaxError) -> ParseError:
         line = min(max(error.lineno or 1, 1), max(len(self.lines), 1))

@@ -99,7 +99,7 @@ def test_given_what_is_not_in_the_subset_then_the_place_and_the_words(
         ("@T.prim_func\ndef f():\n    A[ = 1\n", "syntax", 3),
         ("print('hello')\n", "unsupported", 1),
         ("x = open('/etc/passwd')\n", "unsupported", 1),
-        ("from tvm.script import relax as R\n@R.function\ndef f(x):\n    return x\n", "not-a-program", 2),
+        ("from tvm.script import relax as R\n@R.function\ndef f(x):\n    return x\n", "not-a-program", 3),
     ],
 )
 def test_given_what_is_no_program_then_the_place(text: str, code: str, line: int) -> None:
@@ -114,8 +114,11 @@ def test_given_a_misspelt_name_then_the_right_one_is_offered() -> None:
     assert "vk" in error.refusal.fix
 
 
-def test_given_text_that_lost_its_indents_then_the_fix_says_so() -> None:
-    error = refused("\n".join(line.strip() for line in CURRENT["matmul"].splitlines()))
+def test_given_stores_that_lost_their_indents_then_the_fix_says_so() -> None:
+    """Blocks tell where they stand (tests/engine/adopt/test_pasted.py); bare stores do not."""
+    error = refused(
+        "\n".join(line.strip() for line in f"{HEADER}for i in range(4):\nA[i, 0] = 1.0\nA[0, 1] = 2.0".splitlines())
+    )
     assert error.code == "syntax" and "indent" in error.refusal.fix[0]
 
 
