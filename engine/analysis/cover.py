@@ -101,16 +101,36 @@ def has_iterations(extent: Expr, loops: Ranges) -> bool:
     return not free_vars(extent) & loops.keys() or prove(build.ge(extent, 1), loops)
 
 
-def writes_all(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, around: Sequence[For]) -> bool:
-    """Whether in each iteration of the loops `around` it the block surely writes all of the box that it may write of the buffer."""
-    write = _sure_write(realize.block, buffer)
+def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For]) -> bool:
+    """Whether in each iteration of the loops `around` it the block surely writes all of the box, which is over their variables."""
+    write, condition = _guarded_write(realize.block, box.buffer)
     if write is None or not surely_runs(index, realize, around):
         return False
-    realize, inner = joined_splits(realize, inner_loops(index, realize, around))
+    bindings = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
+    predicate = build.logical_and(realize.predicate, substitute(condition, bindings))
+    guarded = BlockRealize(realize.iter_values, predicate, realize.block)
+    realize, inner = joined_splits(guarded, inner_loops(index, realize, around))
     outer = {f.loop_var: Range(f.min, f.extent) for f in around}
-    return only_guards_domain(realize) and _is_dense(
-        realized(write.regions[0], realize), {**inner, **write.loops}, outer
+    written, inner = realized(write.regions[0], realize), {**inner, **write.loops}
+    made = hull([written], inner, outer)
+    return (
+        only_guards_domain(realize)
+        and _is_dense(written, inner, outer)
+        and all(_contains(m, n, None, outer) for m, n in zip(made.region, box.region, strict=True))
     )
+
+
+def _guarded_write(block: Block, buffer: Buffer) -> tuple[_Access | None, Expr]:
+    """What each run of the block writes for certain where a condition holds, and that condition: that of the one block inside."""
+    write, inner = _sure_write(block, buffer), block.body
+    if write is not None or not isinstance(inner, BlockRealize):
+        return write, build.TRUE
+    found, condition = _guarded_write(inner.block, buffer)
+    if found is None:
+        return None, build.TRUE
+    bindings = dict(zip((iv.var for iv in inner.block.iter_vars), inner.iter_values, strict=True))
+    regions = tuple(realized(r, inner) for r in found.regions)
+    return _Access(regions, found.loops), build.logical_and(inner.predicate, substitute(condition, bindings))
 
 
 class _Access(msgspec.Struct, frozen=True, eq=False):

@@ -77,7 +77,7 @@ def cache_read(
     else:
         site = site_after(ctx, scope, writer, consumers)
         region = relaxed_region(ctx, writer, source, site)
-        require_filled(ctx, writer, source, site)
+        require_filled(ctx, writer, region, site)
         require_content_of(ctx, scope, writer, consumers, source)
     cached = cache_of(ctx, source, storage_scope, region, consumers, is_whole=site.parent is not scope)
     stage = copy_stage(ctx, cached, to_cache=True)
@@ -117,7 +117,7 @@ def cache_write(
     ]
     site = site_after(ctx, scope, realize, others) if others else Site(scope, length_of(scope.body))
     region = relaxed_region(ctx, realize, target, site)
-    require_filled(ctx, realize, target, site)
+    require_filled(ctx, realize, region, site)
     require_content_of(ctx, scope, realize, direct, target)
     cached = cache_of(ctx, target, storage_scope, region, [realize, *direct], is_whole=site.parent is not scope)
     stage = copy_stage(ctx, cached, to_cache=False)
@@ -194,7 +194,7 @@ def require_returned(ctx: Context, realize: BlockRealize, read: BufferRegion, wr
     if is_within(written, read, ranges):
         return
     if not build.is_true(realize.predicate) or not writes_all(
-        ctx.index, realize, read.buffer, ctx.index.loops_above(realize)
+        ctx.index, realize, written, ctx.index.loops_above(realize)
     ):
         raise refuse(
             "region-not-covered", f"block {realize.block.name!r} may leave out elements of {read.buffer.name!r} that would be copied back",

@@ -89,12 +89,12 @@ def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buff
 
 
 # A copy takes all of a box: every element of it must have been written.
-def require_filled(ctx: Context, writer: BlockRealize, buffer: Buffer, site: Site) -> None:
+def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: Site) -> None:
     parent = site.parent
     around = (*ctx.index.loops_above(parent), parent) if isinstance(parent, For) else ()
-    if not writes_all(ctx.index, writer, buffer, around):
+    if not writes_all(ctx.index, writer, box, around):
         raise refuse(
-            "region-not-covered", f"block {writer.block.name!r} may leave out elements of what would be copied of {buffer.name!r}", writer,
+            "region-not-covered", f"block {writer.block.name!r} may leave out elements of {box.buffer.name!r} that would be copied", writer,
             expected="a block that writes each element of a box",
         )  # fmt: skip
     require_not_loose(ctx, writer)
@@ -149,8 +149,8 @@ def require_only_writer(ctx: Context, scope: Block, block: BlockRV, buffer: Buff
 def is_overwritten_later(
     ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
 ) -> bool:
-    """Whether all consumers take what was there before the scope ran: they stand before the writer, in no loop with it."""
-    loops = set(ctx.index.loops_above(writer))
+    """Whether all consumers take what was there before the scope ran: they stand before the writer, in no loop of several iterations with it."""
+    loops = {f for f in ctx.index.loops_above(writer) if not build.is_const(f.extent, 1)}
     order = ctx.index.block_names
     return buffer not in scope.alloc_buffers and all(
         order.index(r.block.name) < order.index(writer.block.name) and not loops & set(ctx.index.loops_above(r))
