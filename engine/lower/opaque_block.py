@@ -5,7 +5,23 @@ Source: TVM src/s_tir/transform/lower_opaque_block.cc.
 
 from __future__ import annotations
 
-from ..ir import Allocate, BlockRealize, Expr, For, IfThenElse, Node, PrimFunc, Stmt, Var, build, rewrite, substitute
+from msgspec.structs import replace as replace_fields
+
+from ..ir import (
+    Allocate,
+    BlockRealize,
+    Expr,
+    For,
+    IfThenElse,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    rewrite,
+    substitute,
+)
 from .errors import refuse
 from .slots import bank_notes, banks_noted
 
@@ -22,6 +38,8 @@ def lower_opaque_block(func: PrimFunc) -> PrimFunc:
     def leave(node: Node) -> Node:
         if isinstance(node, BlockRealize):
             return _lowered(node)
+        if isinstance(node, SeqStmt) and any(isinstance(s, Allocate) for s in node.seq[:-1]):
+            return _allocating(node.seq)
         if isinstance(node, For) and _is_unit(node):
             units[node.loop_var] = node.min
             return node.body
@@ -42,6 +60,20 @@ def _lowered(realize: BlockRealize) -> Stmt:
     for buffer in reversed(block.alloc_buffers):
         body = Allocate(buffer, body, bank_notes({buffer: banks.get(buffer.name, ())}))
     return body
+
+
+def _allocating(stmts: tuple[Stmt, ...]) -> Stmt:
+    """The statements, what one of them allocates lasting to the end of them all: that is what TVM's allocations do, which have no body."""
+    found: list[Stmt] = []
+    for stmt in reversed(stmts):
+        found = [_followed(stmt, found)] if isinstance(stmt, Allocate) else [stmt, *found]
+    return build.seq(found)
+
+
+def _followed(stmt: Stmt, after: list[Stmt]) -> Stmt:
+    if isinstance(stmt, Allocate):
+        return replace_fields(stmt, body=_followed(stmt.body, after))
+    return build.seq([stmt, *after])
 
 
 def _is_unit(loop: For) -> bool:

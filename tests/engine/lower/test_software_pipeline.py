@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import event, given, note
+from hypothesis import strategies as st
 from support.sources import HEADER, matmul
 
 from tilewright.engine.execute import random_inputs, run
@@ -298,3 +300,40 @@ def test_given_banks_of_another_memory_when_double_buffered_then_refused(banks):
     with pytest.raises(ScheduleError) as caught:
         sch.double_buffer(copy, banks=banks)
     assert caught.value.code == "bad-bank"
+
+
+# The law: stages that are accepted change nothing.
+
+
+@st.composite
+def carried(draw: st.DrawFn) -> PrimFunc:
+    """Statements that read and write three arrays at different steps and offsets, in random stages."""
+    count = draw(st.integers(2, 4))
+    place = st.tuples(st.sampled_from("XYZ"), st.sampled_from((0, 1, 1, 2)), st.integers(0, 4))
+    text = "@T.prim_func(s_tir=True)\ndef f(" + ", ".join(f'{n}: T.Buffer((32,), "int32")' for n in "XYZ") + "):\n"
+    stages = draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))
+    orders = draw(st.permutations(range(count)))
+    text += f"    for i in T.serial({draw(st.integers(1, 8))}, annotations={{{annotated(stages, list(orders))}}}):\n"
+    for n in range(count):
+        target, source = (f"{name}[i * {step} + {offset}]" for name, step, offset in (draw(place), draw(place)))
+        lines = block(f"s{n}", f"{target} = {source} * 3 + {n}", source, target).splitlines()
+        text += "".join(f"        {line}\n" for line in lines)
+    found = parse(HEADER + text).program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+@given(carried())
+def test_law_stages_that_are_accepted_change_nothing(func):
+    note(to_script(func))
+    try:
+        lowered = lower(func)
+    except LowerError as error:
+        event(error.code)
+        assert error.code == "broken-dependence"
+        return
+    event("accepted")
+    inputs = {n: np.arange(32, dtype=np.int32) * (k + 1) for k, n in enumerate("XYZ")}
+    found = run(lowered, inputs)
+    for name, array in run(func, inputs).items():
+        np.testing.assert_array_equal(found[name], array)
