@@ -6,17 +6,17 @@ from .dependence import (
     find_carried,
     find_conflict,
     find_conflicts,
-    is_associative_update,
     shared_buffers,
     updates_only_own_element,
 )
 from .fusions import unfused
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .inside import keeps_domains, stays_inside
-from .reducers import Update, find_identities, find_update
+from .reducers import Update, find_identities, find_update, is_associative_update
 from .regions import accessed_regions, hull, realized
 from .repeats import is_once, is_update, reduction_loops, starts_with_init, stores_once
 from .separation import is_injective, separated_loops, writes_distinct
+from .signatures import honest_signatures
 
 __all__ = [
     "Conflict",
@@ -29,6 +29,7 @@ __all__ = [
     "find_identities",
     "find_update",
     "fresh_name",
+    "honest_signatures",
     "hull",
     "is_associative_update",
     "is_covered",

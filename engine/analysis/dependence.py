@@ -5,29 +5,20 @@ All answers are safe: "yes, independent" and "yes, covered" are given only when 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from ..arith import prove
 from ..ir import (
-    Add,
-    And,
-    BinaryOp,
     Block,
     BlockRealize,
     Buffer,
     BufferData,
     BufferLoad,
     BufferRegion,
-    BufferStore,
-    Expr,
     For,
-    Max,
-    Min,
-    Mul,
     Node,
-    Or,
     Range,
     Var,
     addressed_buffers,
@@ -112,32 +103,6 @@ def _is_carried(
     return False
 
 
-def is_associative_update(block: Block) -> bool:
-    """Whether the block does `x = op(x, …)` for one element x and an op whose order does not matter (sum, product, min, max, and, or)."""
-    store = block.body
-    if not isinstance(store, BufferStore) or not isinstance(store.value, Add | Mul | Min | Max | And | Or):
-        return False
-    return any(
-        _is_same_element(mine, store) and not _touches(other, store.buffer) for mine, other in _operands(store.value)
-    )
-
-
-def _operands(value: BinaryOp | And | Or) -> Iterable[tuple[Expr, Expr]]:
-    return (value.a, value.b), (value.b, value.a)
-
-
-def _is_same_element(expr: Expr, store: BufferStore) -> bool:
-    return (
-        isinstance(expr, BufferLoad)
-        and expr.buffer is store.buffer
-        and all(structural_equal(a, b) for a, b in zip(expr.indices, store.indices, strict=True))
-    )
-
-
-def _touches(node: Node, buffer: Buffer) -> bool:
-    return any(isinstance(n, BufferData | BufferLoad) and n.buffer is buffer for n in walk(node))
-
-
 def updates_only_own_element(block: Block) -> bool:
     """Whether the block reads, of the buffers it writes, only elements of the boxes that it writes in the same iteration.
 
@@ -163,6 +128,10 @@ def updates_only_own_element(block: Block) -> bool:
         box is not None and _is_within(box, written[b], domain) and (b in reads or _summed_inside(block, b))
         for b, box in inside.items()
     )
+
+
+def _touches(expr: Node, buffer: Buffer) -> bool:
+    return any(isinstance(n, BufferData | BufferLoad) and n.buffer is buffer for n in walk(expr))
 
 
 def _summed_inside(block: Block, buffer: Buffer) -> bool:

@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..analysis import ProgramIndex, unique_block_names
+from ..analysis import ProgramIndex, honest_signatures, unique_block_names
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks, replace_nodes
 from ..prove import Proof, check, prove
@@ -47,7 +47,7 @@ class Schedule(Calls):
         """`intrinsics` are those that `tensorize` finds by name; left out, those of `TensorIntrin.register`."""
         module = _module(program)
         module = replace_fields(
-            module, functions=tuple(unique_block_names(_require_blocks(f)) for f in module.functions)
+            module, functions=tuple(honest_signatures(unique_block_names(_require_blocks(f))) for f in module.functions)
         )
         name = _default_function(module) if func_name is None else func_name
         _require_function(module, name)
@@ -227,6 +227,15 @@ class Schedule(Calls):
         return self._blocks(
             "get_output_blocks", {"scope_block": scope_block}, [n for n in below if self.index.is_output(n)]
         )
+
+    def can_decompose_padding(self, block: BlockRV, loop: LoopRV) -> bool:
+        """Whether `decompose_padding(block, loop)` would be accepted. Changes nothing and is not traced, as in TVM."""
+        self._ctx.realize(block)
+        try:
+            PRIMITIVES["decompose_padding"].apply(self._ctx, block=block, loop=self._ctx.loop(loop).loop_var)
+        except ScheduleError:
+            return False
+        return True
 
     def get(self, handle: BlockRV | LoopRV) -> Block | For:
         """The node that a handle stands for now."""

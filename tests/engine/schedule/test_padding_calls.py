@@ -1,0 +1,143 @@
+"""decompose_padding and pad_einsum: what they make, what keeps the meaning, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+PADDED = """
+@T.prim_func
+def main(A: T.Buffer((8, 5), "float32"), C: T.Buffer((8, 5), "float32")):
+    P = T.alloc_buffer((12, 5), "float32")
+    for i, j in T.grid(12, 5):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = T.if_then_else({condition}, A[vi - 2, vj], {constant})
+    for i, j, k in T.grid(8, 5, 5):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + P[vi + vk, vj]
+"""
+
+MATMUL = """
+@T.prim_func
+def main(A: T.Buffer((7, 9), "int32"), B: T.Buffer((9, {width}), "int32"), C: T.Buffer((7, 5), "int32")):
+    for i, j, k in T.grid(7, 5, 9):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = {init}
+            C[vi, vj] = {update}
+"""
+
+
+def padded(condition: str = "2 <= vi and vi < 10", constant: str = "T.float32(0)") -> Schedule:
+    return Schedule(parse(PADDED.format(condition=condition, constant=constant)).program)
+
+
+def matmul(update: str = "C[vi, vj] + A[vi, vk] * B[vk, vj]", init: str = "0", width: int = 5) -> Schedule:
+    return Schedule(parse(MATMUL.format(update=update, init=init, width=width)).program)
+
+
+def assert_kept(sch: Schedule) -> None:
+    verdict = sch.verify()
+    assert verdict.status == "tested", verdict.detail
+
+
+def assert_refused(code: str, call) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        call()
+    assert caught.value.code == code, caught.value
+
+
+# decompose_padding
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_given_a_padding_when_decomposed_then_filled_first_and_the_inside_copied(depth):
+    sch = padded()
+    loop = sch.get_loops("P")[depth]
+    assert sch.can_decompose_padding("P", loop)
+    assert sch.decompose_padding("P", loop) == "P_pad_const"
+    assert sch.index.block("P_pad_const").reads == ()
+    assert "if_then_else" not in to_script(sch.func)
+    if depth == 0:
+        assert [f.extent.value for f in sch.index.loops_of("P")] == [8, 5]
+    assert_kept(sch)
+
+
+def test_given_overlapping_tiles_when_decomposed_outside_of_them_then_the_border_is_filled_once():
+    sch = padded()
+    outer, _ = sch.split(sch.get_loops("C")[0], [4, 2])
+    sch.compute_at("P", outer)
+    other = sch.copy()
+    for s, depth in ((sch, 0), (other, 1)):
+        s.decompose_padding("P", s.get_loops("P")[depth])
+        assert_kept(s)
+
+
+@pytest.mark.parametrize(
+    ("code", "condition", "constant"),
+    [
+        ("trivial-padding", "0 <= vi and vi < 12", "T.float32(0)"),
+        ("not-a-padding", "2 <= vi and vi < 10", "A[0, vj]"),
+        ("not-a-padding", "2 <= vi and vi < 10 and A[0, 0] < T.float32(1)", "T.float32(0)"),
+    ],
+)
+def test_given_no_constant_border_then_refused(code, condition, constant):
+    sch = padded(condition, constant)
+    loop = sch.get_loops("P")[0]
+    assert_refused(code, lambda: sch.decompose_padding("P", loop))
+    assert not sch.can_decompose_padding("P", loop)
+
+
+def test_given_a_loop_elsewhere_then_refused():
+    sch = padded()
+    assert_refused("loop-not-around", lambda: sch.decompose_padding("P", sch.get_loops("C")[0]))
+
+
+# pad_einsum
+
+
+@pytest.mark.parametrize("padding", [(4, 4, 4), (1, 1, 8), (16, 1, 1), (7, 5, 9)])
+def test_given_a_matmul_when_padded_then_the_inside_is_the_same(padding):
+    sch = matmul()
+    sch.pad_einsum("C", padding)
+    grown = [-(-e // p) * p for e, p in zip((7, 5, 9), padding, strict=True)]
+    assert [f.extent.value for f in sch.index.loops_of("C")] == grown
+    assert sch.index.has_block("A_pad") == (grown[0] != 7 or grown[2] != 9)
+    assert sch.index.has_block("C_pad") == (grown[0] != 7 or grown[1] != 5)
+    assert_kept(sch)
+
+
+@pytest.mark.parametrize(
+    ("code", "make", "padding"),
+    [
+        ("bad-padding", matmul, (4, 4)),
+        ("bad-padding", matmul, (4, 0, 4)),
+        ("not-padded-with-zeros", lambda: matmul("T.max(C[vi, vj], A[vi, vk] * B[vk, vj])", 'T.min_value("int32")'), (1, 1, 4)),
+        ("not-padded-with-zeros", lambda: matmul("C[vi, vj] + A[vi, vk] * B[vk, vj] + 1"), (1, 1, 4)),
+        ("not-padded-with-zeros", lambda: matmul("C[vi, vj] + A[vi, vk] // B[vk, vj]"), (1, 4, 1)),
+        ("not-an-einsum", lambda: matmul("C[vi, vj] + A[vi, vk] * B[vk, vj + 1]", width=6), (1, 4, 1)),
+        ("not-an-einsum", lambda: matmul(width=6), (1, 4, 1)),
+    ],
+)  # fmt: skip
+def test_given_zeros_that_would_count_then_refused(code, make, padding):
+    sch = make()
+    assert_refused(code, lambda: sch.pad_einsum("C", padding))
+
+
+def test_given_a_maximum_when_spatial_iterators_are_padded_then_accepted():
+    sch = matmul("T.max(C[vi, vj], A[vi, vk] * B[vk, vj])", 'T.min_value("int32")')
+    sch.pad_einsum("C", (4, 4, 1))
+    assert_kept(sch)
+
+
+def test_given_a_split_loop_when_padded_then_refused():
+    sch = matmul()
+    sch.split("i", [None, 2])
+    assert_refused("not-an-einsum", lambda: sch.pad_einsum("C", (4, 1, 1)))

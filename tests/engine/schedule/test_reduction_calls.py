@@ -1,0 +1,313 @@
+"""rfactor, fuse_reduction_epilogue and decompose_reduction of argmax: what they make, what keeps the meaning, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.ir import FloorMod, walk
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+ROWSUM = """
+@T.prim_func
+def main(A: T.Buffer((6, 20), "{dtype}"), B: T.Buffer((6,), "{dtype}")):
+    for i, k in T.grid(6, 20):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = {init}
+            B[vi] = {update}
+"""
+
+ARGMAX = """
+@T.prim_func
+def main(A: T.Buffer((3, 24), "int32"), place: T.Buffer((3,), "int32"), best: T.Buffer((3,), "int32")):
+    for i, k in T.grid(3, 24):
+        with T.block("argmax"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk])
+            T.writes(place[vi], best[vi])
+            with T.init():
+                place[vi] = -1
+                best[vi] = T.min_value("int32")
+            v_place: T.int32 = T.Select({wins}, place[vi], vk)
+            v_best: T.int32 = T.Select(best[vi] {better} A[vi, vk], best[vi], A[vi, vk])
+            place[vi] = v_place
+            best[vi] = v_best
+"""
+FIRST_WINS = ARGMAX.format(wins="best[vi] >= A[vi, vk]", better=">=")
+TIE_RULE = ARGMAX.format(wins="best[vi] > A[vi, vk] or (best[vi] == A[vi, vk] and place[vi] < vk)", better=">")
+
+EPILOGUE = """
+@T.prim_func
+def main(A: T.Buffer((6, 20), "int32"), C: T.Buffer((6,), "int32"), D: T.Buffer((6,), "int32"), E: T.Buffer((6,), "int32")):
+    S = T.alloc_buffer((6,), "int32")
+    for i, k in T.grid(6, 20):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = {init}
+            S[vi] = {update}
+    for i in range(6):
+        with T.block("D"):
+            vi = T.axis.spatial(6, i)
+            D[vi] = {epilogue}
+    for i in range(6):
+        with T.block("E"):
+            vi = T.axis.spatial(6, i)
+            E[vi] = {last}
+"""
+
+
+def rowsum(dtype: str = "int32", init: str = "0", update: str = "B[vi] + A[vi, vk]") -> Schedule:
+    return Schedule(parse(ROWSUM.format(dtype=dtype, init=init, update=update)).program)
+
+
+def epilogue(text: str, init: str = "0", update: str = "S[vi] + A[vi, vk]", last: str = "C[vi]") -> Schedule:
+    return Schedule(parse(EPILOGUE.format(epilogue=text, init=init, update=update, last=last)).program)
+
+
+def assert_kept(sch: Schedule) -> None:
+    verdict = sch.verify()
+    assert verdict.status == "tested", verdict.detail
+
+
+def assert_refused(code: str, call) -> ScheduleError:
+    with pytest.raises(ScheduleError) as caught:
+        call()
+    assert caught.value.code == code, caught.value
+    return caught.value
+
+
+# rfactor
+
+
+def test_given_a_sum_when_factored_then_partial_sums_come_first_and_the_block_reduces_them():
+    sch = rowsum()
+    ko, ki = sch.split("k", [5, 4])
+    made = sch.rfactor(ki, 0)
+    assert made == "B_rf"
+    (partial,) = sch.index.block("B_rf").writes
+    assert partial.buffer.name == "B_rf"
+    assert [e.value for e in partial.buffer.shape] == [4, 6]
+    assert [f.loop_var.name for f in sch.index.loops_of("B_rf")] == ["i", "k_0", "k_1"]
+    assert [f.loop_var for f in sch.index.loops_of("B")][-1] is ki
+    assert not sch.index.has_loop(ko)
+    assert [iv.iter_type for iv in sch.index.block("B").iter_vars] == ["reduce", "spatial"]
+    assert_kept(sch)
+
+
+def test_given_the_only_loop_of_a_sum_when_factored_then_the_partial_results_are_the_terms():
+    sch = rowsum()
+    sch.rfactor("k", -1)
+    assert sch.index.block("B_rf").init is None
+    assert "B_rf[vi, vk] = A[vi, vk]" in to_script(sch.func)
+    assert_kept(sch)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "init", "update"),
+    [
+        ("float32", "T.float32(0)", "B[vi] + A[vi, vk]"),
+        ("int32", "1", "B[vi] * A[vi, vk]"),
+        ("float32", 'T.float32("-inf")', "T.max(B[vi], A[vi, vk])"),
+        ("int32", "100", "T.min(A[vi, vk], B[vi])"),
+        ("int32", "0", "T.bitwise_xor(B[vi], A[vi, vk])"),
+        ("int32", "-1", "T.bitwise_and(B[vi], A[vi, vk])"),
+    ],
+)
+def test_given_an_operator_whose_order_does_not_matter_when_factored_then_the_result_is_the_same(dtype, init, update):
+    sch = rowsum(dtype, init, update)
+    _, ki = sch.split("k", [None, 5])
+    sch.rfactor(ki, 1)
+    assert_kept(sch)
+
+
+@pytest.mark.parametrize("factor", [3, 7])
+def test_given_uneven_splits_when_factored_then_predicates_stay_where_they_are_needed(factor):
+    sch = rowsum()
+    sch.split("i", [None, 4])
+    ko, ki = sch.split("k", [None, factor])
+    other = sch.copy()
+    for s, loop in ((sch, ko), (other, ki)):
+        s.rfactor(loop, 0)
+        assert_kept(s)
+
+
+def test_given_the_first_best_wins_when_factored_then_only_by_the_outermost_loop():
+    sch = Schedule(parse(FIRST_WINS).program)
+    ko, ki = sch.split("k", [4, 6])
+    refused = assert_refused("order-dependent", lambda: sch.rfactor(ki, 0))
+    assert refused.refusal.fix == ("sch.rfactor(k_0, factor_axis)",)
+    sch.rfactor(ko, 0)
+    assert_kept(sch)
+
+
+def test_given_a_rule_for_equal_values_when_factored_then_by_any_loop():
+    sch = Schedule(parse(TIE_RULE).program)
+    _, ki = sch.split("k", [4, 6])
+    assert sch.rfactor(ki, 1) == "argmax_rf"
+    assert {w.buffer.name for w in sch.index.block("argmax_rf").writes} == {"place_rf", "best_rf"}
+    assert_kept(sch)
+
+
+@pytest.mark.parametrize("text", [FIRST_WINS, TIE_RULE])
+def test_given_an_argmax_when_decomposed_then_both_inits_come_first(text):
+    sch = Schedule(parse(text).program)
+    init = sch.decompose_reduction("argmax", "k")
+    assert len(sch.index.block(init).writes) == 2
+    assert_kept(sch)
+
+
+def test_given_a_rule_for_equal_values_when_loops_are_reordered_then_accepted():
+    sch = Schedule(parse(TIE_RULE).program)
+    ko, ki = sch.split("k", [4, 6])
+    sch.reorder(ki, ko)
+    assert_kept(sch)
+    other = Schedule(parse(FIRST_WINS).program)
+    ko, ki = other.split("k", [4, 6])
+    assert_refused("order-dependent", lambda: other.reorder(ki, ko))
+
+
+REFUSED = {
+    "a spatial loop": (rowsum, "spatial-loop", lambda s: s.rfactor("i", 0)),
+    "an axis that is not there": (rowsum, "bad-axis", lambda s: s.rfactor("k", 2)),
+    "an axis in front of the first": (rowsum, "bad-axis", lambda s: s.rfactor("k", -3)),
+    "a start that counts": (lambda: rowsum(init="1"), "unknown-reducer", lambda s: s.rfactor("k", 0)),
+    "a difference": (lambda: rowsum(update="B[vi] - A[vi, vk]"), "unknown-reducer", lambda s: s.rfactor("k", 0)),
+    "an unrolled loop": (rowsum, "not-serial", lambda s: (s.unroll("k"), s.rfactor("k", 0))),
+    "a fused loop": (rowsum, "mixed-loop", lambda s: s.rfactor(s.fuse(*s.get_loops("B")), 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_given_what_cannot_be_factored_then_refused_with_its_code(name):
+    make, code, call = REFUSED[name]
+    sch = make()
+    assert_refused(code, lambda: call(sch))
+
+
+# fuse_reduction_epilogue
+
+
+def test_given_a_bias_when_fused_then_the_sum_starts_from_it():
+    sch = epilogue("S[vi] + C[vi]")
+    sch.fuse_reduction_epilogue("S", "D")
+    assert not sch.index.has_block("D")
+    text = to_script(sch.func)
+    assert "D[vi] = C[vi]" in text
+    assert "D[vi] = D[vi] + A[vi, vk]" in text
+    assert_kept(sch)
+
+
+def test_given_a_maximum_behind_a_maximum_when_fused_then_the_result_is_the_same():
+    sch = epilogue("T.max(S[vi], C[vi])", init='T.min_value("int32")', update="T.max(S[vi], A[vi, vk])")
+    sch.fuse_reduction_epilogue("S", "D")
+    assert_kept(sch)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "last"),
+    [
+        ("not-an-epilogue", "T.max(S[vi] + C[vi], 0)", "C[vi]"),
+        ("not-an-epilogue", "T.min(T.max(S[vi], -5), 5)", "C[vi]"),
+        ("not-an-epilogue", "S[vi] * 2 + C[vi]", "C[vi]"),
+        ("not-an-epilogue", "S[vi] + S[vi]", "C[vi]"),
+        ("indices-differ", "S[5 - vi] + C[vi]", "C[vi]"),
+        ("not-the-only-consumer", "S[vi] + C[vi]", "S[vi]"),
+    ],
+)
+def test_given_an_epilogue_that_would_meet_partial_sums_then_refused(code, text, last):
+    sch = epilogue(text, last=last)
+    assert_refused(code, lambda: sch.fuse_reduction_epilogue("S", "D"))
+
+
+# rolling_buffer
+
+WINDOWS = """
+@T.prim_func
+def main(A: T.Buffer((4, 14), "int32"), C: T.Buffer((4, 10), "int32")):
+    B = T.alloc_buffer((4, 12), "int32")
+    for c, i, k in T.grid(4, 12, 3):
+        with T.block("B"):
+            vc, vi, vk = T.axis.remap("SSR", [c, i, k])
+            with T.init():
+                B[vc, vi] = 0
+            B[vc, vi] = B[vc, vi] + A[vc, vi + vk]
+    for c, i, k in T.grid(4, 10, 3):
+        with T.block("C"):
+            vc, vi, vk = T.axis.remap("SSR", [c, i, k])
+            with T.init():
+                C[vc, vi] = 0
+            C[vc, vi] = C[vc, vi] + B[vc, vi + vk]
+"""
+
+
+def tiled(text: str = WINDOWS, block: str = "C", depth: int = 1, size: int = 4) -> Schedule:
+    sch = Schedule(parse(text).program)
+    outer, _ = sch.split(sch.get_loops(block)[depth], [None, size])
+    sch.compute_at("B", outer)
+    return sch
+
+
+def test_given_tiles_that_overlap_when_rolled_then_each_element_is_made_once():
+    sch = tiled()
+    sch.rolling_buffer("B", 0)
+    (write,) = sch.index.block("B").writes
+    assert [e.value for e in write.buffer.shape] == [4, 6]
+    assert isinstance(write.region[1].min, FloorMod)
+    assert [iv.iter_type for iv in sch.index.block("B").iter_vars] == ["spatial", "opaque", "reduce"]
+    assert "i_0 < 1 or 2 <= ax0" in to_script(sch.func)
+    assert_kept(sch)
+
+
+def test_given_a_rolling_buffer_when_its_loops_change_then_refused():
+    sch = tiled()
+    sch.rolling_buffer("B", 0)
+    outer = sch.get_loops("C")[1]
+    for call in (lambda: sch.parallel(outer), lambda: sch.compute_inline("B"), lambda: sch.rolling_buffer("B", 0)):
+        with pytest.raises(ScheduleError):
+            call()
+    assert_kept(sch)
+
+
+ROLLING_REFUSED = {
+    "an output": ("output-block", lambda: Schedule(parse(WINDOWS).program), "C"),
+    "no tile": ("no-tile", lambda: Schedule(parse(WINDOWS).program), "B"),
+    "tiles side by side": ("no-overlap", lambda: tiled(WINDOWS.replace("vi + vk]", "vi]").replace("(4, 14)", "(4, 12)")), "B"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROLLING_REFUSED)
+def test_given_nothing_to_keep_then_refused_with_its_code(name):
+    code, make, block = ROLLING_REFUSED[name]
+    sch = make()
+    assert_refused(code, lambda: sch.rolling_buffer(block, 0))
+
+
+def test_given_parallel_tiles_then_their_buffer_does_not_roll():
+    sch = tiled()
+    sch.parallel(sch.get_loops("C")[1])
+    assert_refused("order-dependent", lambda: sch.rolling_buffer("B", 0))
+
+
+DIAGONAL = """
+@T.prim_func
+def main(A: T.Buffer((12, 12), "int32"), C: T.Buffer((2, 6, 6), "int32")):
+    B = T.alloc_buffer((12, 12), "int32")
+    for t in range(2):
+        for a, b in T.grid(6, 6):
+            with T.block("B"):
+                vi = T.axis.spatial(12, t * 4 + a)
+                vj = T.axis.spatial(12, t * 4 + b)
+                B[vi, vj] = A[vi, vj] + 1
+        for a, b in T.grid(6, 6):
+            with T.block("C"):
+                vt, va, vb = T.axis.remap("SSS", [t, a, b])
+                C[vt, va, vb] = B[vt * 4 + va, vt * 4 + vb]
+"""
+
+
+def test_given_a_loop_that_moves_two_axes_then_refused():
+    sch = Schedule(parse(DIAGONAL).program)
+    assert_refused("order-dependent", lambda: sch.rolling_buffer("B", 0))
