@@ -10,7 +10,7 @@ from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
 from ..ir import dtype as dt
 from ..script.intrinsics import INTRINSICS, parameters
 from ..script.scope import Value
-from . import reductions, stage_calls, stages
+from . import binds, reductions, stages
 from .model import (
     Axis,
     Compute,
@@ -203,7 +203,7 @@ def _lower(reader: TEReader, node: ast.Call) -> Value:
     if args is None:
         raise reader.error(node, "wrong-arguments", "the parameters are missing", expected="tvm.lower(s, [A, B, C])")
     if "binds" in keywords:
-        stage_calls.bind_buffers(reader, keywords["binds"])
+        binds.bind_buffers(reader, keywords["binds"])
     _set_parameters(reader, args)
     return Runtime()
 
@@ -222,10 +222,6 @@ def _set_parameters(reader: TEReader, node: ast.expr) -> None:
     if len(kept) != len(found) or not kept:
         raise reader.error(node, "wrong-type", "parameters are tensors and variables", expected="[A, B, C]")
     reader.record.parameters = kept
-
-
-def _decl_buffer(reader: TEReader, node: ast.Call) -> Value:
-    return stage_calls.read_layout(reader, node)
 
 
 def _printed(reader: TEReader, node: ast.Call) -> Value:
@@ -306,7 +302,7 @@ FUNCTIONS: dict[str, Read] = {
     "lower": _lower,
     "build": _lower,
     "create_prim_func": _create_prim_func,
-    "decl_buffer": _decl_buffer,
+    "decl_buffer": binds.read_layout,
     "get_env": _environment,
     **{name: _refused(reason) for name, reason in UNREAD.items()},
 }

@@ -10,7 +10,7 @@ from ..ir import AXIS_SEPARATOR, Buffer, IndexMap, Var
 from ..script.intrinsics import parameters
 from ..script.scope import Value
 from .model import Axis, Cached, Compute, Function, Operation, Tensor, ThreadAxis
-from .stages import Event, Layout, Separator, Stage, TESchedule
+from .stages import Event, Separator, Stage, TESchedule
 
 if TYPE_CHECKING:
     from .reader import TEReader
@@ -407,21 +407,3 @@ _STAGE_METHODS: dict[str, StageRead] = {
     "storage_align": _storage_align,
     "transform_layout": _transform_layout,
 }
-
-
-# --- buffers given to tvm.build
-
-
-def read_layout(reader: TEReader, node: ast.Call) -> Layout:
-    names = ("shape", "dtype", "name", "data", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
-    found = dict(zip(names, parameters(reader, node, names, 1), strict=True))
-    scope, strides = found["scope"], found["strides"]
-    value = reader.value(strides) if strides is not None else ()
-    return Layout(reader.string(scope) if scope is not None else "", value if isinstance(value, tuple) else (value,))
-
-
-def bind_buffers(reader: TEReader, node: ast.expr) -> None:
-    """`tvm.build(…, binds={X: tvm.decl_buffer(…)})`: TVM takes it for parameters only, and not with strides that TE can check."""
-    raise reader.error(node, "unsupported", "a buffer cannot be bound to a tensor here (nor in TVM, when the tensor is no parameter)",
-                       expected="no binds=; the layout and scope of a tensor are asked of its stage",
-                       fix=("s[X].set_scope(\"local\")", "s[X].transform_layout(lambda y, x, c: [x, c, y])"))  # fmt: skip

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..ir import Var
+from ..ir import Expr, Var
 from ..script.scope import Foreign, Value
 from .model import Axis, Operation, Tensor
 from .prim_func import needed
@@ -42,7 +42,8 @@ class Layout(msgspec.Struct, Foreign, frozen=True, eq=False):
     """`tvm.decl_buffer(shape, scope=…, strides=…)`: how a tensor is to be stored."""
 
     scope: str
-    strides: tuple[Value, ...]
+    strides: tuple[Expr, ...]
+    node: ast.AST
 
 
 class Stage(Foreign):

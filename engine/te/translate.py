@@ -80,7 +80,7 @@ class _Translator:
         for stage, event in te.events:
             self._relayout(stage, event.node)
         for stage in te.order:
-            self._store(stage, ("transform_layout", "storage_align", "double_buffer"))
+            self._store(stage, ("transform_layout", "set_layout", "storage_align", "double_buffer"))
         self._came_from(self.reader.source.place(self.reader.source.tree))
 
     def call(self, node: ast.AST, method: str, *args: Any, **kwargs: Any) -> Any:
@@ -195,7 +195,7 @@ class _Translator:
         depth = 0
         if isinstance(stage.attach, tuple):
             parent, axis = stage.attach
-            if axis not in self.loops:
+            if axis not in parent.leaves:
                 raise self.reader.error(stage.attached_by, "unknown-axis", f"{axis.name} is no loop of {parent.op.name} in the end",
                                         expected="one of " + ", ".join(a.name for a in parent.leaves))  # fmt: skip
             loop = self.loops[axis]
@@ -271,8 +271,8 @@ class _Translator:
                 continue
             block = self._block(stage, event.node)
             match event.method:
-                case "transform_layout":
-                    self.call(event.node, event.method, block, ("write", 0), event.options["index_map"])
+                case "transform_layout" | "set_layout":
+                    self.call(event.node, event.method, block, ("write", 0), **event.options)
                 case "double_buffer":
                     self.call(event.node, event.method, block)
                 case _:

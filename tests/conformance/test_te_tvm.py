@@ -96,7 +96,8 @@ f = te.create_prim_func([C, A, B])
 A = te.placeholder((8, 8, 8), name="A", dtype="uint8")
 B = te.compute((8, 8, 8), lambda n, *i: A(n, *i) & 15, name="B.x")
 C = te.compute((8, 8, 8), lambda i, j, k: (B[i, j, k] << 2) + (B[7 - i, j, k] >> 1) - i * j + te.max(k - 3, 0), name="C")
-D = te.compute((8, 8), lambda i, j: te.power(C[i, j, 0].astype("float32"), 2.0) + te.floor(tvm.tirx.abs(C[j, i, i].astype("float32"))), name="D")
+D = te.compute((8, 8), lambda i, j: te.power(C[i, j, 0].astype("float32"), 2.0)
+    + te.floor(tvm.tirx.abs(C[j, i, i].astype("float32"))), name="D")
 f = te.create_prim_func([A, D])
 """,
     "half floats": """

@@ -34,9 +34,12 @@ def te_texts(draw: st.DrawFn) -> str:
     for number in range(draw(st.integers(2, 4))):
         name, a, b = f"T{number}", tensors[-1], draw(st.sampled_from(tensors))
         if draw(st.integers(0, 3)) == 0:
-            lines += [f'k{number} = te.reduce_axis((0, N), "k")',
-                      f'{name} = te.compute((N, N), lambda i, j: te.sum({a}[i, k{number}] * {b}[k{number}, j], axis=k{number}), name="{name}")']  # fmt: skip
-            reduced = [f"k{number}"]
+            k = f"k{number}"
+            lines.append(f'{k} = te.reduce_axis((0, N), "k")')
+            lines.append(
+                f'{name} = te.compute((N, N), lambda i, j: te.sum({a}[i, {k}] * {b}[{k}, j], axis={k}), name="{name}")'
+            )
+            reduced = [k]
         else:
             body = draw(st.sampled_from(_BODIES)).format(a=a, b=b)
             lines.append(f'{name} = te.compute((N, N), lambda i, j: {body}, name="{name}")')
@@ -79,7 +82,9 @@ def _line(draw: st.DrawFn, stages: list[_Stage]) -> str:
     position = draw(st.integers(0, len(stages) - 1))
     stage = stages[position]
     axis = draw(st.sampled_from(stage.leaves))
-    kind = draw(st.sampled_from(("split", "split", "tile", "reorder", "fuse", "at", "at", "at", "inline", "kind", "scope")))
+    kind = draw(
+        st.sampled_from(("split", "split", "tile", "reorder", "fuse", "at", "at", "at", "inline", "kind", "scope"))
+    )
     match kind:
         case "split":
             way = draw(st.sampled_from(("factor", "nparts")))

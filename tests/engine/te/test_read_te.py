@@ -45,7 +45,13 @@ def loop_names(text: str, block: str) -> list[str]:
 
 def test_given_the_symbolic_matmul_then_it_is_staged_where_the_post_says() -> None:
     schedule = read_te(MATMUL_VTCM).schedule
-    assert [loop.name for loop in schedule.get_loops("A_local.vtcm")][:5] == ["m_outer", "n_outer", "mc_outer", "nc_outer", "ko"]
+    assert [loop.name for loop in schedule.get_loops("A_local.vtcm")][:5] == [
+        "m_outer",
+        "n_outer",
+        "mc_outer",
+        "nc_outer",
+        "ko",
+    ]
     assert [loop.name for loop in schedule.get_loops("C")][-5:] == ["ko", "mc_inner", "ki", "no", "ni"]
     text = to_script(schedule.mod)
     assert 'A_local_vtcm = T.sblock_alloc_buffer((M, K), scope="local.vtcm")' in text
@@ -77,16 +83,31 @@ def test_given_the_blur_of_the_post_then_it_blurs_as_its_old_dialect_says() -> N
 def test_given_the_blur_then_x_blur_is_computed_three_rows_a_pixel() -> None:
     found = read_te(BOX_BLUR_SCHEDULE)
     assert "for ax0, ax1, ax2 in T.grid(3, 1, chans)" in to_script(found.schedule.mod)
-    assert [step.method for step in found.schedule.trace.steps if step.changes] == ["compute_inline", "compute_inline", "compute_at"]
+    assert [step.method for step in found.schedule.trace.steps if step.changes] == [
+        "compute_inline",
+        "compute_inline",
+        "compute_at",
+    ]
 
 
-def test_given_the_build_that_tvm_refused_then_its_line_is_named() -> None:
+def test_given_the_build_that_tvm_refused_then_its_line_and_the_slip_in_it_are_named() -> None:
+    """The strides of the post count three channels, its shape `chans`."""
     with pytest.raises(ParseError) as caught:
         read_te(BOX_BLUR)
-    place = caught.value.refusal.place
-    assert place is not None
-    assert BOX_BLUR.splitlines()[place.line - 1].strip().startswith(", binds={x_blur: tvm.decl_buffer(")
-    assert any("transform_layout" in fix for fix in caught.value.refusal.fix)
+    refusal = caught.value.refusal
+    assert refusal.place is not None
+    assert BOX_BLUR.splitlines()[refusal.place.line - 1].strip().startswith(", binds={x_blur: tvm.decl_buffer(")
+    assert refusal.expected == "(rows + 2) * chans for one of the axes x; they have (rows + 2) * 3"
+
+
+def test_given_three_channels_then_the_build_that_tvm_refused_stores_y_innermost() -> None:
+    text = BOX_BLUR.replace('chans = tvm.var("chans")', "chans = 3")
+    found = read_te(text)
+    assert 'x_blur = T.sblock_alloc_buffer((cols, 3, rows + 2), "int32", scope="local")' in to_script(
+        found.schedule.mod
+    )
+    numbers = text.replace('tvm.var("rows")', "6").replace('tvm.var("cols")', "7")
+    assert read_te(numbers).schedule.verify().status == "tested"
 
 
 @pytest.mark.parametrize(("text", "order"), [(TRANSPOSED, ["j", "i"]), (TRANSPOSED_STORAGE, ["i", "j"])])
@@ -107,7 +128,7 @@ def test_given_the_quoted_lines_of_vta_then_the_missing_names_are_named() -> Non
 
 def test_given_the_tutorial_of_vta_then_the_copies_stand_under_ko() -> None:
     schedule = read_te(VTA_MATMUL).schedule
-    assert [loop.name for loop in schedule.get_loops("A_buf")][0] == "ko"
+    assert schedule.get_loops("A_buf")[0].name == "ko"
     assert 'scope="local.inp_buffer"' in to_script(schedule.mod)
     assert schedule.verify().status == "tested"
 
@@ -221,7 +242,7 @@ tvm.lower(s, [A, B])
 
 
 def test_given_both_languages_then_tvmscript_is_tvmscript() -> None:
-    script = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), "float32")):\n    # as te.compute((4,), …) had it\n    A[0] = T.float32(0)\n'
+    script = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), "float32")):\n    # once te.compute((4,), …)\n    A[0] = T.float32(0)\n'
     assert not is_te(script)
     assert structural_equal(parse(script).program, parse_script(script).program)
 
