@@ -20,7 +20,9 @@ from ..engine.execute import Verdict
 from ..engine.export import report_text, to_tvm_python
 from ..engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
 from ..engine.ir import PrimFunc, TilewrightError
+from ..engine.lower import PASSES, LowerError, lower
 from ..engine.schedule import Schedule, ScheduleError
+from ..engine.script import to_script
 from .document import Document, Notebook, converted, evaluate, load_document, save_document
 from .state import DEFAULT_MACHINE
 
@@ -99,6 +101,13 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     export.set_defaults(run=_export)
 
+    lowering = commands.add_parser("lower", help="print a notebook's scheduled program as flat loops, or after one pass")
+    lowering.add_argument("file", metavar="FILE", help="a notebook file, or a TVMScript file")
+    lowering.add_argument(
+        "--until", metavar="PASS", help=f"the last pass to run, by TVM's name: {', '.join(p.name for p in PASSES)}"
+    )
+    lowering.set_defaults(run=_lower)
+
     convert = commands.add_parser("convert", help="write a file of TE text as a notebook, its schedule as block calls")
     convert.add_argument("file", metavar="FILE", help="a file of TE text, schedule included")
     convert.add_argument("-o", "--output", metavar="OUT", help="the notebook to write (default: standard output)")
@@ -167,6 +176,18 @@ def _simulated(func: PrimFunc, machine: Machine) -> Report:
         return simulate(func, machine)
     except MachineError as error:
         raise RefusedError(error) from error
+
+
+def _lower(arguments: argparse.Namespace) -> int:
+    _, schedule = _opened(arguments.file)
+    try:
+        lowered = lower(schedule.func, arguments.until)
+    except LowerError as error:
+        if error.code == "unknown-pass":
+            raise
+        raise RefusedError(error) from error
+    print(to_script(lowered), end="", flush=True)
+    return FINE
 
 
 def _export(arguments: argparse.Namespace) -> int:

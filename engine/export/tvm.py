@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace as replace_fields
 
-from ..ir import Buffer, Expr, IndexMap, IRModule, PrimFunc, Refusal, TilewrightError, Var, rewrite, walk
+from ..analysis import ProgramIndex
+from ..ir import Buffer, Expr, IndexMap, IntImm, IRModule, PrimFunc, Refusal, TilewrightError, Var, rewrite, walk
 from ..schedule import PRIMITIVES, Schedule, Step
 from ..script import to_script
 from .calls import Handle, call_text, is_default, loop_position, quoted, unique_name, value_text
@@ -223,6 +224,15 @@ class _Writer:
         state = self._states[position]
         return state.mod[state.func_name]
 
+    def notes_after(self, step: Step, handle: Handle) -> dict[str, list[int]]:
+        """The annotations of a loop or a block that are lists of numbers, as the step left them."""
+        position = next(n for n, other in enumerate(self._steps) if other is step)
+        index = ProgramIndex(self._func_at(position + 1))
+        node = index.block(handle) if isinstance(handle, str) else index.loop(handle)
+        return {
+            key: [v.value for v in value if isinstance(v, IntImm)] for key, value in node.annotations if isinstance(value, tuple)
+        }
+
     def _work_on(self) -> None:
         if self._func.name != "main":
             self.lines.append(f"sch.work_on({quoted(self._func.name)})")
@@ -252,10 +262,21 @@ def without_separators(module: IRModule) -> IRModule:
 
 def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
     """The annotation that TVM's pipeline passes read, and that ours is."""
-    if any(key != "block" and not is_default(step.method, key, value) for key, value in arguments.items()):
-        return []
-    writer.remark("TVM reads this annotation only in a software pipeline: the second slot is lost.")
-    return [f'sch.annotate({writer.text_of(arguments["block"])}, "double_buffer_scope", 0)']
+    block, banks = writer.text_of(arguments["block"]), writer.notes_after(step, arguments["block"]).get("double_buffer_banks")
+    writer.remark("TVM reads this annotation only in a software pipeline: without one the second slot is lost.")
+    lines = [f'sch.annotate({block}, "double_buffer_scope", 0)']
+    if banks is not None:
+        writer.remark("TVM has no banks: the second annotation is for Tilewright alone.")
+        lines.append(f'sch.annotate({block}, "double_buffer_banks", {banks})')
+    return lines
+
+
+def _pipeline(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+    """The annotations that TVM's InjectSoftwarePipeline reads."""
+    writer.remark("TVM has no pipeline: the annotations of its InjectSoftwarePipeline, which proves less.")
+    loop = writer.text_of(arguments["loop"])
+    notes = writer.notes_after(step, arguments["loop"]).items()
+    return [f'sch.annotate({loop}, "{key}", {value})' for key, value in notes if key.startswith("software_pipeline")]
 
 
 def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
@@ -272,4 +293,4 @@ def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str
 
 Equivalent = Callable[[_Writer, Step, Mapping[str, Any]], list[str]]
 """The lines in place of a call; none when these arguments have no equivalent."""
-EQUIVALENTS: Mapping[str, Equivalent] = {"double_buffer": _double_buffer, "tile": _tile}
+EQUIVALENTS: Mapping[str, Equivalent] = {"double_buffer": _double_buffer, "pipeline": _pipeline, "tile": _tile}

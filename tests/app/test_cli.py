@@ -52,6 +52,16 @@ def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.Capt
     assert "cycles" in out.splitlines()[0] and "proved" in out.splitlines()[0]
 
 
+def test_given_a_pass_when_lowered_then_the_program_after_it(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lower", str(notebook)]) == 0
+    flat = capsys.readouterr().out
+    assert "sblock" not in flat and "for " in flat
+    assert main(["lower", str(notebook), "--until", "LowerInitBlock"]) == 0
+    assert "sblock" in capsys.readouterr().out
+    assert main(["lower", str(notebook), "--until", "Flatten"]) == 2
+    assert "FlattenBuffer" in capsys.readouterr().err
+
+
 def test_given_another_machine_then_other_engines(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     engines: list[set[str]] = []
     for machine in ("dual-bank-npu", "matrix-vector-npu"):
