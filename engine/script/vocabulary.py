@@ -10,14 +10,25 @@ FLOAT_BINARY = ("pow", "atan2", "fmod", "copysign", "hypot", "nextafter", "ldexp
 DTYPES = (
     "float16", "float32", "float64", "bfloat16",
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+    "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn",
 )
 # fmt: on
-DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret", "type_annotation")
+DTYPE_FIRST = (
+    "call_extern",
+    "call_pure_extern",
+    "call_llvm_intrin",
+    "call_llvm_pure_intrin",
+    "reinterpret",
+    "type_annotation",
+)  # fmt: skip
 """Calls whose first argument in text is their own dtype."""
 OPAQUE = {
+    "assume": "bool",
     "tvm_storage_sync": "int32",
     "tvm_call_packed": "int32",
     "tvm_call_cpacked": "int32",
+    "call_packed": "int32",
+    "call_cpacked": "int32",
     "tvm_thread_allreduce": "handle",
     "tvm_load_matrix_sync": "handle",
     "tvm_store_matrix_sync": "handle",

@@ -298,9 +298,8 @@ def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadVal
 def _constant(value: int | float | Expr, dtype: str) -> Expr:
     if isinstance(value, Expr):
         return value
-    if isinstance(value, int) and (dt.is_int(dtype) or dtype == "bool"):
-        return build.const(value, dtype)
-    return build.const(value, dtype if isinstance(value, float) and dt.is_float(dtype) else "int32")
+    fits = dt.is_float(dtype) if isinstance(value, float) else dt.is_int(dtype) or dtype == "bool"
+    return build.const(value, dtype) if fits else build.as_expr(value)
 
 
 # A size that only the shape of a parameter tells must be told by it still.
