@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import hull, is_covered, realized
+from ...arith import prove, simplify
 from ...ir import (
     Block,
     BlockRealize,
@@ -141,23 +142,30 @@ class Tile:
         """What one iteration reads or writes, for all threads that share the copy. Refuses "outside-buffer"."""
         whole = build.full_region(self.buffer)
         ranges = {**self.ctx.loop_ranges(self.loop), **self.around}
-        for guarded in (False, True):
-            boxes = [
-                self._box_of(user, region, guarded) for user in users for region in _regions(user, self.buffer, writes)
-            ]
-            box = boxes[0] if len(boxes) == 1 else hull(boxes, {}, ranges)
-            if is_within(box, whole, ranges):
-                return box
+        boxes = [self._box_of(user, region) for user in users for region in _regions(user, self.buffer, writes)]
+        box = boxes[0] if len(boxes) == 1 else hull(boxes, {}, ranges)
+        for found in (box, _cut(box, ranges)):
+            if is_within(found, whole, ranges):
+                return found
         raise refuse(
             "outside-buffer", f"what an iteration of loop {self.name!r} uses of {self.buffer.name!r} may leave the buffer", self.loop,
-            expected="factors that divide the loops",
+            expected="indices whose ends are known",
         )  # fmt: skip
 
-    def _box_of(self, user: BlockRealize, region: BufferRegion, guarded: bool) -> BufferRegion:
+    def _box_of(self, user: BlockRealize, region: BufferRegion) -> BufferRegion:
         inner = {f.loop_var: Range(f.min, f.extent) for f in self.ctx.index.loops_above(user)}
-        inner = {v: r for v, r in inner.items() if v not in self.around}
-        conditions = build.conjuncts(user.predicate) if guarded else ()
-        return hull([realized(region, user)], inner, self.around, conditions)
+        return hull([realized(region, user)], {v: r for v, r in inner.items() if v not in self.around}, self.around)
+
+
+def _cut(box: BufferRegion, ranges: Mapping[Var, Range]) -> BufferRegion:
+    """The part of the box that lies in the buffer: nothing else is used, as where a split leaves a rest."""
+    axes: list[Range] = []
+    for axis, size in zip(box.region, box.buffer.shape, strict=True):
+        low = simplify(build.maximum(axis.min, 0), ranges)
+        lost = simplify(build.sub(low, axis.min), ranges)
+        extent = simplify(build.minimum(build.sub(axis.extent, lost), build.sub(size, low)), ranges)
+        axes.append(Range(low, extent if prove(build.ge(extent, 0), ranges) else build.maximum(extent, 0)))
+    return BufferRegion(box.buffer, tuple(axes))
 
 
 def _is_thread_of(storage_scope: str, loop: For) -> bool:

@@ -74,7 +74,7 @@ def reindex(ctx: Context, block: BlockRV, buffer: int | str | tuple[str, int] | 
     """
     realize = ctx.realize(block)
     side, old = ctx.buffer_side(block, buffer)
-    element = require_one_element(ctx, realize, old)
+    element = _shorter(realize.block, require_one_element(ctx, realize, old))
     iters = [iv for iv in realize.block.iter_vars if any(uses_var(e, iv.var) for e in element)]
     require_in_domain(ctx, realize)
     site = require_alone(ctx, realize)
@@ -193,7 +193,6 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
             "several-elements", f"block {block.name!r} uses {'several elements' if found else 'no element'} of {buffer.name!r} in a run",
             block, found=f"{len(found)} accesses", expected="one element, with the same indices wherever it is used",
         )  # fmt: skip
-    iters = {iv.var: iv.dom for iv in block.iter_vars}
     inside = {
         n.loop_var if isinstance(n, For) else n.var
         for p in parts
@@ -205,8 +204,14 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
             "opaque-iterator", f"the element of {buffer.name!r} is not told from the iterators of block {block.name!r} alone", block,
             expected="indices over the block's iterators",
         )  # fmt: skip
-    simpler = (simplify(i, iters) for i in first)
-    return tuple(old if isinstance(new, IntImm) else new for old, new in zip(first, simpler, strict=True))
+    return first
+
+
+def _shorter(block: Block, element: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The indices by what is known of the iterators; those that are constant then stay as they are, as in TVM."""
+    iters = {iv.var: iv.dom for iv in block.iter_vars}
+    simpler = (simplify(i, iters) for i in element)
+    return tuple(old if isinstance(new, IntImm) else new for old, new in zip(element, simpler, strict=True))
 
 
 # The copy is as large as the iterators' domains say.
