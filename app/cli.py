@@ -101,7 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     export.set_defaults(run=_export)
 
-    lowering = commands.add_parser("lower", help="print a notebook's scheduled program as flat loops, or after one pass")
+    lowering = commands.add_parser(
+        "lower", help="print a notebook's scheduled program as flat loops, or after one pass"
+    )
     lowering.add_argument("file", metavar="FILE", help="a notebook file, or a TVMScript file")
     lowering.add_argument(
         "--until", metavar="PASS", help=f"the last pass to run, by TVM's name: {', '.join(p.name for p in PASSES)}"

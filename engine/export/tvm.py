@@ -176,7 +176,8 @@ class _Writer:
     def assign(self, step: Step, call: str) -> None:
         """The line of a call that gives the results of `step`."""
         variables = [self.variable(handle) for handle in step.results]
-        if not variables:
+        made = PRIMITIVES.get(step.method)
+        if not variables or (made is not None and made.returns == "nothing"):
             self.lines.append(call)
         elif METHODS[step.method].gives == "list" and len(variables) == 1:
             self.lines.append(f"{variables[0]} = {call}[0]")
@@ -230,7 +231,9 @@ class _Writer:
         index = ProgramIndex(self._func_at(position + 1))
         node = index.block(handle) if isinstance(handle, str) else index.loop(handle)
         return {
-            key: [v.value for v in value if isinstance(v, IntImm)] for key, value in node.annotations if isinstance(value, tuple)
+            key: [v.value for v in value if isinstance(v, IntImm)]
+            for key, value in node.annotations
+            if isinstance(value, tuple)
         }
 
     def _work_on(self) -> None:
@@ -262,7 +265,10 @@ def without_separators(module: IRModule) -> IRModule:
 
 def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
     """The annotation that TVM's pipeline passes read, and that ours is."""
-    block, banks = writer.text_of(arguments["block"]), writer.notes_after(step, arguments["block"]).get("double_buffer_banks")
+    block, banks = (
+        writer.text_of(arguments["block"]),
+        writer.notes_after(step, arguments["block"]).get("double_buffer_banks"),
+    )
     writer.remark("TVM reads this annotation only in a software pipeline: without one the second slot is lost.")
     lines = [f'sch.annotate({block}, "double_buffer_scope", 0)']
     if banks is not None:

@@ -52,7 +52,9 @@ def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.Capt
     assert "cycles" in out.splitlines()[0] and "proved" in out.splitlines()[0]
 
 
-def test_given_a_pass_when_lowered_then_the_program_after_it(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_given_a_pass_when_lowered_then_the_program_after_it(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lower", str(notebook)]) == 0
     flat = capsys.readouterr().out
     assert "sblock" not in flat and "for " in flat

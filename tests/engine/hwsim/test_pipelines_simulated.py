@@ -1,0 +1,94 @@
+"""Software pipelines and slots in banks, simulated: what overlaps, where slots lie, and that the memory is what lowering makes."""
+
+from __future__ import annotations
+
+import pytest
+from support.sources import matmul
+
+from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
+from tilewright.engine.ir import build
+from tilewright.engine.lower import allocations
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+MACHINE = load_machine("dual-bank-npu")
+
+
+def staged() -> Schedule:
+    """The matmul of seeds/002: A and B staged to VTCM at k_0, C in the accumulator."""
+    sch = Schedule(parse(matmul(128, 64, 512)).program)
+    m, _, k = sch.get_loops("C")
+    mo, _ = sch.split(m, factors=[None, 64])
+    ko, _ = sch.split(k, factors=[None, 64])
+    inner = [v for v in sch.get_loops("C") if v not in (mo, ko)]
+    sch.reorder(mo, ko, *inner)
+    for operand in (0, 1):
+        sch.compute_at(sch.cache_read("C", operand, "local.vtcm"), ko)
+    sch.reverse_compute_at(sch.cache_write("C", 0, "local.acc"), mo)
+    return sch
+
+
+def report(sch: Schedule) -> Report:
+    return simulate(sch.func, MACHINE)
+
+
+def lives(found: Report, name: str) -> list[tuple[int, int, str, str]]:
+    return [(t.start, t.end, t.label, t.row) for t in found.occupancy.tiles if t.buffer == name]
+
+
+def test_given_a_pipeline_of_two_stages_when_simulated_then_the_same_as_two_slots():
+    doubled, piped = staged(), staged()
+    for copy in ("A_local.vtcm", "B_local.vtcm"):
+        doubled.double_buffer(copy)
+    piped.pipeline("k_0", [0, 0, 1])
+    one, other, plain = report(doubled), report(piped), report(staged())
+    assert one.cycles == other.cycles < plain.cycles
+    assert other.overlap == one.overlap > plain.overlap
+    for copy in ("A_local.vtcm", "B_local.vtcm"):
+        assert lives(one, copy) == lives(other, copy)
+    assert {row: m.peak_bytes for row, m in one.memory.items()} == {
+        row: m.peak_bytes for row, m in other.memory.items()
+    }
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_given_deeper_pipelines_when_simulated_then_as_many_slots_as_stages_and_one_more(depth):
+    sch = staged()
+    sch.pipeline("k_0", [0, 0, depth])
+    found = report(sch)
+    assert {label for *_, label, _ in lives(found, "A_local.vtcm")} == {f"A_local.vtcm#{n}" for n in range(depth + 1)}
+    tiles = lives(found, "A_local.vtcm")
+    assert len(tiles) == 16, "a tile for each step, however many slots"
+    made = {a.buffer.name: a for a in allocations(sch.func)}["A_local.vtcm"]
+    assert made.slots == depth + 1
+    assert found.memory["local.vtcm[0]"].peak_bytes == 2 * 4 * (build.int_value(made.lowered.shape[0]) or 0)
+
+
+@pytest.mark.parametrize("with_stages", [False, True])
+def test_given_banks_when_simulated_then_slots_lie_in_them(with_stages):
+    sch = staged()
+    sch.double_buffer("A_local.vtcm", banks=("local.vtcm[1]", "local.vtcm[0]"))
+    if with_stages:
+        sch.pipeline("k_0", [0, 0, 1])
+    rows = {label: row for *_, label, row in lives(report(sch), "A_local.vtcm")}
+    assert rows == {"A_local.vtcm#0": "local.vtcm[1]", "A_local.vtcm#1": "local.vtcm[0]"}
+
+
+def test_given_a_bank_that_is_not_there_when_simulated_then_the_machine_says_which_there_are():
+    sch = staged()
+    sch.double_buffer("A_local.vtcm", banks=(0, 2))
+    with pytest.raises(MachineError) as caught:
+        report(sch)
+    assert caught.value.code == "no-such-bank"
+    assert caught.value.refusal.expected == "local.vtcm[0], local.vtcm[1]"
+
+
+def test_given_stages_that_do_not_fit_any_more_when_simulated_then_refused_with_a_reason():
+    sch = staged()
+    sch.pipeline("k_0", [0, 0, 1])
+    loop = sch.get_loops("C")[1]
+    sch.unannotate(loop, "software_pipeline_stage")
+    sch.annotate(loop, "software_pipeline_stage", [1, 0, 0])
+    with pytest.raises(MachineError) as caught:
+        report(sch)
+    assert caught.value.code == "broken-dependence"
