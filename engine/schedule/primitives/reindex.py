@@ -5,9 +5,8 @@ Each run of such a block uses one element of the buffer. The copy holds that ele
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import is_covered, is_injective, keeps_domains
@@ -23,27 +22,25 @@ from ...ir import (
     For,
     IndexMap,
     IntImm,
-    IterVar,
     Let,
     LetStmt,
     Node,
     Range,
     SeqStmt,
     Stmt,
-    Var,
     addressed_buffers,
     build,
     free_vars,
     structural_equal,
-    substitute,
     uses_var,
     walk,
 )
-from ...lower.access import Change, change_buffers
+from ...lower.access import change_buffers
 from ..checks import require_scope_name
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
 from ..moves import require_not_loose
+from .points import Nest, Point, copied, over_domains, over_loops
 from .staging import Site, does_read, length_of, site_after, with_stage
 from .staging_checks import (
     is_overwritten_later,
@@ -84,9 +81,9 @@ def reindex(ctx: Context, block: BlockRV, buffer: int | str | tuple[str, int] | 
     point = Point(old, element, copy, tuple(iv.var for iv in iters))
     if side == "read":
         require_not_written(ctx, block, old)
-        return _read_through(ctx, realize, point, site, _over_domains(ctx, point, iters, copy.name))
+        return _read_through(ctx, realize, point, site, over_domains(ctx, point, iters, copy.name))
     require_fresh(ctx, realize, old)
-    return _write_through(ctx, realize, point, site.after, _over_domains(ctx, point, iters, old.name))
+    return _write_through(ctx, realize, point, site.after, over_domains(ctx, point, iters, old.name))
 
 
 def reindex_cache_read(
@@ -114,7 +111,7 @@ def reindex_cache_read(
     point = _mapped_point(ctx, realize, region, storage_scope, index_map)
     require_not_stored_loosely(ctx, scope, region.buffer)
     site = _site_before(ctx, scope, realize, region.buffer)
-    return _read_through(ctx, realize, point, site, _over_loops(ctx, realize, point, site))
+    return _read_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
 
 
 def reindex_cache_write(
@@ -143,31 +140,7 @@ def reindex_cache_write(
     require_fresh(ctx, realize, region.buffer)
     others = [r for r in ctx.index.siblings(block) if r is not realize and does_read(r.block, region.buffer)]
     site = site_after(ctx, scope, realize, others) if others else Site(scope, length_of(scope.body))
-    return _write_through(ctx, realize, point, site, _over_loops(ctx, realize, point, site))
-
-
-class Point(msgspec.Struct, frozen=True, eq=False):
-    """The element of `buffer` that each run of a block uses, and the place in `copy` that stands for it, in the block's iterators."""
-
-    buffer: Buffer
-    element: tuple[Expr, ...]
-    copy: Buffer
-    place: tuple[Expr, ...]
-
-    @property
-    def change(self) -> Change:
-        return Change(self.copy, lambda _: self.place, lambda _: tuple(map(build.point, self.place)))
-
-
-class Nest(msgspec.Struct, frozen=True, eq=False):
-    """What a copy of points runs over: its loops, its iterators in place of the block's, what they are bound to and when it runs."""
-
-    name: str
-    loops: Sequence[tuple[Var, Range]]
-    iters: Sequence[IterVar]
-    own: Mapping[Var, Expr]
-    values: tuple[Expr, ...]
-    predicate: Expr = build.TRUE
+    return _write_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
 
 
 # A copy of one element a run can only stand for a block that uses one.
@@ -314,72 +287,12 @@ def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buff
     return site_after(ctx, scope, writer, [realize])
 
 
-def _over_domains(ctx: Context, point: Point, iters: Sequence[IterVar], name: str) -> Nest:
-    """A loop and an iterator of its own for each of the `iters`, over all of its domain."""
-    own = [IterVar(Var(f"v{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]
-    loops = [(Var(f"ax{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]
-    values = {iv.var: new.var for iv, new in zip(iters, own, strict=True)}
-    block = ctx.fresh_block_name(f"{name}_reindex")
-    return Nest(block, loops, own, values, tuple(var for var, _ in loops))
-
-
-def _over_loops(ctx: Context, realize: BlockRealize, point: Point, site: Site) -> Nest:
-    """The block's loops below the site that drive the iterators of the point, under their names."""
-    pairs = [
-        (iv, value)
-        for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-        if any(uses_var(p, iv.var) for p in point.place)
-    ]
-    below = [f for f in ctx.index.loops_above(realize) if ctx.index.is_inside(f, site.parent) and f is not site.parent]
-    kept = [f for f in below if any(uses_var(value, f.loop_var) for _, value in pairs)]
-    lost = {f.loop_var for f in below if f not in kept}
-    if lost & (free_vars(realize.predicate) | {v for f in kept for end in (f.min, f.extent) for v in free_vars(end)}):
-        raise refuse(
-            "partial-domain", f"what block {realize.block.name!r} runs over depends on loops that the copy does not have", realize,
-            expected="bounds and a predicate over the loops that tell the element",
-        )  # fmt: skip
-    renamed: dict[Var, Expr] = {}
-    loops: list[tuple[Var, Range]] = []
-    for loop in kept:
-        var = Var(loop.loop_var.name, loop.loop_var.dtype)
-        loops.append((var, substitute(Range(loop.min, loop.extent), renamed)))
-        renamed[loop.loop_var] = var
-    own = [IterVar(Var(iv.var.name, iv.var.dtype), iv.dom) for iv, _ in pairs]
-    return Nest(
-        ctx.fresh_block_name(point.copy.name),
-        loops,
-        own,
-        {iv.var: new.var for (iv, _), new in zip(pairs, own, strict=True)},
-        tuple(substitute(value, renamed) for _, value in pairs),
-        substitute(realize.predicate, renamed),
-    )
-
-
-def _copied(nest: Nest, point: Point, *, to_copy: bool) -> Stmt:
-    """The nest that copies each element to its place, or back."""
-    element, place = (tuple(substitute(i, nest.own) for i in side) for side in (point.element, point.place))
-    (source, read), (target, written) = (point.buffer, element), (point.copy, place)
-    if not to_copy:
-        (source, read), (target, written) = (target, written), (source, read)
-    block = Block(
-        name=nest.name,
-        iter_vars=tuple(nest.iters),
-        reads=(BufferRegion(source, tuple(map(build.point, read))),),
-        writes=(BufferRegion(target, tuple(map(build.point, written))),),
-        body=BufferStore(target, build.load(source, read), written),
-    )
-    stmt: Stmt = BlockRealize(nest.values, nest.predicate, block)
-    for var, domain in reversed(nest.loops):
-        stmt = replace_fields(build.serial(var, domain.extent, stmt), min=domain.min)
-    return stmt
-
-
 def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result:
     """The copy first, and the block reading it. Refuses what is not there to be copied."""
     block = change_buffers(realize.block, {point.buffer: point.change})
     reader = replace_fields(realize, block=replace_fields(block, writes=realize.block.writes))
     func = with_stage(
-        ctx, ctx.index.scope_of(realize), site, _copied(nest, point, to_copy=True), point.copy, {realize: reader}
+        ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=True), point.copy, {realize: reader}
     )
     require_there(ctx, realize, Context(func), nest.name, point.buffer)
     return Result(func, (nest.name,))
@@ -390,7 +303,7 @@ def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site
     require_not_loose(ctx, realize)
     require_told_apart(realize.block, point)
     new: dict[Node, Node] = {realize: change_buffers(realize, {point.buffer: point.change})}
-    func = with_stage(ctx, ctx.index.scope_of(realize), site, _copied(nest, point, to_copy=False), point.copy, new)
+    func = with_stage(ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=False), point.copy, new)
     after = Context(func)
     if not is_covered(
         after.index, after.realize(realize.block.name), after.realize(nest.name), point.copy, point_of(after, nest)
