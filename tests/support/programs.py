@@ -1,9 +1,10 @@
 """Random programs for property tests: small, valid PrimFuncs as TVM would build them from tensor expressions.
 
 `programs()` draws from every family; each family is a strategy of its own: `elementwise_programs`, `stencil_programs`,
-`reduction_programs`, `argmax_programs`, `cascade_programs`, `matmul_programs`, `convolution_programs`, `transpose_programs`. Every
-program has one root block, one loop nest a stage in text order, block iterators bound to plain loops, and blocks named after the buffer they write,
-so that schedules can be drawn upon them. Extents are small and odd ones are likely, so that uneven splits come up.
+`reduction_programs`, `argmax_programs`, `cascade_programs`, `matmul_programs`, `convolution_programs`, `transpose_programs`.
+Every program has one root block, one loop nest a stage in text order, block iterators bound to plain loops, and blocks named
+after the buffer they write, so that schedules can be drawn upon them. Extents are small and odd ones are likely, so that uneven
+splits come up.
 """
 
 from __future__ import annotations

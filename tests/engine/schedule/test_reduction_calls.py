@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.engine.ir import FloorMod, walk
+from tilewright.engine.ir import FloorMod
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
