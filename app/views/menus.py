@@ -278,6 +278,10 @@ def _no_inner_loop(facts: _Facts, loop: For) -> str:
     return "" if facts.inner_chain(loop) else "no single loop stands directly inside"
 
 
+def _intrin_fields(_: _Facts, __: Any) -> list[Field]:
+    return [_field("tensor_intrin", "Intrinsic", "text", help="a name that TensorIntrin.register was given")]
+
+
 def _not_one_block(_: _Facts, loop: For) -> str:
     inside: Stmt = loop
     while isinstance(inside, For):
@@ -375,6 +379,7 @@ LOOP_ITEMS: tuple[Item, ...] = (
     Item("unroll", "Unroll", "u", "iterations written out", _none, _is_kind("unrolled")),
     Item("bind", "Bind to thread…", "b", "each iteration to a thread of an axis",
          lambda _, __: [_field("thread_axis", "Thread axis", "choice", "blockIdx.x", THREADS)], _free),
+    Item("tensorize", "Tensorize…", "y", "by an instruction of the machine", _intrin_fields, _not_one_block),
     Item("blockize", "Blockize", "z", "what stands in it as one block", _none, _not_one_block),
     Item("rfactor", "Factor reduction…", "x", "partial results of each iteration first", _rfactor_fields, _not_reduced),
     Item("pipeline", "Pipeline…", "d", "load for the next iteration while this one computes", _pipeline_fields, _no_pipeline),

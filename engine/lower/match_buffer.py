@@ -38,13 +38,14 @@ def lower_match_buffer(func: PrimFunc) -> PrimFunc:
         if isinstance(node, Expr | Buffer):
             return node
         if isinstance(node, Block) and node.match_buffers:
-            return visit(_without_matches(node))
+            return visit(without_matches(node))
         return map_children(node, visit)
 
     return cast("PrimFunc", visit(func))
 
 
-def _without_matches(block: Block) -> Block:
+def without_matches(block: Block) -> Block:
+    """The block with its views written out: accesses of the buffers that they are parts of."""
     for match in block.match_buffers:
         require_fit(match)
     values: dict[Var, Expr] = {}

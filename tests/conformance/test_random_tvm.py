@@ -18,6 +18,7 @@ from tilewright.engine.script import to_script
 # docs/differences.md says why; ours by code, TVM's by words of its message.
 WE_REFUSE = {
     "annotate": {"annotation-exists"},
+    "blockize": {"order-dependent", "opaque-iterator", "opaque-access", "not-neighbours", "not-divisible", "predicate-on-reduction"},
     "compute_at": {"no-consumer", "order-dependent"},
     "reverse_compute_at": {
         "consumer-before", "partial-sum", "region-not-solvable", "not-ready", "reduction-repeated"
@@ -30,6 +31,7 @@ WE_ACCEPT = {
     "reverse_compute_at": ("pattern match failed",),
     "transform_layout": ("introduce padding", "source->scale"),
     "bind": ("",),
+    "blockize": ("",),
     "parallel": ("",),
     "vectorize": ("",),
 }

@@ -21,6 +21,7 @@ from tilewright.engine.script import parse, to_script
 TRUSTS_ITERATORS = {"order-dependent", "not-in-blocks", "opaque-access", "opaque-iterator"}
 WE_REFUSE = {
     "annotate": {"annotation-exists"},
+    "blockize": {"order-dependent", "opaque-iterator", "opaque-access", "not-neighbours", "not-divisible", "predicate-on-reduction"},
     "bind": TRUSTS_ITERATORS,
     "cache_read": {"reads-own-output", "region-not-covered", "several-writers"},
     "cache_write": {"order-dependent", "reads-own-output", "region-not-covered", "opaque-access"},
@@ -42,6 +43,7 @@ WE_REFUSE = {
 WHOLE_SCOPE = ("is not a stage pipeline", "region cover is not complete", "compact dataflow", "pattern match failed")
 WE_ACCEPT = {
     "bind": ("",),
+    "blockize": ("",),
     "cache_read": WHOLE_SCOPE,
     "cache_write": WHOLE_SCOPE,
     "compute_at": WHOLE_SCOPE,

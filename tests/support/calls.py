@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+from support.intrins import cut_out
 
 from tilewright.engine.ir import AXIS_SEPARATOR, Block, Buffer, IndexMap, RegionMap, Var, build, free_vars
 from tilewright.engine.ir.build import Term
@@ -89,6 +90,7 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         "rolling_buffer": block.map(lambda b: {"block": b, "write_buffer_index": 0}),
         "pad_einsum": block.flatmap(lambda b: _padding(sch, b)),
         "rfactor": st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
+        "tensorize": loop.map(lambda v: {"block_or_loop": v, "tensor_intrin": cut_out(sch, v)}),
         "blockize": st.fixed_dictionaries(
             {
                 "target": st.one_of(

@@ -8,7 +8,7 @@ import msgspec
 from support.calls import Call, apply
 from support.tvm_oracle import REFUSALS, same_program, tvm_schedule
 
-from tilewright.engine.ir import AXIS_SEPARATOR, Var, allocated_buffers
+from tilewright.engine.ir import AXIS_SEPARATOR, BlockRealize, Var, allocated_buffers, build, walk_stmts
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import to_script
 
@@ -21,7 +21,7 @@ class Outcome(msgspec.Struct, frozen=True):
     difference: str = ""
 
 
-ONLY_OURS = frozenset({"double_buffer", "pipeline", "tile", "set_layout", "set_axis_separator"})
+ONLY_OURS = frozenset({"tensorize", "double_buffer", "pipeline", "tile", "set_layout", "set_axis_separator"})
 
 
 ONLY_OUR_KEYWORDS = frozenset({"keep_tiling"})
@@ -33,10 +33,32 @@ def comparable(sch: Schedule, call: Call) -> bool:
     buffers = (*sch.func.buffers, *allocated_buffers(sch.func))
     if name in ONLY_OURS or any(b.axis_separators or b.dtype.startswith("uint") for b in buffers):
         return False
-    if arguments.get("keep_tiling"):
+    if (
+        arguments.get("keep_tiling")
+        or _has_hidden_blocks(sch)
+        or (name == "blockize" and not _is_plain(sch, arguments["target"]))
+    ):
         return False
     index_map = arguments.get("index_map")
     return index_map is None or AXIS_SEPARATOR not in index_map(*_axes(sch, arguments))
+
+
+def _has_hidden_blocks(sch: Schedule) -> bool:
+    """Blocks in an init, which TVM's schedules do not see."""
+    blocks = map(sch.index.block, sch.index.block_names)
+    return any(b.init is not None and any(isinstance(s, BlockRealize) for s in walk_stmts(b.init)) for b in blocks)
+
+
+def _is_plain(sch: Schedule, target: Any) -> bool:
+    """What TVM's blockize takes as it is: it loses conditions, and of several blocks inits and the order they run in."""
+    realizes = [sch.index.realize(n) for n in sch.index.block_names[1:]]
+    if isinstance(target, tuple):
+        named = [r for r in realizes if r.block.name in target]
+        return [r.block.name for r in named] == list(target) and all(
+            r.block.init is None and build.is_true(r.predicate) for r in named
+        )
+    below = [r for r in realizes if any(f.loop_var is target for f in sch.index.loops_of(r.block.name))]
+    return all(build.is_true(r.predicate) for r in below)
 
 
 def _axes(sch: Schedule, arguments: dict[str, Any]) -> tuple[int, ...]:
@@ -79,7 +101,11 @@ def _for_tvm(sch: Schedule, theirs: Any, call: Call) -> Call:
     name, arguments = call
     kept = ("storage_scope", "thread_axis", "ann_key", "index_map", "buffer")
     return name, {
-        key: [*map(handle, value)] if isinstance(value, tuple) and key not in kept else value if key in kept else handle(value)
+        key: [*map(handle, value)]
+        if isinstance(value, tuple) and key not in kept
+        else value
+        if key in kept
+        else handle(value)
         for key, value in arguments.items()
         if key not in ONLY_OUR_KEYWORDS
     }

@@ -194,8 +194,9 @@ def require_neighbours(ctx: Context, blocks: Sequence[BlockRV]) -> tuple[tuple[B
     first = next(i for i, s in enumerate(shared.seq) if s is items[0])
     if len({*items}) < len(items) or shared.seq[first : first + len(items)] != items:
         raise _not_neighbours(realizes, "blocks with nothing between them")
-    for item in items:
-        require_nest(item)
+    for item, realize in zip(items, realizes, strict=True):
+        if require_nest(item) is not realize:
+            raise _not_neighbours(realizes, "blocks of one scope")
     return tuple(realizes), Place(shared, items)
 
 
@@ -211,9 +212,9 @@ def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place,
     bodies: list[Stmt] = []
     reads: list[BufferRegion] = []
     writes: list[BufferRegion] = []
-    for realize, item in zip(realizes, place.items, strict=True):
+    outside = ctx.index.loops_above(place.seq)
+    for realize in realizes:
         require_no_init(realize)
-        outside = ctx.index.loops_above(place.seq)
         nest = ctx.index.loops_above(realize)
         inside = nest[len(outside) :]
         require_iterators_only(realize, nest, "blockize")
@@ -232,7 +233,6 @@ def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place,
             iterators.inner_values, substitute(predicate.inner, bounds), replace_fields(body, iter_vars=iterators.inner)
         )
         bodies.append(wrapped_nest(inside, inner, bounds) if inside else inner)
-        assert item is (inside[0] if inside else realize)
     assert first is not None
     name = ctx.fresh_block_name("outer_" + "".join(f"{r.block.name}_" for r in realizes))
     block = Block(name, first.outer, _united(reads, first), _united(writes, first), build.seq(bodies))

@@ -64,6 +64,7 @@ MAY_BE_REFUSED = {
     "merge",
     "fuse_reduction_epilogue",
     "rolling_buffer",
+    "tensorize",
     "loop_partition",
 }
 """By facts deeper than a menu looks: reductions, opaque producers, no loop to overlap."""

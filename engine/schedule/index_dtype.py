@@ -1,0 +1,80 @@
+"""A function over indices of another integer type."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace as replace_fields
+
+from ..ir import (
+    BinaryOp,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    IntImm,
+    IterVar,
+    Node,
+    Predicate,
+    PrimFunc,
+    Range,
+    Select,
+    Var,
+    build,
+    rename,
+    rewrite,
+    walk,
+)
+from ..ir import dtype as dt
+
+
+def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
+    """Loops, iterators, sizes and indices as `dtype`; the values that are computed keep their types."""
+    renewed = rename(func, {v: Var(v.name, dtype) for v in _index_variables(func) if v.dtype != dtype})
+    return rewrite(renewed, lambda node: _widened(node, dtype))
+
+
+def _index_variables(func: PrimFunc) -> list[Var]:
+    found: dict[Var, None] = {}
+    for node in walk(func):
+        match node:
+            case For(loop_var=var) | IterVar(var=var):
+                found[var] = None
+            case Buffer():
+                parts = (*node.shape, *node.strides, node.elem_offset)
+                found.update((part, None) for part in parts if isinstance(part, Var))
+            case _:
+                pass
+    return [v for v in found if dt.is_int(v.dtype)]
+
+
+def _widened(node: Node, dtype: str) -> Node:
+    def cast_all(values: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(build.cast(v, dtype) for v in values)
+
+    match node:
+        case BinaryOp() | Predicate() if node.a.dtype != node.b.dtype and dt.is_int(node.a.dtype):
+            return type(node)(*build.match_dtypes(node.a, node.b))
+        case Select() if node.true_value.dtype != node.false_value.dtype:
+            return Select(node.condition, *build.match_dtypes(node.true_value, node.false_value))
+        case Range():
+            return Range(*cast_all((node.min, node.extent)))
+        case For():
+            first, extent = cast_all((node.min, node.extent))
+            return replace_fields(node, min=first, extent=extent)
+        case BlockRealize():
+            return replace_fields(node, iter_values=cast_all(node.iter_values))
+        case BufferLoad():
+            return replace_fields(node, indices=cast_all(node.indices))
+        case BufferStore():
+            value = node.value if node.value.dtype == node.buffer.dtype else build.cast(node.value, node.buffer.dtype)
+            return replace_fields(node, indices=cast_all(node.indices), value=value)
+        case Buffer():
+            offset = node.elem_offset
+            offset = build.cast(offset, dtype) if isinstance(offset, IntImm) else offset
+            return replace_fields(node, shape=cast_all(node.shape), strides=cast_all(node.strides), elem_offset=offset)
+        case _:
+            return node
+
+
+__all__ = ["with_index_dtype"]

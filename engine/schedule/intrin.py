@@ -1,0 +1,194 @@
+"""Tensor intrinsics: what a machine does in one instruction, told by two functions that mean the same.
+
+`desc` says what is computed, in loops and blocks that a program is compared with; `impl` says how, often by a call that only the machine
+knows. Where `impl` can be run, that both do the same is tested when the intrinsic is made; where it cannot, a program that uses it is
+tested, and costed, by what `desc` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from threading import Lock
+from typing import Literal, overload
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ..analysis import accessed_regions
+from ..arith import prove_equal
+from ..execute import Verdict, verify
+from ..ir import Block, BlockRealize, Buffer, IRModule, PrimFunc, replace_buffers, structural_equal
+from ..script import parse
+from .errors import refuse
+
+Function = PrimFunc | IRModule | str
+"""A function, a module of one function, or the TVMScript text of one."""
+
+
+class TensorIntrin(msgspec.Struct, frozen=True, eq=False):
+    """`verdict` is "tested" when both functions were run and did the same, "unknown" when `impl` cannot be run: its maker is believed."""
+
+    name: str
+    desc: PrimFunc
+    impl: PrimFunc
+    verdict: Verdict
+
+    def __repr__(self) -> str:
+        return f"TensorIntrin({self.name!r})"
+
+    @property
+    def runs(self) -> bool:
+        return self.verdict.status == "tested"
+
+    @staticmethod
+    def register(name: str, desc: Function, impl: Function, override: bool = False) -> TensorIntrin:
+        """Make an intrinsic known to every schedule of this process that was not given intrinsics of its own.
+
+        Raises ScheduleError "intrin-exists", unless it is the same one or `override` says so, and what `make_intrin` raises.
+        """
+        return process_intrinsics().register(name, desc, impl, override)
+
+    @overload
+    @staticmethod
+    def get(name: str, allow_missing: Literal[False] = False) -> TensorIntrin: ...
+
+    @overload
+    @staticmethod
+    def get(name: str, allow_missing: bool) -> TensorIntrin | None: ...
+
+    @staticmethod
+    def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
+        """The intrinsic registered as `name`. Raises ScheduleError "unknown-intrin", or gives None with `allow_missing`."""
+        return process_intrinsics().find(name) if allow_missing else process_intrinsics().get(name)
+
+
+class Intrinsics:
+    """Intrinsics by name. Each change makes a new table, so that who reads it in another thread sees the old one or the new one."""
+
+    def __init__(self) -> None:
+        self._table: dict[str, TensorIntrin] = {}
+        self._changing = Lock()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def register(self, name: str, desc: Function, impl: Function, override: bool = False) -> TensorIntrin:
+        """See `TensorIntrin.register`."""
+        new = make_intrin(name, desc, impl)
+        with self._changing:
+            old = self._table.get(name)
+            if old is not None and not override:
+                if structural_equal(old.desc, new.desc) and structural_equal(old.impl, new.impl):
+                    return old
+                raise refuse(
+                    "intrin-exists", f"an intrinsic {name!r} is registered already, with other functions", old.desc,
+                    expected="another name", fix=(f"TensorIntrin.register({name!r}, …, override=True)",),
+                )  # fmt: skip
+            self._table = {**self._table, name: new}
+        return new
+
+    def get(self, name: str) -> TensorIntrin:
+        """Raises ScheduleError "unknown-intrin"."""
+        found = self._table.get(name)
+        if found is None:
+            known = ", ".join(map(repr, self._table)) or "none is registered"
+            raise refuse("unknown-intrin", f"there is no intrinsic {name!r}", expected=known,
+                         fix=(f"TensorIntrin.register({name!r}, desc, impl)",))  # fmt: skip
+        return found
+
+    def find(self, name: str) -> TensorIntrin | None:
+        return self._table.get(name)
+
+
+@cache
+def process_intrinsics() -> Intrinsics:
+    """The one registry of the process, as TVM has it: the only state that schedules share, and only by this function."""
+    return Intrinsics()
+
+
+def make_intrin(name: str, desc: Function, impl: Function) -> TensorIntrin:
+    """The intrinsic of two functions. Raises ScheduleError "bad-intrin" where they do not fit each other, "intrin-differs" where a run of
+    both gives different results."""
+    meaning, body = _function(desc), _function(impl)
+    for func in (meaning, body):
+        require_root(func)
+    meaning, body = _with_regions(meaning), _with_regions(body)
+    require_same_parameters(meaning, body)
+    require_same_effects(meaning, body)
+    verdict = verify(_with_names_of(meaning, body), meaning)
+    if verdict.status == "failed":
+        raise refuse(
+            "intrin-differs", f"the two functions of intrinsic {name!r} do not do the same: {verdict.detail}", meaning, body,
+            expected="an implementation of what the description computes",
+        )  # fmt: skip
+    return TensorIntrin(name, meaning, body, verdict)
+
+
+def _function(given: Function) -> PrimFunc:
+    program = parse(given).program if isinstance(given, str) else given
+    if isinstance(program, IRModule):
+        if len(program.functions) != 1:
+            raise refuse("bad-intrin", "an intrinsic's part is one function", expected="a module with one function")
+        return program.functions[0]
+    return program
+
+
+def root_of(func: PrimFunc) -> Block:
+    """The block whose body the intrinsic is."""
+    assert isinstance(func.body, BlockRealize)
+    return func.body.block
+
+
+# An intrinsic is one block on buffers.
+def require_root(func: PrimFunc) -> None:
+    whole = isinstance(func.body, BlockRealize) and not func.body.block.iter_vars and func.body.block.init is None
+    if not whole or len(func.params) != len(func.buffers):
+        raise refuse("bad-intrin", f"function {func.name!r} is not one block on buffers", func,
+                     expected="parameters that are buffers, and a root block")  # fmt: skip
+
+
+def _with_regions(func: PrimFunc) -> PrimFunc:
+    """The function whose root block says what it reads and writes."""
+    root = root_of(func)
+    if root.reads or root.writes:
+        return func
+    reads, writes = accessed_regions(root.body)
+    assert isinstance(func.body, BlockRealize)
+    return replace_fields(func, body=replace_fields(func.body, block=replace_fields(root, reads=reads, writes=writes)))
+
+
+# Both take the same buffers.
+def require_same_parameters(desc: PrimFunc, impl: PrimFunc) -> None:
+    if len(desc.buffers) != len(impl.buffers):
+        raise refuse("bad-intrin", "the two functions take different numbers of buffers", desc, impl,
+                     found=str(len(impl.buffers)), expected=str(len(desc.buffers)))  # fmt: skip
+    for a, b in zip(desc.buffers, impl.buffers, strict=True):
+        same = a.dtype == b.dtype and a.scope == b.scope and len(a.shape) == len(b.shape)
+        if not same or not all(prove_equal(x, y) for x, y in zip(a.shape, b.shape, strict=True)):
+            raise refuse("bad-intrin", f"parameter {b.name!r} of the implementation is another buffer than {a.name!r}", desc, impl,
+                         expected="the same shape, dtype and scope")  # fmt: skip
+
+
+# The implementation touches nothing that the description does not speak of.
+def require_same_effects(desc: PrimFunc, impl: PrimFunc) -> None:
+    written, touched = _touched(desc, reads=False), _touched(desc, reads=True) | _touched(desc, reads=False)
+    more = (_touched(impl, reads=False) - written) | (_touched(impl, reads=True) - touched)
+    if more:
+        names = ", ".join(impl.buffers[i].name for i in sorted(more))
+        raise refuse("bad-intrin", f"the implementation touches {names}, of which the description does not speak", desc, impl,
+                     expected="T.reads and T.writes as in the description")  # fmt: skip
+
+
+def _touched(func: PrimFunc, *, reads: bool) -> set[int]:
+    """The positions of the parameters that the root block reads, or writes."""
+    root = root_of(func)
+    return {func.buffers.index(r.buffer) for r in (root.reads if reads else root.writes) if r.buffer in func.buffers}
+
+
+def _with_names_of(desc: PrimFunc, impl: PrimFunc) -> PrimFunc:
+    """`impl` with its parameter buffers called as those of `desc`: runs know them by name."""
+    new: dict[Buffer, Buffer] = {
+        mine: replace_fields(mine, name=other.name) for mine, other in zip(impl.buffers, desc.buffers, strict=True)
+    }
+    return replace_buffers(impl, new)
