@@ -77,6 +77,8 @@ def transform_layout(
     value = pad_value_or_refuse(old, places.shape, pad_value)
     if value is None and not assume_injective_transform:
         require_no_padding(old, places)
+    if value is not None:
+        require_understood(old, places)
     new = replace_fields(old, shape=places.shape, axis_separators=index_map.separators)
     require_symbols_known(ctx, old, new)
     func = ctx.func
@@ -254,6 +256,15 @@ def require_no_padding(buffer: Buffer, places: PaddedMap) -> None:
             "layout-needs-padding", f"the new layout of {buffer.name!r} has places without an element", buffer,
             found=f"{_count(places.shape)} places for {_count(buffer.shape)} elements",
             expected="factors that divide the axes, or a pad_value", fix=(f"pad_value={0.0 if dt.is_float(buffer.dtype) else 0}",),
+        )  # fmt: skip
+
+
+# Which places to fill is known of maps that can be turned round only.
+def require_understood(buffer: Buffer, places: PaddedMap) -> None:
+    if not places.inverse.params and _count(places.shape) != _count(buffer.shape):
+        raise refuse(
+            "bad-pad-value", f"which places of {buffer.name!r} have no element is not known: they cannot be filled", buffer,
+            expected="a map that can be turned round, or no pad_value",
         )  # fmt: skip
 
 

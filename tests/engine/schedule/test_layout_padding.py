@@ -254,6 +254,11 @@ REFUSALS = {
         "bad-pad-value", COPY,
         lambda s: s.transform_layout("B", "B", split, pad_value=build.load(s.func.buffers[0], [0])),
     ),
+    "padding of a map that is not understood": (
+        "bad-pad-value",
+        COPY,
+        lambda s: s.transform_layout("B", "B", lambda i: [i * 2], 1, assume_injective_transform=True),
+    ),
     "a padded view": ("view-buffer", VIEW, lambda s: s.transform_layout("C", "B", split, pad_value=0)),
 }  # fmt: skip
 
