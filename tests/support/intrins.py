@@ -70,9 +70,10 @@ def cut_out(sch: Schedule, loop: Var) -> TensorIntrin:
     """An intrinsic that does what the nest of `loop` does, where that is a block on boxes that start at zero; else some other one."""
     other = sch.copy()
     try:
-        block = other.index.block(other.blockize(loop))
+        name = other.blockize(loop)
     except ScheduleError:
         return copy4()
+    block = other.index.block(name)
     found = _function(block)
     if found is None:
         return copy4()
