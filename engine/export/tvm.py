@@ -14,11 +14,25 @@ from typing import Any
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex
-from ..ir import Buffer, Expr, IndexMap, IntImm, IRModule, PrimFunc, Refusal, TilewrightError, Var, rewrite, walk
+from ..ir import (
+    Buffer,
+    Expr,
+    IndexMap,
+    IntImm,
+    IRModule,
+    PrimFunc,
+    Refusal,
+    TilewrightError,
+    Var,
+    free_vars,
+    rewrite,
+    walk,
+)
 from ..schedule import PRIMITIVES, Schedule, Step
 from ..script import to_script
 from .calls import Handle, call_text, is_default, loop_position, quoted, unique_name, value_text
 from .generations import METHODS, RECORDED, generation_of, read_version, version_text
+from .own_ways import tvm_does
 
 _RESERVED = ("sch", "s_tir", "tir", "tirx", "tvm", "T", "I", "Module", "print")
 _HARMLESS = frozenset({"names", "name"})
@@ -99,7 +113,7 @@ class _Writer:
             self._number += 1
             self.lines.append(f"# {self._number}. {_summary(step.method)}")
         equivalent = EQUIVALENTS.get(step.method)
-        lacking = self._lacking(step.method, arguments)
+        lacking = self._lacking(step.method, arguments) or tvm_does(step, self._func, self._func_at(position + 1))
         if equivalent is not None and (written := equivalent(self, step, arguments)):
             self.lines += written
         elif lacking:
@@ -250,6 +264,8 @@ def _sizes(value: Any) -> list[Expr]:
     """The expressions in an argument that are no handles: factors, values."""
     if isinstance(value, list | tuple):
         return [expr for item in value for expr in _sizes(item)]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, IndexMap):
+        return [v for index in value.indices for v in free_vars(index) if v not in value.params]
     return [value] if isinstance(value, Expr) and not isinstance(value, Var) else []
 
 
@@ -297,6 +313,24 @@ def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str
     return [*lines, f"sch.reorder({', '.join(made)})"]
 
 
+def _set_layout(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+    """An order of axes as an index map; strides have no equivalent."""
+    order = list(arguments["order_or_strides"])
+    if sorted(order) != list(range(len(order))):
+        return []
+    writer.remark("TVM has no set_layout: the order as an index map.")
+    axes = [f"i{k}" for k in range(len(order))]
+    index_map = f"lambda {', '.join(axes)}: [{', '.join(axes[k] for k in order)}]"
+    buffer = arguments["buffer"]
+    where = value_text(("read", buffer) if isinstance(buffer, int) else buffer, writer.text_of)
+    return [f"sch.transform_layout({writer.text_of(arguments['block'])}, {where}, {index_map})"]
+
+
 Equivalent = Callable[[_Writer, Step, Mapping[str, Any]], list[str]]
 """The lines in place of a call; none when these arguments have no equivalent."""
-EQUIVALENTS: Mapping[str, Equivalent] = {"double_buffer": _double_buffer, "pipeline": _pipeline, "tile": _tile}
+EQUIVALENTS: Mapping[str, Equivalent] = {
+    "double_buffer": _double_buffer,
+    "pipeline": _pipeline,
+    "tile": _tile,
+    "set_layout": _set_layout,
+}

@@ -53,7 +53,7 @@ class Nest(msgspec.Struct, frozen=True, eq=False):
     predicate: Expr = build.TRUE
 
 
-def over_domains(ctx: Context, point: Point, iters: Sequence[IterVar], name: str) -> Nest:
+def over_domains(ctx: Context, iters: Sequence[IterVar], name: str) -> Nest:
     """A loop and an iterator of its own for each of the `iters`, over all of its domain."""
     own = [IterVar(Var(f"v{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]
     loops = [(Var(f"ax{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]

@@ -81,9 +81,9 @@ def reindex(ctx: Context, block: BlockRV, buffer: int | str | tuple[str, int] | 
     point = Point(old, element, copy, tuple(iv.var for iv in iters))
     if side == "read":
         require_not_written(ctx, block, old)
-        return _read_through(ctx, realize, point, site, over_domains(ctx, point, iters, copy.name))
+        return _read_through(ctx, realize, point, site, over_domains(ctx, iters, copy.name))
     require_fresh(ctx, realize, old)
-    return _write_through(ctx, realize, point, site.after, over_domains(ctx, point, iters, old.name))
+    return _write_through(ctx, realize, point, site.after, over_domains(ctx, iters, old.name))
 
 
 def reindex_cache_read(

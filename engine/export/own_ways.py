@@ -1,0 +1,46 @@
+"""Calls that TVM has too, but makes another program of, or none: what it does instead, for the comment in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..analysis import ProgramIndex
+from ..ir import Max, Min, PrimFunc, build, uses_var, walk
+from ..schedule import Step
+
+
+def tvm_does(step: Step, before: PrimFunc, after: PrimFunc) -> str:
+    """What TVM does wrong in this call; empty when it makes the same program. docs/differences.md has the reasons."""
+    found = _WAYS.get(step.method)
+    return found(step, ProgramIndex(before), ProgramIndex(after)) if found is not None else ""
+
+
+def _tables(step: Step, _: ProgramIndex, __: ProgramIndex) -> str:
+    return f"TVM's {step.method} leaves the tables out of what the block reads"
+
+
+def _in_place(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+    block = before.block(step.argument("block"))
+    own = any(uses_var(region, iv.var) for region in (*block.reads, *block.writes) for iv in block.iter_vars)
+    return f"TVM's {step.method} takes the block's iterators out of the block" if own else ""
+
+
+def _guarded(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+    guarded = not build.is_true(before.realize(step.argument("block")).predicate)
+    return f"TVM's {step.method} leaves the predicate out of the copy" if guarded else ""
+
+
+def _cut(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
+    block = after.block(str(step.results[0]))
+    cut = any(isinstance(node, Min | Max) for region in block.reads for node in walk(region))
+    return f"TVM's {step.method} copies past the end of the buffer" if cut else ""
+
+
+_WAYS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
+    "cache_index": _tables,
+    "cache_inplace": _in_place,
+    "reindex_cache_read": _guarded,
+    "reindex_cache_write": _guarded,
+    "read_at": _cut,
+    "write_at": _cut,
+}
