@@ -1,0 +1,85 @@
+"""Whether blocks say truly what they touch. All later questions rest on T.reads and T.writes: what they leave out nobody would see."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace as replace_fields
+
+from ..ir import (
+    Allocate,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Node,
+    PrimFunc,
+    children,
+    rewrite,
+    walk_stmts,
+)
+from .regions import accessed_regions
+
+
+def honest_signatures(func: PrimFunc) -> PrimFunc:
+    """`func` with the buffers added to T.reads and T.writes that a block touches and does not name; the same object when there is none.
+
+    The root block says nothing of itself. What is done with an address only the block knows.
+    """
+    root = func.body.block if isinstance(func.body, BlockRealize) else None
+    if not any(_is_silent(b) for b in walk_stmts(func.body) if isinstance(b, Block) and b is not root):
+        return func
+
+    def leave(node: Node) -> Node:
+        return _named(node) if isinstance(node, Block) and node.name != (root.name if root else None) else node
+
+    return rewrite(func, leave)
+
+
+def _is_silent(block: Block) -> bool:
+    reads, writes = _touched(block)
+    written = {w.buffer for w in block.writes}
+    return not (writes <= written and reads <= written | {r.buffer for r in block.reads})
+
+
+def _named(block: Block) -> Block:
+    """The block with what it left out, as far as it reaches."""
+    if not _is_silent(block):
+        return block
+    reads, writes = _touched(block)
+    found_reads, found_writes = accessed_regions(block)
+    new_writes = (*block.writes, *_missing(found_writes, writes, block.writes))
+    new_reads = (*block.reads, *_missing(found_reads, reads, (*block.reads, *block.writes)))
+    return replace_fields(block, reads=new_reads, writes=new_writes)
+
+
+def _missing(
+    found: tuple[BufferRegion, ...], touched: set[Buffer], declared: tuple[BufferRegion, ...]
+) -> list[BufferRegion]:
+    known = {r.buffer for r in declared}
+    return [r for r in found if r.buffer in touched and r.buffer not in known]
+
+
+def _touched(block: Block) -> tuple[set[Buffer], set[Buffer]]:
+    """The buffers of outside that the block loads from and stores to, blocks inside by what they say."""
+    reads: set[Buffer] = set()
+    writes: set[Buffer] = set()
+    local = set(block.alloc_buffers)
+    stack: list[Node] = [block.body] if block.init is None else [block.init, block.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Block):
+            reads |= {r.buffer for r in node.reads}
+            writes |= {w.buffer for w in node.writes}
+            continue
+        if isinstance(node, Buffer):
+            continue
+        if isinstance(node, BufferLoad):
+            reads.add(node.buffer)
+        elif isinstance(node, BufferStore):
+            writes.add(node.buffer)
+        elif isinstance(node, Allocate):
+            local.add(node.buffer)
+        stack.extend(children(node))
+    source = {m.buffer: m.source.buffer for m in block.match_buffers}
+    return ({source.get(b, b) for b in reads - local}, {source.get(b, b) for b in writes - local})

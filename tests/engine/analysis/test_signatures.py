@@ -1,0 +1,55 @@
+"""Blocks that say less than they touch: what they leave out is added, so that later calls see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.analysis import honest_signatures
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+SILENT = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def silent(A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")):
+    B = T.sblock_alloc_buffer((16,))
+    C = T.sblock_alloc_buffer((16,))
+    for i in range(16):
+        with T.sblock("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi]
+    with T.sblock("opaque"):
+        T.reads()
+        T.writes()
+        for x in range(16):
+            with T.sblock("C"):
+                vi = T.axis.spatial(16, x)
+                C[vi] = B[15 - vi]
+    for y in range(16):
+        with T.sblock("D"):
+            vi = T.axis.spatial(16, y)
+            D[vi] = C[vi]
+"""
+
+
+def test_given_a_block_that_says_nothing_then_what_it_touches_is_added():
+    sch = Schedule(parse(SILENT).program)
+    assert "T.reads(B[0:16])" in to_script(sch.mod)
+    assert "T.writes(C[0:16])" in to_script(sch.mod)
+    assert sch.get_consumers("B") == ["opaque"]
+    assert sch.get_producers("D") == ["opaque"]
+
+
+@pytest.mark.parametrize(
+    "call", [lambda s: s.merge("i", "y"), lambda s: s.reverse_compute_at("D", "i")], ids=["merge", "reverse_compute_at"]
+)
+def test_given_a_dependence_through_a_silent_block_when_a_call_would_break_it_then_refused(call):
+    sch = Schedule(parse(SILENT).program)
+    with pytest.raises(ScheduleError):
+        call(sch)
+    assert sch.verify().status == "tested"
+
+
+def test_given_honest_blocks_then_the_function_is_the_same_object():
+    func = Schedule(parse(SILENT).program).func
+    assert honest_signatures(func) is func
