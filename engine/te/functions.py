@@ -23,6 +23,7 @@ from .model import (
     Tensor,
     ThreadAxis,
 )
+from .sizes import require_small
 from .vta import ENVIRONMENT
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def _shape(reader: TEReader, node: ast.expr) -> tuple[Expr, ...]:
     value = reader.value(node)
     items = value if isinstance(value, tuple) else (value,)
     found = tuple(reader.as_expr(item, node) for item in items)
+    require_small(reader, found, node)
     for extent in found:
         if not dt.is_index(extent.dtype) or (isinstance(extent, IntImm) and extent.value <= 0):
             raise reader.error(node, "out-of-range", "a shape has positive whole numbers", expected="(128, 64), (n, m)")
@@ -131,6 +133,7 @@ def _compute_op(
         return Compute(name, buffers, node, axes, value.axes, (), value)
     at = node.args[1] if len(node.args) > 1 else node
     values = tuple(reader.as_expr(v, at) for v in (value if isinstance(value, tuple) else (value,)))
+    require_small(reader, values, at)
     if not values or any(v.dtype in ("handle", "void") or isinstance(v, StringImm) for v in values):
         raise reader.error(node, "wrong-type", "the function gives no number", expected="an expression of the axes")
     return Compute(name, _outputs(name, shape, [v.dtype for v in values]), node, axes, (), values)

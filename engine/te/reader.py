@@ -18,6 +18,8 @@ from .model import Axis, Cached, Function, Names, Operation, Reducer, Reduction,
 
 MAX_STEPS = 100_000
 """More expressions evaluated than this are refused: functions that call functions make much of little text."""
+MAX_ITEMS = 4096
+"""More items in one list are refused."""
 MAX_CALLS = 24
 """Functions calling each other deeper than this are refused; TE text has no recursion that would end."""
 
@@ -165,6 +167,8 @@ class TEReader(ExpressionReader):
             if not isinstance(many, tuple):
                 raise self.error(node, "wrong-type", "only a tuple or list is taken apart", expected="*indices")
             found.extend(many)
+            if len(found) > MAX_ITEMS:
+                raise self.error(node, "too-large", f"{len(found)} items are too many", expected=f"at most {MAX_ITEMS}")
         return found
 
     # --- attributes and brackets
@@ -238,7 +242,13 @@ class TEReader(ExpressionReader):
         name = self.called(node)
         if name is not None:
             read = functions.FUNCTIONS.get(name.removeprefix("T."))
-            return read(self, node) if read is not None else super()._call(node)
+            try:
+                return read(self, node) if read is not None else super()._call(node)
+            except (
+                TypeError,
+                ZeroDivisionError,
+            ) as error:  # values of types that have none in common; a division by zero
+                raise self.error(node, "wrong-type", str(error), expected="numbers") from None
         if isinstance(node.func, ast.Attribute):
             return self._method_of(self.value(node.func.value), node.func.attr, node)
         if isinstance(node.func, ast.Name) and node.func.id not in self.scope:

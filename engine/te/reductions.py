@@ -11,6 +11,7 @@ from ..ir import dtype as dt
 from ..script.intrinsics import INTRINSICS, parameters
 from ..script.scope import Value
 from .model import Axis, Function, Reducer, Reduction
+from .sizes import require_small
 
 if TYPE_CHECKING:
     from .reader import TEReader
@@ -25,6 +26,7 @@ def reduce_axis(reader: TEReader, node: ast.Call) -> Value:
     if not isinstance(ends, tuple) or len(ends) != 2:
         raise reader.error(dom, "wrong-arguments", "a reduction axis runs from a start to an end", expected="(0, k)")
     start, stop = build.match_dtypes(*(reader.as_expr(e, dom) for e in ends))
+    require_small(reader, (start, stop), dom)
     if not dt.is_index(start.dtype):
         raise reader.error(dom, "wrong-type", "the ends of an axis are whole numbers", expected="(0, k)")
     title = reader.string(name) if name is not None else "rv"
@@ -71,6 +73,7 @@ def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
     if where is not None and reader.value(where) is not None:
         held = reader.condition(where)
         sources = tuple(build.if_then_else(held, s, e) for s, e in zip(sources, identity, strict=True))
+    require_small(reader, (*sources, *joined, *identity), node)
     return Reduction(kept, sources, left, right, joined, identity)
 
 

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..ir import AXIS_SEPARATOR, Buffer, IndexMap, Var
+from ..ir import AXIS_SEPARATOR, Buffer, Expr, IndexMap, Var
 from ..script.intrinsics import parameters
 from ..script.scope import Value
 from .model import Axis, Cached, Compute, Function, Operation, Tensor, ThreadAxis
+from .sizes import require_small
 from .stages import Event, Separator, Stage, TESchedule
 
 if TYPE_CHECKING:
@@ -384,6 +385,7 @@ def _transform_layout(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     value = reader.call(function, params, map_node)
     items = value if isinstance(value, tuple) else (value,)
     found = [AXIS_SEPARATOR if isinstance(i, Separator) else reader.as_expr(i, map_node) for i in items]
+    require_small(reader, [e for e in found if isinstance(e, Expr)], map_node)
     stage.storage.append(Event("transform_layout", node, options={"index_map": IndexMap.from_items(params, found)}))
     return None
 

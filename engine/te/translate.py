@@ -195,8 +195,8 @@ class _Translator:
         depth = 0
         if isinstance(stage.attach, tuple):
             parent, axis = stage.attach
-            if axis not in parent.leaves:
-                raise self.reader.error(stage.attached_by, "unknown-axis", f"{axis.name} is no loop of {parent.op.name} in the end",
+            if axis not in parent.leaves or axis not in self.loops:
+                raise self.reader.error(stage.attached_by, "unknown-axis", f"{axis.name} is no loop of {parent.op.name} in the end, or {parent.op.name} does not come after {stage.op.name}",
                                         expected="one of " + ", ".join(a.name for a in parent.leaves))  # fmt: skip
             loop = self.loops[axis]
             self.call(stage.attached_by, "compute_at", block, loop, preserve_unit_loops=True)

@@ -1,0 +1,44 @@
+"""Bounds on what text can make: an expression that names itself twice a line doubles a line, and everything after walks it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..ir import Expr, Node, children
+
+if TYPE_CHECKING:
+    from .reader import TEReader
+
+MAX_NODES = 20_000
+MAX_LEVELS = 150
+
+
+def require_small(reader: TEReader, exprs: Iterable[Expr], node: ast.AST) -> None:
+    """Raises "too-large" when an expression, written out, has too many nodes or levels to be worked with."""
+    sizes: dict[Node, tuple[int, int]] = {}
+    for expr in exprs:
+        nodes, levels = _size(expr, sizes)
+        if nodes > MAX_NODES or levels > MAX_LEVELS:
+            raise reader.error(
+                node, "too-large", f"the expression has {nodes} parts in {levels} levels when it is written out",
+                expected=f"at most {MAX_NODES} parts and {MAX_LEVELS} levels", fix=("compute parts of it in a te.compute of their own",),
+            )  # fmt: skip
+
+
+def _size(root: Node, sizes: dict[Node, tuple[int, int]]) -> tuple[int, int]:
+    """Nodes and levels of the tree; shared parts count each time they stand there."""
+    pending = [(root, False)]
+    while pending:
+        node, done = pending.pop()
+        if node in sizes:
+            continue
+        below = children(node)
+        if not done:
+            pending.append((node, True))
+            pending.extend((child, False) for child in below)
+            continue
+        found = [sizes[child] for child in below]
+        sizes[node] = (1 + sum(n for n, _ in found), 1 + max((d for _, d in found), default=0))
+    return sizes[root]
