@@ -3,12 +3,20 @@
 import re
 from functools import cache
 
-_PATTERN = re.compile(r"(float|bfloat|int|uint)(\d+)$")
+_PATTERN = re.compile(r"(float|bfloat|int|uint)(\d+)(_e\dm\d\w*)?$")
+_NARROW = frozenset(
+    {"int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn"}
+)
+"""What matrix units take besides; programs of these are read, scheduled and priced, not run."""
 
 
 @cache
 def is_valid(dtype: str) -> bool:
-    return dtype in ("bool", "handle", "void") or bool(re.fullmatch(r"(int|uint|float|bfloat)(8|16|32|64)", dtype))
+    return (
+        dtype in ("bool", "handle", "void")
+        or dtype in _NARROW
+        or bool(re.fullmatch(r"(int|uint|float|bfloat)(8|16|32|64)", dtype))
+    )
 
 
 def is_int(dtype: str) -> bool:

@@ -24,7 +24,7 @@ from ..ir import (
 from ..ir import dtype as dt
 from . import operators, static
 from .errors import ParseError
-from .intrinsics import INTRINSICS, similar_intrinsics
+from .intrinsics import INTRINSICS, similar_intrinsics, target_intrinsic
 from .scope import Scope, Value
 from .source import PositionTable, Source
 
@@ -260,7 +260,7 @@ class ExpressionReader:
         name = self.called(node)
         if name is None:
             return self._method(node)
-        intrinsic = INTRINSICS.get(name.removeprefix("T."))
+        intrinsic = INTRINSICS.get(name.removeprefix("T.")) or target_intrinsic(name)
         if intrinsic is not None:
             return intrinsic(self, node)
         raise self.error(

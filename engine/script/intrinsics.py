@@ -421,6 +421,20 @@ INTRINSICS: dict[str, Reader] = {
 }
 
 
+def target_intrinsic(name: str) -> Reader | None:
+    """The reader of an intrinsic of one target, `T.ptx_legacy.mma(…)`: taken as it is, its whole name kept. None for others."""
+    parts = name.split(".")
+    if len(parts) != 3 or parts[0] != "T" or parts[1] == "axis":
+        return None
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            raise reader.error(node, "wrong-arguments", f"{name} takes plain arguments", expected=f"{name}(a, b, …)")
+        return Call(name, tuple(reader.expr(a) for a in node.args), "handle")
+
+    return read
+
+
 def similar_intrinsics(name: str) -> tuple[str, ...]:
     """Names of the table that look like `name`."""
     return tuple(f"T.{n}" for n in difflib.get_close_matches(name.removeprefix("T."), INTRINSICS, n=3))

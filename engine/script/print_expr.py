@@ -267,6 +267,8 @@ class ExprPrinter:
                 self.expr(expr.args[0], UNARY)
         elif expr.op in DTYPE_FIRST:
             self.call(f"T.{expr.op}", quoted(expr.dtype), *expr.args)
+        elif expr.op.startswith("T."):
+            self.call(expr.op, *expr.args)
         elif is_known(expr):
             self.call(f"T.{expr.op}", *expr.args)
         else:

@@ -98,7 +98,7 @@ class StmtPrinter:
     def _evaluate(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Evaluate)
         start = self.out.here()
-        if isinstance(stmt.value, Call) and stmt.value.op.startswith(("call_", "tvm_")):
+        if isinstance(stmt.value, Call) and stmt.value.op.startswith(("call_", "tvm_", "T.")):
             self.exprs.expr(stmt.value)
         else:
             self.exprs.call("T.evaluate", stmt.value)
