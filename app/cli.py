@@ -159,7 +159,7 @@ def _run(arguments: argparse.Namespace) -> int:
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
     verdict = schedule.check()
-    report = _simulated(schedule.func, machine)
+    report = _simulated(schedule.described, machine)
     print(
         json.dumps(report_json(report, verdict), indent=2) if arguments.json else report_text(report, verdict),
         flush=True,

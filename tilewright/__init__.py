@@ -30,7 +30,7 @@ from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
 from .engine.prove import Proof
-from .engine.schedule import Schedule, ScheduleError
+from .engine.schedule import Schedule, ScheduleError, TensorIntrin
 from .engine.script import ParseError
 from .engine.te import TEProgram, read_te
 from .engine.te import parse as _parse
@@ -51,6 +51,7 @@ __all__ = [
     "Report",
     "Schedule",
     "ScheduleError",
+    "TensorIntrin",
     "TEProgram",
     "TilewrightError",
     "Verdict",
@@ -117,7 +118,7 @@ def simulate(program: Scheduled, machine: Machine | str | Path | None = None) ->
         raise TilewrightError(Refusal("no-machine", "no machine was named", expected="one of " + ", ".join(machines())))
     found = machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)
     # A function as it is: a lowered one has no blocks that could be scheduled.
-    return _hwsim.simulate(program if isinstance(program, PrimFunc) else schedule_of(program).func, found)
+    return _hwsim.simulate(program if isinstance(program, PrimFunc) else schedule_of(program).described, found)
 
 
 def verify(schedule: Scheduled, *, seed: int = 0) -> Verdict:

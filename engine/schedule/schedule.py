@@ -54,6 +54,7 @@ class Schedule(Calls):
         self._states: tuple[State, ...] = (State(module, name, Trace()),)
         self._context: Context | None = None
         self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
+        self._described: tuple[PrimFunc, PrimFunc] | None = None
 
     def __repr__(self) -> str:
         """One line for a prompt; `show` prints the program, `trace` has the calls."""
@@ -127,6 +128,7 @@ class Schedule(Calls):
         other._states = self._states
         other._context = self._context
         other._intrinsics = self._intrinsics
+        other._described = self._described
         return other
 
     def replayed(self) -> Schedule:
@@ -172,7 +174,9 @@ class Schedule(Calls):
     @property
     def described(self) -> PrimFunc:
         """The function, each intrinsic written out as what it computes: what a machine model and a proof understand."""
-        return self._with_described(self.tensorized)
+        if self._described is None or self._described[0] is not self.func:
+            self._described = (self.func, self._with_described(self.tensorized))
+        return self._described[1]
 
     def _with_described(self, intrinsics: Mapping[BlockRV, TensorIntrin]) -> PrimFunc:
         blocks = ((self.index.block(name), intrin) for name, intrin in intrinsics.items())

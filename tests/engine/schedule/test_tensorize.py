@@ -77,7 +77,7 @@ def test_given_a_schedule_when_replayed_and_undone_then_the_intrinsic_is_that_of
 @pytest.mark.parametrize(
     ("change", "position", "code"),
     [
-        (("A[vi, vk] * B", "A[vi, vk] + B"), 3, "intrin-mismatch"),
+        (("A[vi, vk] * B", "A[vi, vk] * A[vi, vk] * B"), 3, "intrin-mismatch"),
         (("B[vk, vj]", "B[vj, vk]"), 3, "intrin-mismatch"),
         (("float32", "float16"), 3, "intrin-mismatch"),
         (("", ""), 2, "intrin-mismatch"),
