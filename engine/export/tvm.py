@@ -315,7 +315,7 @@ def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str
 
 def _set_layout(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
     """An order of axes as an index map; strides have no equivalent."""
-    order = list(arguments["order_or_strides"])
+    order: list[int] = list(arguments["order_or_strides"])
     if sorted(order) != list(range(len(order))):
         return []
     writer.remark("TVM has no set_layout: the order as an index map.")
