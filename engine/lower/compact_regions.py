@@ -26,6 +26,8 @@ from ..ir import (
     Let,
     LetStmt,
     Node,
+    Not,
+    Or,
     PrimFunc,
     Range,
     Var,
@@ -35,6 +37,7 @@ from ..ir import (
     substitute,
     walk,
 )
+from .bounded_sums import bounded_sums
 from .scopes import is_shared_over
 
 Box = tuple[Range, ...]
@@ -137,7 +140,7 @@ class _Collector:
     @contextmanager
     def _under(self, condition: Expr) -> Generator[None]:
         known = len(self.conditions)
-        self.conditions.extend(build.conjuncts(self._bound(condition)))
+        self.conditions.extend(_terms(self._bound(condition)))
         yield
         del self.conditions[known:]
 
@@ -157,7 +160,8 @@ class _Collector:
             if i >= depth or is_shared_over(region.buffer.scope, f)
         }
         bound = BufferRegion(region.buffer, tuple(substitute(axis, self.values) for axis in region.region))
-        box = hull([bound], relaxed, self.ranges, self.conditions)
+        bound, sums = bounded_sums(bound, relaxed, self.conditions)
+        box = hull([bound], {**relaxed, **sums}, {**self.ranges, **sums}, self.conditions)
         self.found.setdefault(region.buffer, []).append(box)
 
     def _box(self, buffer: Buffer) -> Box:
@@ -166,6 +170,17 @@ class _Collector:
         fixed = {f.loop_var: self.ranges[f.loop_var] for f in around}
         box = hull(self.found[buffer], {}, fixed)
         return tuple(_within(axis, size, fixed, inside) for axis, size in zip(box.region, buffer.shape, strict=True))
+
+
+def _terms(condition: Expr) -> list[Expr]:
+    """Conditions that all hold: "neither of both" is two."""
+    found: list[Expr] = []
+    for term in build.conjuncts(condition):
+        if isinstance(term, Not) and isinstance(term.a, Or):
+            found += [*_terms(build.logical_not(term.a.a)), *_terms(build.logical_not(term.a.b))]
+        else:
+            found.append(term)
+    return found
 
 
 def _explicit_regions(block: Block) -> dict[Buffer, BufferRegion]:

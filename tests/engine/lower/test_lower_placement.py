@@ -165,3 +165,54 @@ def test_given_a_guarded_read_when_compacted_then_only_the_guarded_part_counts()
             C[vi] = T.if_then_else(1 <= vi and vi < 33, B[vi + 7], 0)
 """)
     assert tiles(func) == {"B": ((32,), None)}
+
+
+SUMS = """(A: T.Buffer((1024,), "int32"), C: T.Buffer((1024,), "int32")):
+    for i in range(4):
+        with T.sblock("tile"):
+            T.reads(A[i * 255:i * 255 + 255])
+            T.writes(C[i * 255:i * 255 + 255])
+            B = T.sblock_alloc_buffer((5, 16, 16), "int32")
+            for x in range(255):
+                with T.sblock("B"):
+                    T.reads(A[i * 255 + x])
+                    T.writes(B[(i * 255 + x) // 255, (i * 255 + x) % 255 // 16, (i * 255 + x) % 255 % 16])
+                    B[(i * 255 + x) // 255, (i * 255 + x) % 255 // 16, (i * 255 + x) % 255 % 16] = A[i * 255 + x]
+            for x, y in T.grid(16, 16):
+                with T.sblock("C"):
+                    T.where(x * 16 + y < 255)
+                    T.reads(B[(i * 255 + x * 16 + y) // 255, (i * 255 + x * 16 + y) % 255 // 16, (i * 255 + x * 16 + y) % 255 % 16])
+                    T.writes(C[i * 255 + x * 16 + y])
+                    C[i * 255 + x * 16 + y] = B[
+                        (i * 255 + x * 16 + y) // 255, (i * 255 + x * 16 + y) % 255 // 16, (i * 255 + x * 16 + y) % 255 % 16
+                    ]
+"""
+
+
+def test_given_a_sum_of_loops_that_a_condition_bounds_when_compacted_then_its_digits_are_bounded_too():
+    (found,) = allocations(program(SUMS))
+    assert found.tile == (1, 16, 16)
+
+
+def test_given_the_other_case_of_either_or_when_compacted_then_both_are_known_not_to_hold():
+    func = program("""(A: T.Buffer((64, 64), "int32"), C: T.Buffer((64, 64), "int32")):
+    B = T.sblock_alloc_buffer((64, 64), "int32")
+    for i, j in T.grid(64, 64):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj], C[vi, vj])
+            if vi < 16 or vj < 24:
+                C[vi, vj] = A[vi, vj]
+            else:
+                B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(48, 40):
+        with T.sblock("C"):
+            vi = T.axis.spatial(64, i + 16)
+            vj = T.axis.spatial(64, j + 24)
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = B[vi, vj]
+""")
+    (found,) = allocations(func)
+    assert found.tile == (48, 40)
