@@ -109,9 +109,13 @@ class _Translator:
         if not names:
             return
         self.blocks[stage] = names[0]
-        touched = stage.events or stage.storage or stage.attach != "root" or any(
-            stage in (event.options.get("of"), *event.options.get("readers", ())) for _, event in te.events
-        )  # fmt: skip
+        touched = (
+            stage.events
+            or stage.storage
+            or stage.attach != "root"
+            or any(isinstance(s.attach, tuple) and s.attach[0] is stage for s in te.order)
+            or any(stage in (e.options.get("of"), *e.options.get("readers", ())) for _, e in te.events)
+        )
         if touched:
             self.schedule.get_block(names[0])
             self._name(stage.op, names[0])
@@ -196,7 +200,7 @@ class _Translator:
         if isinstance(stage.attach, tuple):
             parent, axis = stage.attach
             if axis not in parent.leaves or axis not in self.loops:
-                raise self.reader.error(stage.attached_by, "unknown-axis", f"{axis.name} is no loop of {parent.op.name} in the end, or {parent.op.name} does not come after {stage.op.name}",
+                raise self.reader.error(stage.attached_by, "unknown-axis", f"{axis.name} is no loop of {parent.op.name} in the end",
                                         expected="one of " + ", ".join(a.name for a in parent.leaves))  # fmt: skip
             loop = self.loops[axis]
             self.call(stage.attached_by, "compute_at", block, loop, preserve_unit_loops=True)

@@ -1,0 +1,65 @@
+"""What TE text says that is not read: the code, and the line it stands on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.ir import TilewrightError
+from tilewright.engine.te import read_te
+
+BASE = """\
+A = te.placeholder((16, 16), name="A")
+k = te.reduce_axis((0, 16), "k")
+B = te.compute((16, 16), lambda i, j: A[i, j] * 2.0, name="B")
+C = te.compute((16, 16), lambda i, j: te.sum(B[i, k] * A[k, j], axis=k), name="C")
+s = te.create_schedule(C.op)
+i, j = s[C].op.axis
+"""
+
+CASES = {
+    "tensorize": ("s[C].tensorize(i, gemm())", "unsupported"),
+    "a loop": ("for x in range(3): s[C].unroll(i)", "unsupported"),
+    "an axis twice": ("s[C].reorder(i, i)", "wrong-arguments"),
+    "an axis that is gone": ("s[C].split(i, 4); s[C].unroll(i)", "unknown-axis"),
+    "an axis of another stage": ("s[B].unroll(i)", "unknown-axis"),
+    "a second schedule": ("t = te.create_schedule(C.op)", "unsupported"),
+    "prefetch": ("s[C].prefetch(A, i, 1)", "unsupported"),
+    "no stage": ("s[k].unroll(i)", "unknown-name"),
+    "axes apart fused": ("s[C].fuse(i, k)", "wrong-arguments"),
+    "axes of two kinds fused": ("s[C].fuse(j, k)", "wrong-arguments"),
+    "a factor of nought": ("s[C].split(i, factor=0)", "out-of-range"),
+    "no factor": ("s[C].split(i)", "wrong-arguments"),
+    "itself": ("s[C].compute_at(s[C], i)", "wrong-arguments"),
+    "an input scheduled": ("s[A].compute_at(s[C], i)", "unsupported"),
+    "a cache nobody reads": ('s.cache_read(A, "local", [])', "wrong-arguments"),
+    "a cache of a reader that does not read": ('AL = s.cache_read(B, "local", [B])', "wrong-arguments"),
+    "a cache of split axes": ('s[B].split(s[B].op.axis[0], 4); s.cache_write(B, "local")', "unsupported"),
+    "a reduction inlined": ("D = s[C].compute_inline()", "has-init"),
+    "a reduction run in parallel": ("s[C].parallel(k)", "reduction-in-parallel"),
+    "a module": ("x = te", "wrong-type"),
+    "no end": ("f = lambda x: f(x); f(1)", "too-deep"),
+    "scan": ("te.scan(B, C, A)", "unsupported"),
+    "integers divided": ("D = te.compute((4,), lambda i: i / 2)", "wrong-type"),
+    "a sum inside": ("D = te.compute((4,), lambda i: te.sum(A[i, k], axis=k) + 1.0)", "wrong-type"),
+    "a missing index": ("D = te.compute((4,), lambda i: A[i] + 1.0)", "wrong-arguments"),
+    "an input left out": ("tvm.lower(s, [C])", "not-a-program"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_given_a_line_that_is_not_read_then_its_place_is_named(name: str) -> None:
+    line, code = CASES[name]
+    with pytest.raises(TilewrightError) as caught:
+        read_te(BASE + line + "\n")
+    refusal = caught.value.refusal
+    assert refusal.code == code
+    assert refusal.place is not None
+    assert refusal.place.line == (1 if name == "an input left out" else len(BASE.splitlines()) + 1)
+    assert refusal.expected or refusal.fix
+
+
+def test_given_lines_that_double_a_value_then_the_text_is_too_large() -> None:
+    doubled = "def f(x):\n" + "    x = x * x\n" * 60 + "    return x\n"
+    with pytest.raises(TilewrightError) as caught:
+        read_te(BASE + doubled + "D = te.compute((16,), lambda i: f(A[i, i]))\n")
+    assert caught.value.code == "too-large"
