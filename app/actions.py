@@ -234,7 +234,7 @@ def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:
 def _repair(state: State, intent: Repair) -> State:
     notebook = _latest(state)
     for proposal in repair_of(state, intent.call):
-        arguments = dict(proposal.arguments)
+        arguments: dict[str, Any] = dict(proposal.arguments)
         listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
         notebook = apply_call(notebook, proposal.method, *(listed[0] if listed else ()), **arguments)
     call = intent.call
