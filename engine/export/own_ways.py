@@ -30,10 +30,12 @@ def _guarded(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
     return f"TVM's {step.method} leaves the predicate out of the copy" if guarded else ""
 
 
-def _cut(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
+def _tile(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
     block = after.block(str(step.results[0]))
-    cut = any(isinstance(node, Min | Max) for region in block.reads for node in walk(region))
-    return f"TVM's {step.method} copies past the end of the buffer" if cut else ""
+    if any(isinstance(node, Min | Max) for region in block.reads for node in walk(region)):
+        return f"TVM's {step.method} copies past the end of the buffer"
+    wide = any(axis.extent.dtype != "int32" for region in block.reads for axis in region.region)
+    return f"TVM's {step.method} runs loops of 32 bits, with casts" if wide else ""
 
 
 _WAYS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
@@ -41,6 +43,6 @@ _WAYS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
     "cache_inplace": _in_place,
     "reindex_cache_read": _guarded,
     "reindex_cache_write": _guarded,
-    "read_at": _cut,
-    "write_at": _cut,
+    "read_at": _tile,
+    "write_at": _tile,
 }

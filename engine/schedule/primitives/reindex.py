@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import is_covered, is_injective, keeps_domains
-from ...arith import map_shape, prove, simplify
+from ...arith import map_shape, padded_inverse, prove, simplify
 from ...ir import (
     Block,
     BlockRealize,
@@ -239,12 +239,21 @@ def _mapped_point(
     place = tuple(simplify(i) for i in index_map.apply([iv.var for iv in block.iter_vars]))
     require_same_iterators(block, element, place)
     try:
-        shape = map_shape(index_map, [iv.dom.extent for iv in block.iter_vars])
+        shape = _shape(index_map, [iv.dom.extent for iv in block.iter_vars])
     except ValueError as error:
         raise refuse("bad-index-map", str(error), block, expected="bounded axes") from error
     require_own_places(block, place, shape)
     copy = _copy_of(ctx, old, shape, f"{old.name}_{storage_scope}", storage_scope)
     return Point(old, element, replace_fields(copy, axis_separators=index_map.separators), place)
+
+
+def _shape(index_map: IndexMap, extents: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The shape of the copy, as TVM rounds it up. Raises ValueError when an axis has no bound."""
+    used = [n for n, p in enumerate(index_map.params) if any(uses_var(i, p) for i in index_map.indices)]
+    own = IndexMap(tuple(index_map.params[n] for n in used), index_map.indices)
+    extents = [extents[n] for n in used]
+    found = padded_inverse(own, extents)
+    return found.shape if found is not None else map_shape(own, extents)
 
 
 # An iterator that only one side uses would put several elements in one place, or one element in several.
