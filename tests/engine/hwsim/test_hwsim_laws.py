@@ -74,12 +74,18 @@ def stores_run(func: PrimFunc) -> Counter[str]:
                 elif stmt.else_case is not None:
                     run(stmt.else_case, env)
             case LetStmt():
-                run(stmt.body, {**env, stmt.var: value(stmt.value, env)})
+                # What is read from memory decides no loop and no branch in these programs.
+                known = not any(isinstance(n, BufferLoad) for n in walk(stmt.value))
+                run(stmt.body, {**env, stmt.var: value(stmt.value, env)} if known else env)
             case BufferStore():
-                found[stmt.buffer.name] += 1
+                found[views.get(stmt.buffer, stmt.buffer).name] += 1
             case _:
                 assert build.is_noop(stmt)
 
+    matches = [m for n in walk(func.body) if isinstance(n, Block) for m in n.match_buffers]
+    views = {m.buffer: m.source.buffer for m in matches}
+    while any(source in views for source in views.values()):
+        views = {buffer: views.get(source, source) for buffer, source in views.items()}
     run(func.body, {})
     return found
 
