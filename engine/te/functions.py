@@ -38,10 +38,10 @@ MAX_RANK = 64
 
 
 def _var(reader: TEReader, node: ast.Call) -> Value:
-    name, dtype = parameters(reader, node, ("name", "dtype"), 0)
-    return Var(
-        reader.string(name) if name is not None else "tindex", reader.dtype(dtype) if dtype is not None else "int32"
-    )
+    name_node, dtype_node = parameters(reader, node, ("name", "dtype"), 0)
+    name = reader.string(name_node) if name_node is not None else "tindex"
+    dtype = reader.dtype(dtype_node) if dtype_node is not None else "int32"
+    return build.const(reader.sizes[name], dtype) if name in reader.sizes else Var(name, dtype)
 
 
 def _const(reader: TEReader, node: ast.Call) -> Value:

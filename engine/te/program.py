@@ -49,23 +49,23 @@ def parse(text: str, filename: str = "") -> Parsed:
     """The program of TVMScript or of TE text (before its schedule); the text itself says which it is. Raises ParseError."""
     if not is_te(text):
         return parse_script(text, filename)
-    reader = _read(Source(text, filename))
+    reader = _read(Source(text, filename), {})
     return Parsed(_made(reader).func, reader.positions.freeze())
 
 
-def read_te(text: str, filename: str = "") -> TEProgram:
-    """The program and the schedule of TE text.
+def read_te(text: str, filename: str = "", sizes: Mapping[str, int] | None = None) -> TEProgram:
+    """The program and the schedule of TE text. `sizes` are numbers for variables made by te.var, by name.
 
     Raises ParseError for what is not read, and ScheduleError, with the line that asked for it, for what cannot be done to the program.
     """
-    reader = _read(Source(text, filename))
+    reader = _read(Source(text, filename), sizes or {})
     made = _made(reader)
     found = translate(reader, made)
     return TEProgram(made.func, found.schedule, found.names, found.sources, reader.positions.freeze())
 
 
-def _read(source: Source) -> TEReader:
-    reader = TEReader(source)
+def _read(source: Source, sizes: Mapping[str, int]) -> TEReader:
+    reader = TEReader(source, sizes)
     reader.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
     try:
         for node in source.tree.body:

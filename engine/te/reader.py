@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..ir import BufferLoad, Expr, Place, Var, build
 from ..ir import dtype as dt
@@ -47,8 +47,10 @@ _RUNNING = frozenset((
 class TEReader(ExpressionReader):
     """What expressions of TE text are. `old` is the dialect until 0.6 (`tvm.compute`), where / of integers rounds to zero."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, sizes: Mapping[str, int]) -> None:
+        """`sizes` are the values of te.var's variables that have one."""
         super().__init__(source, PositionTable())
+        self.sizes = sizes
         self.aliases: dict[str, str] = {m: m for m in ("tvm", "te", "tir", "tirx", "topi", "vta", "np", "numpy")}
         self.old = False
         self.operations: list[Operation] = []

@@ -22,16 +22,6 @@ from tilewright.engine.script import ParseError, to_script
 from tilewright.engine.script import parse as parse_script
 from tilewright.engine.te import is_te, parse, read_te
 
-BOUND = {"M": 100, "K": 150, "N": 70}
-
-
-def bound(text: str, sizes: dict[str, int]) -> str:
-    """The text with its size variables as numbers, as a user would bind them."""
-    lines = text.splitlines()
-    for name, size in sizes.items():
-        lines = [f"{name} = {size}" if line.startswith(f"{name} = ") else line for line in lines]
-    return "\n".join(lines)
-
 
 def program(text: str) -> PrimFunc:
     found = parse(text).program
@@ -60,7 +50,7 @@ def test_given_the_symbolic_matmul_then_it_is_staged_where_the_post_says() -> No
 
 
 def test_given_sizes_when_the_matmul_is_run_then_it_multiplies() -> None:
-    found = read_te(bound(MATMUL_VTCM, {"M": 70, "K": 130, "N": 65}))
+    found = read_te(MATMUL_VTCM, sizes={"M": 70, "K": 130, "N": 65})
     inputs = random_inputs(found.program)
     result = run(found.schedule.func, inputs)["C"]
     np.testing.assert_allclose(result, inputs["A"] @ inputs["B"], rtol=1e-4)
