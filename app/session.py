@@ -168,7 +168,7 @@ class Session:
             return
         schedule = self.state.moment.schedule
         machine = self.store.machine(self.state)
-        funcs = dict.fromkeys(moment.schedule.func for moment in self.state.shown.states)
+        funcs = dict.fromkeys(moment.schedule.described for moment in self.state.shown.states)
         missing = [func for func in funcs if not self.store.has("report", (func, machine))]
         wants_verdict = self.store.verdict(schedule) is None
         if not missing and not wants_verdict:

@@ -140,7 +140,7 @@ def _known_changes(state: State, store: Store) -> dict[int, dict[str, str]]:
     if state.shown is None:
         return {}
     machine = store.machine(state)
-    if all(store.has("report", (moment.schedule.func, machine)) for moment in state.shown.states):
+    if all(store.has("report", (moment.schedule.described, machine)) for moment in state.shown.states):
         return step_changes(state, store)
     return {}
 

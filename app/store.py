@@ -89,7 +89,7 @@ class Store:
 
     def report_now(self, state: State) -> Report | TilewrightError | None:
         """The report of the picture."""
-        return None if state.moment is None else self.report(state.moment.schedule.func, self.machine(state))
+        return None if state.moment is None else self.report(state.moment.schedule.described, self.machine(state))
 
     def verdict(self, schedule: Schedule) -> Verdict | None:
         """Whether the program computes what it did at first; None until `verified` was told."""

@@ -16,6 +16,7 @@ from ...engine.schedule import Schedule
 from ...engine.script import CallStep
 from .calls import Trial, after_line, schedule_calls, schedule_variable
 from .cells import Document
+from .intrinsics import intrinsic_text, read_intrinsics
 from .machine import read_machine
 from .notebook import Notebook, NotebookStep, State
 from .places import at_place
@@ -36,7 +37,7 @@ def evaluate(document: Document, previous: Notebook | None = None, trial: Trial 
     notebook = Notebook(document, program, machine, error=errors[0] if errors else None)
     if program is None:
         return notebook
-    start = _caught(errors, lambda: State(Schedule(program), {}))
+    start = _caught(errors, lambda: State(Schedule(program, intrinsics=read_intrinsics(document)), {}))
     if start is None:
         return replace_fields(notebook, error=errors[0])
     calls = _caught(errors, lambda: schedule_calls(document))
@@ -96,6 +97,7 @@ def _reused(
         or not previous.states
         or previous.program is not notebook.program
         or previous.schedule_name != notebook.schedule_name
+        or intrinsic_text(previous.document) != intrinsic_text(notebook.document)
     ):
         return list(notebook.states), []
     same: list[NotebookStep] = []

@@ -73,12 +73,12 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
     if state.before is None or state.shown is None:
         return figure
     machine = store.machine(state)
-    before = store.report(state.before.schedule.func, machine)
+    before = store.report(state.before.schedule.described, machine)
     if isinstance(before, TilewrightError):
         return figure | {"hint": "The machine could not run the program before the last step"}
     changes = [_change(before, report, "the step before")]
     # The original is simulated after the paint.
-    original = store.known("report", (state.shown.states[0].schedule.func, machine))
+    original = store.known("report", (state.shown.states[0].schedule.described, machine))
     if isinstance(original, Report):
         changes.append(_change(original, report, "the original"))
     return figure | {"changes": changes}

@@ -76,7 +76,7 @@ def to_tvm_python(schedule: Schedule, names: Mapping[str, Any] | None = None, ve
         versions=generation.versions,
         remark=remark,
         imports="\n".join(generation.imports),
-        module=writer.module_text(schedule.original, "Module"),
+        module=writer.module_text(schedule.original, "Module") + writer.intrinsics_text(),
         schedule=generation.schedule,
     )
     return "\n".join([text.rstrip("\n"), *writer.lines, _FOOTER])
@@ -169,6 +169,19 @@ class _Writer:
         text = to_script(module, self.generation.dialect)
         body = text[text.index("@I.ir_module") :].rstrip().replace("class Module:", f"class {name}:", 1)
         return f"{said}{body}\n"
+
+    def intrinsics_text(self) -> str:
+        """The two functions of each tensor intrinsic that the calls use, and its registration."""
+        used = (step.argument("tensor_intrin") for step in self._steps if step.method == "tensorize")
+        owner = self.generation.schedule.rpartition(".")[0]
+        parts: list[str] = []
+        for intrin in dict.fromkeys(used):
+            names = [unique_name(f"{intrin.name}_{part}", _RESERVED) for part in ("desc", "impl")]
+            for func, name in zip((intrin.desc, intrin.impl), names, strict=True):
+                text = to_script(replace_fields(func, name=name), self.generation.dialect)
+                parts.append(text[text.index("@T.prim_func") :].rstrip())
+            parts.append(f"{owner}.TensorIntrin.register({quoted(intrin.name)}, {', '.join(names)})")
+        return "".join(f"\n\n{part}\n" for part in parts)
 
     # Calls.
 

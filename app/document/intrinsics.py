@@ -1,0 +1,88 @@
+"""The intrinsic cells: tensor intrinsics that the schedule may use, each two functions and a line that registers them.
+
+# %% intrinsic: mma
+@T.prim_func(s_tir=True)
+def mma_desc(A: …, B: …, C: …): …
+
+@T.prim_func(s_tir=True)
+def mma_impl(A: …, B: …, C: …): …
+
+tilewright.TensorIntrin.register("mma", mma_desc, mma_impl)
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ...engine.ir import PrimFunc, Refusal
+from ...engine.schedule import Intrinsics
+from ...engine.script import CallStep, Ref, parse, read_calls
+from .cells import Cell, Document, lines_of
+from .files import DocumentError
+from .places import at_place
+
+REGISTER = ("tilewright.TensorIntrin", "TensorIntrin")
+"""What the line may call `register` of."""
+
+
+def read_intrinsics(document: Document) -> Intrinsics:
+    """The intrinsics of a notebook, its own only. Raises ParseError, DocumentError "bad-intrinsic", and what registering refuses, each
+    with the file's line."""
+    found = Intrinsics()
+    for cell in document.of_kind("intrinsic"):
+        functions, calls = _parts(cell, document)
+        for call in calls:
+            at_place(call.place, lambda call=call, functions=functions: _register(found, call, functions))
+    return found
+
+
+def intrinsic_text(document: Document) -> str:
+    """The text that all intrinsics come from."""
+    return "".join(cell.text for cell in document.of_kind("intrinsic"))
+
+
+def _parts(cell: Cell, document: Document) -> tuple[dict[str, PrimFunc], tuple[CallStep, ...]]:
+    """The cell's functions by name, and its calls: each read from a copy in which the lines of the others are empty."""
+    try:
+        tree = ast.parse(cell.body)
+    except (SyntaxError, ValueError):
+        tree = ast.Module([], [])  # the reader of calls says what is wrong, and where
+    path = document.path or ""
+    padding = "\n" * (cell.body_line - 1)
+    functions: dict[str, PrimFunc] = {}
+    rest = cell.body
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            program = parse(padding + _only(cell.body, first, node.end_lineno or first), path).program
+            if isinstance(program, PrimFunc):
+                functions[node.name] = program
+            rest = _without(rest, first, node.end_lineno or first)
+    return functions, read_calls(rest, path, cell.body_line)
+
+
+def _only(text: str, first: int, last: int) -> str:
+    """The text with all lines but `first` to `last` empty: places stay as they are."""
+    return "".join(line if first <= n <= last else "\n" for n, line in enumerate(lines_of(text), 1))
+
+
+def _without(text: str, first: int, last: int) -> str:
+    return "".join("\n" if first <= n <= last else line for n, line in enumerate(lines_of(text), 1))
+
+
+def _register(found: Intrinsics, call: CallStep, functions: dict[str, PrimFunc]) -> None:
+    match call.receiver, call.method, call.args:
+        case str(owner), "register", (str(name), Ref(name=desc), Ref(name=impl)) if (
+            owner in REGISTER and not call.kwargs and desc in functions and impl in functions
+        ):
+            found.register(name, functions[desc], functions[impl])
+        case _:
+            raise DocumentError(
+                Refusal(
+                    "bad-intrinsic",
+                    "an intrinsic cell holds functions and lines that register them",
+                    found=call.text,
+                    expected='tilewright.TensorIntrin.register("name", desc, impl), of two functions of the cell',
+                    place=call.place,
+                )
+            )
