@@ -24,6 +24,10 @@ WE_REFUSE = {
         "consumer-before", "partial-sum", "region-not-solvable", "not-ready", "reduction-repeated"
     },
     "reverse_compute_inline": {"not-the-only-consumer"},
+    "rfactor": {"order-dependent"},
+    "fuse_reduction_epilogue": {"not-an-epilogue", "not-the-only-consumer", "indices-differ", "unknown-reducer"},
+    "pad_einsum": {"not-an-einsum", "not-padded-with-zeros"},
+    "rolling_buffer": {"order-dependent", "not-final", "region-not-covered"},
     "transform_layout": {"parameter-buffer"},
 }  # fmt: skip
 WE_ACCEPT = {
@@ -31,6 +35,9 @@ WE_ACCEPT = {
     "reverse_compute_at": ("pattern match failed",),
     "transform_layout": ("introduce padding", "source->scale"),
     "bind": ("",),
+    "rfactor": ("",),
+    "decompose_padding": ("",),
+    "fuse_reduction_epilogue": ("",),
     "blockize": ("",),
     "parallel": ("",),
     "vectorize": ("",),
