@@ -38,7 +38,18 @@ def _tile(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
     return f"TVM's {step.method} runs loops of 32 bits, with casts" if wide else ""
 
 
+def _laid_out(step: Step, before: ProgramIndex, after: ProgramIndex) -> str:
+    arguments = dict(step.arguments)
+    if arguments["assume_injective_transform"]:
+        return f"TVM's {step.method} takes the map on trust"
+    new = [name for name in after.block_names if not before.has_block(name)]
+    filled = any(not name.startswith("buffer_") or "_assumptions" not in name for name in new)
+    short = arguments["pad_value"] is not None and any(build.is_const(e, 1) for b in after.buffers for e in b.shape)
+    return f"TVM's {step.method} fills the padding in another way" if filled or short else ""
+
+
 _WAYS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
+    "transform_layout": _laid_out,
     "cache_index": _tables,
     "cache_inplace": _in_place,
     "reindex_cache_read": _guarded,

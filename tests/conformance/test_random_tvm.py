@@ -28,7 +28,8 @@ WE_REFUSE = {
     "fuse_reduction_epilogue": {"not-an-epilogue", "not-the-only-consumer", "indices-differ", "unknown-reducer"},
     "pad_einsum": {"not-an-einsum", "not-padded-with-zeros"},
     "rolling_buffer": {"order-dependent", "not-final", "region-not-covered"},
-    "transform_layout": {"parameter-buffer"},
+    "transform_layout": {"not-bijective"},
+    "transform_block_layout": {"order-dependent"},
 }  # fmt: skip
 WE_ACCEPT = {
     "compute_at": ("pattern match failed",),
@@ -39,6 +40,7 @@ WE_ACCEPT = {
     "decompose_padding": ("",),
     "fuse_reduction_epilogue": ("",),
     "blockize": ("",),
+    "transform_block_layout": ("",),
     "parallel": ("",),
     "vectorize": ("",),
 }

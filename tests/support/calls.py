@@ -332,4 +332,19 @@ def _block_layout(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]
         maps.append(lambda *i: [*i[:-1], i[-1] // 2, i[-1] % 2])
     if len(extents) > 1:
         maps.append(lambda *i: [i[0] * extents[1] + i[1], *i[2:]])
-    return st.sampled_from(maps).map(lambda m: {"block": block, "index_map": m})
+    return st.sampled_from(maps).map(lambda m: {"block": block, "index_map": _of_arity(m, len(extents))})
+
+
+def _of_arity(function: Map, count: int) -> Map:
+    """`function` with as many plain parameters: TVM counts them."""
+    fixed: tuple[Map, ...] = (
+        lambda: function(),  # noqa: PLW0108
+        lambda a: function(a),  # noqa: PLW0108
+        lambda a, b: function(a, b),  # noqa: PLW0108
+        lambda a, b, c: function(a, b, c),  # noqa: PLW0108
+        lambda a, b, c, d: function(a, b, c, d),  # noqa: PLW0108
+        lambda a, b, c, d, e: function(a, b, c, d, e),  # noqa: PLW0108
+        lambda a, b, c, d, e, f: function(a, b, c, d, e, f),  # noqa: PLW0108
+        lambda a, b, c, d, e, f, g: function(a, b, c, d, e, f, g),  # noqa: PLW0108
+    )
+    return fixed[count] if count < len(fixed) else function

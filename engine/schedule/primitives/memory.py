@@ -89,9 +89,9 @@ def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buf
     Source: TVM src/s_tir/schedule/primitive/block_annotate.cc, UnsafeSetDType.
     """
     old = ctx.buffer_region(block, buffer_index, side="write").buffer
-    require_number_type(old, dtype)
     if old.dtype == dtype:
         return Result(ctx.func)
+    require_number_type(old, dtype)
     require_not_parameter(ctx, old, f"sch.cache_write({block!r}, {old.name!r}, scope)")
     require_no_view_of_other(ctx, old)
     new = {b: replace_fields(b, dtype=dtype) for b in _with_views(ctx, old)}
