@@ -149,7 +149,7 @@ def require_only_writer(ctx: Context, scope: Block, block: BlockRV, buffer: Buff
 def is_overwritten_later(
     ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
 ) -> bool:
-    """Whether all consumers take what was there before the scope ran: they stand before the writer, in no loop with it (but of one trip)."""
+    """Whether all consumers take what was there before the scope ran: they come before the writer, in no loop of many trips with it."""
     loops = {f for f in ctx.index.loops_above(writer) if not build.is_const(f.extent, 1)}
     order = ctx.index.block_names
     return buffer not in scope.alloc_buffers and all(
