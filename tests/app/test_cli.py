@@ -77,7 +77,7 @@ def test_given_json_and_an_error_then_it_is_json_too(tmp_path: Path, capsys: pyt
     assert main(["run", str(file), "--json"]) == 1
     captured = capsys.readouterr()
     error = json.loads(captured.out)["error"]
-    assert set(error) == {"code", "message", "found", "expected", "fix", "place"}
+    assert set(error) == {"code", "message", "found", "expected", "fix", "repair", "place"}
     assert error["place"]["file"] == str(file) and error["message"] in captured.err
     assert main(["run", str(tmp_path / "none.py"), "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "no-such-file"
