@@ -119,10 +119,8 @@ class _Relayout:
 
 
 def _view(view: Buffer, new: Buffer) -> Buffer:
-    """A view as TVM's set_axis_separator makes it: the separators of what it views, in front of its axes where it has others."""
-    if len(view.shape) == len(new.shape):
-        return replace_fields(view, axis_separators=new.axis_separators)
-    return replace_fields(view, axis_separators=(0,) * len(new.axis_separators))
+    """A view has the separators of what it views, where it has the same axes; with fewer there is nothing to keep apart."""
+    return replace_fields(view, axis_separators=new.axis_separators if len(view.shape) == len(new.shape) else ())
 
 
 def _simplified(index: Expr, ranges: Mapping[Var, Range]) -> Expr:

@@ -126,8 +126,8 @@ def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_se
     """Keep groups of axes of a buffer apart when it is flattened: [1] makes `(2, 64, 64)` a `[2][4096]`.
 
     Rewrite:    B = alloc((2, 64, 64))   =>   B = alloc((2, 64, 64), axis_separators=[1])
-    A separator `k` stands before axis `k`. Views of the buffer get them too.
-    Requires: positions in order, between 0 and the number of axes.
+    A separator `k` stands before axis `k`. Views with as many axes get them too.
+    Requires: positions between axes, increasing.
     Returns: nothing.
     Errors: bad-buffer-index, unknown-buffer, bad-separator, view-buffer, opaque-access.
     Source: TVM before 0.26, src/tir/schedule/primitive/layout_transformation.cc, SetAxisSeparator.
@@ -136,10 +136,10 @@ def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_se
     require_no_view_of_other(ctx, old)
     require_no_address(ctx, old)
     separators = tuple(axis_separators)
-    if any(not 0 <= k <= len(old.shape) for k in separators) or list(separators) != sorted(separators):
+    if any(not 0 < k < len(old.shape) for k in separators) or list(separators) != sorted(set(separators)):
         raise refuse(
             "bad-separator", f"separators {list(separators)} do not fit {old.name!r}", old,
-            expected=f"positions from 0 to {len(old.shape)}, in order",
+            expected=f"positions from 1 to {len(old.shape) - 1}, increasing",
         )  # fmt: skip
     axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
     new = replace_fields(old, axis_separators=separators)
