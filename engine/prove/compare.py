@@ -50,7 +50,7 @@ COMMUTATIVE = (Add, Mul, Min, Max, And, Or, EQ, NE)
 OPERATORS = (BinaryOp, Predicate, Not, Select, Cast, BufferLoad)
 STEPS = 100
 """Copies followed in a row; more means a chain through time."""
-WIDENINGS = 5
+WIDENINGS = 8
 Key = tuple[object, ...]
 
 

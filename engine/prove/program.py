@@ -11,6 +11,7 @@ import msgspec
 
 from ..execute import ParameterLayout
 from ..ir import (
+    Allocate,
     AssertStmt,
     Block,
     BlockRealize,
@@ -50,7 +51,7 @@ CONCURRENT = ("parallel", "vectorized", "thread_binding")
 class Statement(msgspec.Struct, frozen=True, eq=False):
     """A store with the loops around it. Its instances are points of `domain`; `time` orders those of all statements.
 
-    `iters` gives the values of the iterators of the block around it. `value` speaks of loops and buffers only.
+    `iters` gives the values of the iterators of the block around it, in the order of their names. `value` speaks of loops and buffers only.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Statement(msgspec.Struct, frozen=True, eq=False):
     time: isl.Map
     write: isl.Map
     block: str
+    iter_names: tuple[str, ...]
     iters: isl.Map
 
     @property
@@ -233,9 +235,17 @@ class Program:
             case BlockRealize():
                 yield from self._block(stmt, place)
             case LetStmt(var=var, value=value, body=body):
+                value = substitute(value, place.values)
                 if any(isinstance(n, BufferLoad) for n in walk(value)):
-                    raise Unknown(f"{var.name} is a value that was loaded")
-                yield from self._stores(body, place.with_values({var: substitute(value, place.values)}))
+                    # It is what was loaded then, not what a load would give where it is used.
+                    kept = Buffer(var.name, (), var.dtype)
+                    self._allocate(kept, place)
+                    yield BufferStore(kept, value, ()), place.at(0)
+                    value = BufferLoad(kept, ())
+                yield from self._stores(body, place.with_values({var: value}).at(1))
+            case Allocate(buffer=buffer, body=body):
+                self._allocate(buffer, place)
+                yield from self._stores(body, place)
             case Evaluate(value=IntImm() | Call(op="assume")):
                 pass
             case AssertStmt(body=body):
@@ -243,16 +253,23 @@ class Program:
             case _:
                 raise Unknown(f"there is a {type(stmt).__name__}, whose effect is not known")
 
+    # Each iteration of the loops around has a buffer of its own.
+    def _allocate(self, buffer: Buffer, place: _Place) -> None:
+        self._spaces[buffer] = f"B{len(self._spaces)}"
+        self._private[buffer] = place.loops
+
     def _block(self, realize: BlockRealize, place: _Place) -> Iterator[tuple[BufferStore, _Place]]:
         block = realize.block
         values = {
             iv.var: substitute(v, place.values) for iv, v in zip(block.iter_vars, realize.iter_values, strict=True)
         }
         for buffer in block.alloc_buffers:
-            self._spaces[buffer] = f"B{len(self._spaces)}"
-            self._private[buffer] = place.loops
+            self._allocate(buffer, place)
         inner = place.when(substitute(realize.predicate, place.values), holds=True).with_values(values)
-        inner = msgspec.structs.replace(inner, block=block.name, iters=tuple(values.values()))
+        ordered = sorted(values, key=lambda v: v.name)
+        inner = msgspec.structs.replace(
+            inner, block=block.name, iters=tuple(values[v] for v in ordered), iter_names=tuple(v.name for v in ordered)
+        )
         if block.init is not None:
             first = inner
             for iv in block.iter_vars:
@@ -278,6 +295,7 @@ class Program:
             self.map(f"{space} -> T[{', '.join((*time, *['0'] * (self._depth - len(time))))}]").intersect_domain(domain),
             self._access(name, place.loops, names, store.buffer, store.indices).intersect_domain(domain),
             place.block,
+            place.iter_names,
             self.map(f"{space} -> I[{', '.join(iters)}]").intersect_domain(domain),
         )  # fmt: skip
 
@@ -285,7 +303,7 @@ class Program:
     def _depth(self) -> int:
         def depth(stmt: Node) -> int:
             below = max((depth(c) for c in child_stmts(stmt)), default=0)
-            return below + (1 if isinstance(stmt, For | SeqStmt | IfThenElse | Block) else 0)
+            return below + (1 if isinstance(stmt, For | SeqStmt | IfThenElse | Block | LetStmt) else 0)
 
         return depth(self.func.body) + 2
 
@@ -322,6 +340,7 @@ class _Place(msgspec.Struct, frozen=True, eq=False):
     values: dict[Var, Expr] = {}
     block: str = ""
     iters: tuple[Expr, ...] = ()
+    iter_names: tuple[str, ...] = ()
 
     def at(self, n: int) -> _Place:
         return msgspec.structs.replace(self, time=(*self.time, n))

@@ -163,7 +163,7 @@ def candidates(follows: Follows, x: Term, y: Term) -> list[isl.Map]:
     """Ways of pairing the instances of two terms: the same iterators of the same block, or the same elements of the inputs."""
     found: list[isl.Map] = []
     a, b = x.statement, y.statement
-    if a.block == b.block and a.iters.dim(isl.dim_type.out) == b.iters.dim(isl.dim_type.out):
+    if a.block == b.block and a.iter_names == b.iter_names:
         found.append(a.iters.apply_range(b.iters.reverse()))
     by_inputs = isl.Map.from_domain_and_range(a.domain, b.domain)
     for mine, theirs in zip(_loads(x.expr), _loads(y.expr), strict=False):

@@ -173,6 +173,39 @@ def test_given_a_recurrence_then_its_relation_is_found_by_widening() -> None:
     assert prove(read(other), read(SCAN)).status in ("refuted", "unknown")
 
 
+ARGMAX = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 32), "float32"), at: T.Buffer((8,), "int32"), best: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, 32):
+        with T.sblock("argmax"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk])
+            T.writes(at[vi], best[vi])
+            with T.init():
+                at[vi] = -1
+                best[vi] = T.float32(-1000)
+            v_at: T.let[T.int32] = T.Select(best[vi] >= A[vi, vk], at[vi], vk)
+            v_best: T.let[T.float32] = T.Select(best[vi] >= A[vi, vk], best[vi], A[vi, vk])
+            at[vi] = v_at
+            best[vi] = v_best
+"""
+
+
+def test_given_values_that_are_loaded_first_and_stored_later_then_they_are_what_was_loaded() -> None:
+    sch = Schedule(read(ARGMAX))
+    _, k = sch.get_loops("argmax")
+    k0, _ = sch.split(k, [None, 8])
+    assert sch.prove().status == "proved"
+    sch.decompose_reduction("argmax", k0)
+    assert sch.prove().status == "proved"
+    swapped = ARGMAX.replace(
+        "at[vi] = v_at\n            best[vi] = v_best", "best[vi] = v_best\n            at[vi] = v_at"
+    )
+    assert prove(read(swapped), read(ARGMAX)).status == "proved"
+    late = swapped.replace("at[vi] = v_at", "at[vi] = T.Select(best[vi] >= A[vi, vk], at[vi], vk)")
+    assert prove(read(late), read(ARGMAX)).status != "proved", "best has its new value already"
+
+
 def test_given_a_sum_of_sums_then_it_is_the_sum_of_all_terms() -> None:
     flat = """
 @T.prim_func(s_tir=True)
