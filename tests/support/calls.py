@@ -24,51 +24,59 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
     if not loops:
         return st.sampled_from(blocks).flatmap(lambda b: st.just(("cache_write", _cache(b, "write", 0, "local"))))
     block, loop = st.sampled_from(blocks), st.sampled_from(loops)
-    drawn: dict[str, st.SearchStrategy[Any]] = {
-        "split": st.fixed_dictionaries({"loop": loop, "factors": _factors()}),
-        "fuse": block.flatmap(lambda b: _some_loops(sch, b, ordered=True)).map(lambda v: {"loops": v}),
-        "reorder": block.flatmap(lambda b: _some_loops(sch, b, ordered=False)).map(lambda v: {"ordered_loops": v}),
-        "tile": block.flatmap(lambda b: _tile(sch, b)),
-        "add_unit_loop": st.one_of(block, loop).map(lambda v: {"block_or_loop": v}),
-        "loop_partition": st.fixed_dictionaries(
+    drawn: dict[str, Callable[[], st.SearchStrategy[Any]]] = {
+        "split": lambda: st.fixed_dictionaries({"loop": loop, "factors": _factors()}),
+        "fuse": lambda: block.flatmap(lambda b: _some_loops(sch, b, ordered=True)).map(lambda v: {"loops": v}),
+        "reorder": lambda: block.flatmap(lambda b: _some_loops(sch, b, ordered=False)).map(
+            lambda v: {"ordered_loops": v}
+        ),
+        "tile": lambda: block.flatmap(lambda b: _tile(sch, b)),
+        "add_unit_loop": lambda: st.one_of(block, loop).map(lambda v: {"block_or_loop": v}),
+        "loop_partition": lambda: st.fixed_dictionaries(
             {"loop": loop, "factors": st.sampled_from(([1], [2], [None, 1], [1, None, 1]))}
         ),
-        "merge": _merge(sch, blocks),
-        "parallel": loop.map(lambda v: {"loop": v}),
-        "vectorize": loop.map(lambda v: {"loop": v}),
-        "unroll": loop.map(lambda v: {"loop": v}),
-        "bind": st.fixed_dictionaries(
+        "merge": lambda: _merge(sch, blocks),
+        "parallel": lambda: loop.map(lambda v: {"loop": v}),
+        "vectorize": lambda: loop.map(lambda v: {"loop": v}),
+        "unroll": lambda: loop.map(lambda v: {"loop": v}),
+        "bind": lambda: st.fixed_dictionaries(
             {"loop": loop, "thread_axis": st.sampled_from(("blockIdx.x", "threadIdx.x", "vthread.x"))}
         ),
-        "annotate": st.fixed_dictionaries(
+        "annotate": lambda: st.fixed_dictionaries(
             {"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note"), "ann_val": st.just(1)}
         ),
-        "unannotate": st.fixed_dictionaries({"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note")}),
-        "double_buffer": st.fixed_dictionaries({"block": block, "banks": st.sampled_from((None, (0, 1), (1, 0)))}),
-        "pipeline": loop.flatmap(lambda v: _pipeline(sch, v)),
-        "compute_at": _move(block, loop),
-        "reverse_compute_at": _move(block, loop),
-        "compute_inline": block.map(lambda b: {"block": b}),
-        "reverse_compute_inline": block.map(lambda b: {"block": b}),
-        "cache_read": st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
-        "cache_write": st.builds(_cache, block, st.just("write"), st.integers(0, 1), st.sampled_from(SCOPES)),
-        "cache_inplace": st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
-        "reindex": block.flatmap(lambda b: st.sampled_from(_sides(sch, b)).map(lambda s: {"block": b, "buffer": s})),
-        "reindex_cache_read": block.flatmap(lambda b: _mapped_cache(sch, b, "read")),
-        "reindex_cache_write": block.flatmap(lambda b: _mapped_cache(sch, b, "write")),
-        "read_at": _copy_at(sch, block, "read"),
-        "write_at": _copy_at(sch, block, "write"),
-        "cache_index": st.fixed_dictionaries(
+        "unannotate": lambda: st.fixed_dictionaries(
+            {"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note")}
+        ),
+        "double_buffer": lambda: st.fixed_dictionaries(
+            {"block": block, "banks": st.sampled_from((None, (0, 1), (1, 0)))}
+        ),
+        "pipeline": lambda: loop.flatmap(lambda v: _pipeline(sch, v)),
+        "compute_at": lambda: _move(block, loop),
+        "reverse_compute_at": lambda: _move(block, loop),
+        "compute_inline": lambda: block.map(lambda b: {"block": b}),
+        "reverse_compute_inline": lambda: block.map(lambda b: {"block": b}),
+        "cache_read": lambda: st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
+        "cache_write": lambda: st.builds(_cache, block, st.just("write"), st.integers(0, 1), st.sampled_from(SCOPES)),
+        "cache_inplace": lambda: st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
+        "reindex": lambda: block.flatmap(
+            lambda b: st.sampled_from(_sides(sch, b)).map(lambda s: {"block": b, "buffer": s})
+        ),
+        "reindex_cache_read": lambda: block.flatmap(lambda b: _mapped_cache(sch, b, "read")),
+        "reindex_cache_write": lambda: block.flatmap(lambda b: _mapped_cache(sch, b, "write")),
+        "read_at": lambda: _copy_at(sch, block, "read"),
+        "write_at": lambda: _copy_at(sch, block, "write"),
+        "cache_index": lambda: st.fixed_dictionaries(
             {"block": block, "storage_scope": st.sampled_from(SCOPES), "cse_thresh": st.integers(0, 3)}
         ),
-        "annotate_buffer_access": block.flatmap(lambda b: _declared(sch, b)),
-        "set_scope": st.fixed_dictionaries(
+        "annotate_buffer_access": lambda: block.flatmap(lambda b: _declared(sch, b)),
+        "set_scope": lambda: st.fixed_dictionaries(
             {"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
         ),
-        "transform_layout": block.flatmap(lambda b: _layout(sch, b)),
-        "set_layout": block.flatmap(lambda b: _order(sch, b)),
-        "set_axis_separator": block.flatmap(lambda b: _separators(sch, b)),
-        "storage_align": st.fixed_dictionaries(
+        "transform_layout": lambda: block.flatmap(lambda b: _layout(sch, b)),
+        "set_layout": lambda: block.flatmap(lambda b: _order(sch, b)),
+        "set_axis_separator": lambda: block.flatmap(lambda b: _separators(sch, b)),
+        "storage_align": lambda: st.fixed_dictionaries(
             {
                 "block": block,
                 "buffer_index": st.just(0),
@@ -77,21 +85,21 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
                 "offset": st.integers(0, 2),
             }
         ),
-        "unsafe_set_dtype": block.flatmap(lambda b: _wider(sch, b)),
-        "transform_block_layout": block.flatmap(lambda b: _block_layout(sch, b)),
-        "reorder_block_iter_var": block.flatmap(
+        "unsafe_set_dtype": lambda: block.flatmap(lambda b: _wider(sch, b)),
+        "transform_block_layout": lambda: block.flatmap(lambda b: _block_layout(sch, b)),
+        "reorder_block_iter_var": lambda: block.flatmap(
             lambda b: st.permutations(range(len(sch.index.block(b).iter_vars))).map(
                 lambda o: {"block": b, "new_order": tuple(o)}
             )
         ),
-        "decompose_reduction": st.fixed_dictionaries({"block": block, "loop": loop}),
-        "decompose_padding": st.fixed_dictionaries({"block": block, "loop": loop}),
-        "fuse_reduction_epilogue": block.flatmap(lambda b: _epilogue(sch, b)),
-        "rolling_buffer": block.map(lambda b: {"block": b, "write_buffer_index": 0}),
-        "pad_einsum": block.flatmap(lambda b: _padding(sch, b)),
-        "rfactor": st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
-        "tensorize": loop.map(lambda v: {"block_or_loop": v, "tensor_intrin": cut_out(sch, v)}),
-        "blockize": st.fixed_dictionaries(
+        "decompose_reduction": lambda: st.fixed_dictionaries({"block": block, "loop": loop}),
+        "decompose_padding": lambda: st.fixed_dictionaries({"block": block, "loop": loop}),
+        "fuse_reduction_epilogue": lambda: block.flatmap(lambda b: _epilogue(sch, b)),
+        "rolling_buffer": lambda: block.map(lambda b: {"block": b, "write_buffer_index": 0}),
+        "pad_einsum": lambda: block.flatmap(lambda b: _padding(sch, b)),
+        "rfactor": lambda: st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
+        "tensorize": lambda: loop.map(lambda v: {"block_or_loop": v, "tensor_intrin": cut_out(sch, v)}),
+        "blockize": lambda: st.fixed_dictionaries(
             {
                 "target": st.one_of(
                     loop, st.lists(block, min_size=2, max_size=3, unique=True).map(tuple) if len(blocks) > 1 else loop
@@ -102,7 +110,7 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
     }
     assert drawn.keys() == PRIMITIVES.keys(), "a primitive without a way to draw it"
     return st.sampled_from(sorted(wanted or drawn)).flatmap(
-        lambda name: drawn[name].map(lambda arguments: (name, arguments))
+        lambda name: drawn[name]().map(lambda arguments: (name, arguments))
     )
 
 
