@@ -50,7 +50,7 @@ COMMUTATIVE = (Add, Mul, Min, Max, And, Or, EQ, NE)
 OPERATORS = (BinaryOp, Predicate, Not, Select, Cast, BufferLoad)
 STEPS = 100
 """Copies followed in a row; more means a chain through time."""
-WIDENINGS = 8
+WIDENINGS = 5
 Key = tuple[object, ...]
 
 
@@ -188,7 +188,7 @@ class Comparison:
                 self._shown = before
                 if grew.key != key:
                     raise
-                relation = _widened(relation, grew.relation)
+                relation = _widened(relation.union(grew.relation), _statement(a), _statement(b))
             except Unknown:
                 self._shown = before
                 raise
@@ -292,11 +292,13 @@ def _operands(expr: Expr) -> list[Expr]:
     return [c for c in children(expr) if isinstance(c, Expr)]
 
 
-def _widened(old: isl.Map, new: isl.Map) -> isl.Map:
-    both = old.union(new)
-    hull = isl.Map.from_basic_map(both.affine_hull())
-    domain, range_ = (isl.Set.from_basic_set(s.simple_hull()) for s in (both.domain(), both.range()))
-    return hull.intersect_domain(domain).intersect_range(range_)
+def _statement(head: Term | Sum) -> Statement:
+    return head.statement if isinstance(head, Term) else head.final
+
+
+# All instances that lie as those do that were met.
+def _widened(met: isl.Map, a: Statement, b: Statement) -> isl.Map:
+    return isl.Map.from_basic_map(met.affine_hull()).intersect_domain(a.domain).intersect_range(b.domain)
 
 
 def _is_identity(pairs: isl.Map) -> bool:
