@@ -5,7 +5,7 @@ An index is made once for a PrimFunc and answers by lookups; programs are values
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 
 from msgspec.structs import replace as replace_fields
@@ -183,11 +183,12 @@ class ProgramIndex:
         )
 
     def touched_loosely(self, scope: Block, apart: Container[Node] = ()) -> set[Buffer]:
-        """The buffers that statements of the scope touch outside of its blocks: conditions, bounds of loops, bindings, bare stores.
+        """The buffers that the scope touches otherwise than its blocks say: in conditions, bounds of loops, bindings, bare stores, and
+        those that some blocks use by name and others through a view around them.
 
         What stands in the nodes `apart` does not count.
         """
-        found: set[Buffer] = set()
+        found = self._aliased(scope)
         stack: list[Node] = [scope.body]
         while stack:
             node = stack.pop()
@@ -197,6 +198,32 @@ class ProgramIndex:
                 found.add(node.buffer)
             stack.extend(children(node))
         return found
+
+    @cached_property
+    def _viewed(self) -> dict[Buffer, Buffer]:
+        """What each view is a view of."""
+        found = {m.buffer: m.source.buffer for r in self._realizes.values() for m in r.block.match_buffers}
+        return {view: self._source_of(view, found) for view in found}
+
+    @staticmethod
+    def _source_of(view: Buffer, direct: Mapping[Buffer, Buffer]) -> Buffer:
+        while view in direct:
+            view = direct[view]
+        return view
+
+    def _aliased(self, scope: Block) -> set[Buffer]:
+        """The buffers that the blocks of a scope touch under more than one name."""
+        if not self._viewed:
+            return set()
+        stack, names = [scope.body], dict[Buffer, set[Buffer]]()
+        while stack:
+            node = stack.pop()
+            if isinstance(node, BlockRealize):
+                for region in (*node.block.reads, *node.block.writes):
+                    names.setdefault(self._viewed.get(region.buffer, region.buffer), set()).add(region.buffer)
+            else:
+                stack.extend(child_stmts(node))
+        return {b for group in names.values() if len(group) > 1 for b in group}
 
     def is_bare(self, stmt: Stmt) -> bool:
         """Whether below `stmt` something is stored or called outside of blocks, or there are no blocks at all."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from support.intrins import cut_out
+from support.likely import Likely
 
 from tilewright.engine.ir import AXIS_SEPARATOR, Block, Buffer, IndexMap, RegionMap, Var, build, free_vars
 from tilewright.engine.ir.build import Term
@@ -23,7 +24,9 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
     loops = [f.loop_var for f in sch.index.loops]
     if not loops:
         return st.sampled_from(blocks).flatmap(lambda b: st.just(("cache_write", _cache(b, "write", 0, "local"))))
+    likely = Likely(sch)
     block, loop = st.sampled_from(blocks), st.sampled_from(loops)
+    reduction, intermediate = likely.blocks(likely.is_reduction), likely.blocks(likely.is_intermediate)
     drawn: dict[str, Callable[[], st.SearchStrategy[Any]]] = {
         "split": lambda: st.fixed_dictionaries({"loop": loop, "factors": _factors()}),
         "fuse": lambda: block.flatmap(lambda b: _some_loops(sch, b, ordered=True)).map(lambda v: {"loops": v}),
@@ -33,7 +36,7 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         "tile": lambda: block.flatmap(lambda b: _tile(sch, b)),
         "add_unit_loop": lambda: st.one_of(block, loop).map(lambda v: {"block_or_loop": v}),
         "loop_partition": lambda: st.fixed_dictionaries(
-            {"loop": loop, "factors": st.sampled_from(([1], [2], [None, 1], [1, None, 1]))}
+            {"loop": likely.loops(likely.is_long), "factors": st.sampled_from(([1], [1], [None, 1], [2], [1, None, 1]))}
         ),
         "merge": lambda: _merge(sch, blocks),
         "parallel": lambda: loop.map(lambda v: {"loop": v}),
@@ -45,20 +48,18 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         "annotate": lambda: st.fixed_dictionaries(
             {"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note"), "ann_val": st.just(1)}
         ),
-        "unannotate": lambda: st.fixed_dictionaries(
-            {"block_or_loop": st.one_of(block, loop), "ann_key": st.just("note")}
-        ),
+        "unannotate": lambda: _annotated(sch, st.one_of(block, loop)),
         "double_buffer": lambda: st.fixed_dictionaries(
-            {"block": block, "banks": st.sampled_from((None, (0, 1), (1, 0)))}
+            {"block": likely.blocks(likely.is_staged), "banks": st.sampled_from((None, (0, 1), (1, 0)))}
         ),
-        "pipeline": lambda: loop.flatmap(lambda v: _pipeline(sch, v)),
-        "compute_at": lambda: _move(block, loop),
-        "reverse_compute_at": lambda: _move(block, loop),
-        "compute_inline": lambda: block.map(lambda b: {"block": b}),
-        "reverse_compute_inline": lambda: block.map(lambda b: {"block": b}),
-        "cache_read": lambda: st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
-        "cache_write": lambda: st.builds(_cache, block, st.just("write"), st.integers(0, 1), st.sampled_from(SCOPES)),
-        "cache_inplace": lambda: st.builds(_cache, block, st.just("read"), st.integers(0, 2), st.sampled_from(SCOPES)),
+        "pipeline": lambda: likely.loops(likely.is_sequence).flatmap(lambda v: _pipeline(sch, v)),
+        "compute_at": lambda: _move(likely.target(producers=False)),
+        "reverse_compute_at": lambda: _move(likely.target(producers=True)),
+        "compute_inline": lambda: likely.blocks(likely.is_inlinable).map(lambda b: {"block": b}),
+        "reverse_compute_inline": lambda: likely.blocks(likely.is_outlinable).map(lambda b: {"block": b}),
+        "cache_read": lambda: block.flatmap(lambda b: _cache_of(sch, likely, b, "read")),
+        "cache_write": lambda: block.flatmap(lambda b: _cache_of(sch, likely, b, "write")),
+        "cache_inplace": lambda: likely.blocks(likely.is_in_place).flatmap(lambda b: _in_place(sch, b)),
         "reindex": lambda: block.flatmap(
             lambda b: st.sampled_from(_sides(sch, b)).map(lambda s: {"block": b, "buffer": s})
         ),
@@ -71,33 +72,35 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         ),
         "annotate_buffer_access": lambda: block.flatmap(lambda b: _declared(sch, b)),
         "set_scope": lambda: st.fixed_dictionaries(
-            {"block": block, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
+            {"block": intermediate, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
         ),
         "transform_layout": lambda: block.flatmap(lambda b: _layout(sch, b)),
         "set_layout": lambda: block.flatmap(lambda b: _order(sch, b)),
         "set_axis_separator": lambda: block.flatmap(lambda b: _separators(sch, b)),
         "storage_align": lambda: st.fixed_dictionaries(
             {
-                "block": block,
+                "block": intermediate,
                 "buffer_index": st.just(0),
                 "axis": st.integers(-2, 1),
                 "factor": st.integers(1, 5),
                 "offset": st.integers(0, 2),
             }
         ),
-        "unsafe_set_dtype": lambda: block.flatmap(lambda b: _wider(sch, b)),
+        "unsafe_set_dtype": lambda: intermediate.flatmap(lambda b: _wider(sch, b)),
         "transform_block_layout": lambda: block.flatmap(lambda b: _block_layout(sch, b)),
         "reorder_block_iter_var": lambda: block.flatmap(
             lambda b: st.permutations(range(len(sch.index.block(b).iter_vars))).map(
                 lambda o: {"block": b, "new_order": tuple(o)}
             )
         ),
-        "decompose_reduction": lambda: st.fixed_dictionaries({"block": block, "loop": loop}),
-        "decompose_padding": lambda: st.fixed_dictionaries({"block": block, "loop": loop}),
-        "fuse_reduction_epilogue": lambda: block.flatmap(lambda b: _epilogue(sch, b)),
-        "rolling_buffer": lambda: block.map(lambda b: {"block": b, "write_buffer_index": 0}),
-        "pad_einsum": lambda: block.flatmap(lambda b: _padding(sch, b)),
-        "rfactor": lambda: st.fixed_dictionaries({"loop": loop, "factor_axis": st.integers(-2, 1)}),
+        "decompose_reduction": lambda: likely.pair(likely.is_reduction).map(_block_and_loop),
+        "decompose_padding": lambda: likely.pair(likely.is_padding).map(_block_and_loop),
+        "fuse_reduction_epilogue": lambda: likely.blocks(likely.is_fused).flatmap(lambda b: _epilogue(sch, b)),
+        "rolling_buffer": lambda: likely.blocks(likely.is_rolling).map(lambda b: {"block": b, "write_buffer_index": 0}),
+        "pad_einsum": lambda: reduction.flatmap(lambda b: _padding(sch, b)),
+        "rfactor": lambda: st.builds(
+            lambda p, a: {"loop": p[1], "factor_axis": a}, likely.pair(likely.is_reduction), st.integers(-2, 1)
+        ),
         "tensorize": lambda: loop.map(lambda v: {"block_or_loop": v, "tensor_intrin": cut_out(sch, v)}),
         "blockize": lambda: st.fixed_dictionaries(
             {
@@ -177,16 +180,28 @@ def _tile(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-def _move(block: st.SearchStrategy[str], loop: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries(
+def _block_and_loop(pair: tuple[str, Var]) -> dict[str, Any]:
+    return {"block": pair[0], "loop": pair[1]}
+
+
+def _move(target: st.SearchStrategy[tuple[str, Var]]) -> st.SearchStrategy[dict[str, Any]]:
+    further = st.fixed_dictionaries(
         {
-            "block": block,
-            "loop": loop,
             "preserve_unit_loops": st.booleans(),
             "index": st.sampled_from((-1, -1, -2, 0)),
             "keep_tiling": st.booleans(),
         }
     )
+    return st.builds(lambda pair, more: {**_block_and_loop(pair), **more}, target, further)
+
+
+def _annotated(sch: Schedule, other: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """unannotate of what has an annotation, mostly."""
+    found = [(b, key) for b in sch.index.block_names for key, _ in sch.index.block(b).annotations]
+    found += [(f.loop_var, key) for f in sch.index.loops for key, _ in f.annotations]
+    some = other.map(lambda v: (v, "note"))
+    pairs = st.one_of(some, *[st.sampled_from(found)] * 3) if found else some
+    return pairs.map(lambda pair: {"block_or_loop": pair[0], "ann_key": pair[1]})
 
 
 def _pipeline(sch: Schedule, loop: Var) -> st.SearchStrategy[dict[str, Any]]:
@@ -205,6 +220,24 @@ def _pipeline(sch: Schedule, loop: Var) -> st.SearchStrategy[dict[str, Any]]:
 
 def _cache(block: str, side: str, index: int, scope: str) -> dict[str, Any]:
     return {"block": block, f"{side}_buffer_index": index, "storage_scope": scope}
+
+
+def _cache_of(sch: Schedule, likely: Likely, block: str, side: str) -> st.SearchStrategy[dict[str, Any]]:
+    """cache_read or cache_write of a buffer of the block; for all of its readers, or for some."""
+    body = sch.index.block(block)
+    regions = body.reads if side == "read" else body.writes
+    users = st.lists(st.sampled_from(sch.index.block_names), min_size=1, max_size=2, unique=True)
+    call = st.builds(_cache, st.just(block), st.just(side), likely.number(len(regions)), st.sampled_from(SCOPES))
+    some = st.builds(lambda made, names: {**made, "consumer_blocks": tuple(names)}, call, users)
+    return st.one_of(call, call, call, some)
+
+
+def _in_place(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
+    body = sch.index.block(block)
+    written = [w.buffer for w in body.writes]
+    both = [n for n, r in enumerate(body.reads) if r.buffer in written]
+    index = st.one_of(st.sampled_from(both or [0]), st.integers(0, 2))
+    return st.builds(_cache, st.just(block), st.just("read"), index, st.sampled_from(SCOPES))
 
 
 def _copy_at(sch: Schedule, block: st.SearchStrategy[str], side: str) -> st.SearchStrategy[dict[str, Any]]:

@@ -205,7 +205,8 @@ def require_whole_axes(realize: BlockRealize, accesses: Sequence[_Access], grown
         padded = any(i in grown for i in access.indices)
         for index, size in zip(access.indices, access.buffer.shape, strict=True):
             matters = padded and (access.is_output or index in grown)
-            dom = extents[index] if isinstance(index, Var) else Range(index, build.const(1, index.dtype))
+            point = Range(index, build.const(1, index.dtype))
+            dom = extents.get(index, point) if isinstance(index, Var) else point
             if matters and not (build.is_const(dom.min, 0) and prove_equal(dom.extent, size)):
                 raise _not_einsum(realize, f"an axis of {access.buffer.name!r} that is not run over as a whole")
 

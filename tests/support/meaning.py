@@ -1,0 +1,62 @@
+"""What a program means, to hold later forms of it against: by `verify`, or with values given for every element where that cannot run it."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.naive import equal_arrays
+
+from tilewright.engine.execute import ExecuteError, run, verify
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+
+Arrays = dict[str, np.ndarray]
+
+
+def given_values(func: PrimFunc) -> Arrays:
+    """A value for every element of every parameter, also of those that are only written: what is not written must stay."""
+    generator = np.random.default_rng(1)
+    return {b.name: _values(generator, b) for b in func.buffers}
+
+
+def _values(generator, buffer):
+    eighths = generator.integers(-16, 17, [e.value for e in buffer.shape])
+    return (eighths / (8 if buffer.dtype.startswith("float") else 1)).astype(buffer.dtype)
+
+
+def outputs(func: PrimFunc, arrays: Arrays) -> Arrays | None:
+    """What the function leaves in its parameters; None when it cannot be run, reads what nobody wrote, or leaves its buffers."""
+    try:
+        return run(func, arrays)
+    except ExecuteError:
+        return None
+
+
+class Meaning:
+    """Of a function: `known` unless it cannot be run, neither on random inputs nor with every element given."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.func = func
+        self.verified = verify(func, func).status == "tested"
+        self.arrays = given_values(func)
+        self.expected = outputs(func, self.arrays)
+
+    @property
+    def known(self) -> bool:
+        return self.verified or self.expected is not None
+
+    def fault_of(self, sch: Schedule, func: PrimFunc | None = None) -> str:
+        """Empty when the schedule's function, or a lowered form of it, means the same; else how it does not."""
+        if self.verified:
+            verdict = sch.verify() if func is None else verify(func, self.func, layouts=sch.layouts)
+            return "" if verdict.status == "tested" else f"{verdict.status}: {verdict.detail}"
+        return "" if sch.layouts else self._difference(func or sch.func)
+
+    def _difference(self, func: PrimFunc) -> str:
+        try:
+            found = run(func, self.arrays)
+        except ExecuteError as error:
+            return "" if error.code == "unsupported" else str(error)
+        for name, values in (self.expected or {}).items():
+            if not equal_arrays(found[name], values):
+                return f"{name} is {found[name].tolist()}, was {values.tolist()}"
+        return ""

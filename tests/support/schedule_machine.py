@@ -1,0 +1,195 @@
+"""Schedules as a state machine: any program, any calls, and after each accepted one the program must still mean the same.
+
+`ScheduleMachine` is run by pytest (tests/properties/test_schedule_machine.py) and, for longer, by `python -m support.deep`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import assume, note
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from msgspec.structs import replace as replace_fields
+from support.calls import Call, apply, calls, describe
+from support.meaning import Meaning
+from support.programs import programs
+from support.races import find_race
+from support.wild_programs import wild_programs
+
+from tilewright.engine.hwsim import MachineError, load_machine, simulate
+from tilewright.engine.ir import IRModule, PrimFunc, first_difference
+from tilewright.engine.lower import LowerError, lower
+from tilewright.engine.schedule import PRIMITIVES, Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "loops": ("split", "fuse", "reorder", "tile", "add_unit_loop", "loop_partition", "merge"),
+    "kinds": ("parallel", "vectorize", "unroll", "bind", "annotate", "unannotate", "double_buffer", "pipeline"),
+    "moves": ("compute_at", "reverse_compute_at", "compute_inline", "reverse_compute_inline", "fuse_reduction_epilogue"),
+    "copies": (
+        *("cache_read", "cache_write", "cache_inplace", "reindex", "reindex_cache_read", "reindex_cache_write"),
+        *("read_at", "write_at", "cache_index"),
+    ),
+    "buffers": (
+        *("set_scope", "storage_align", "unsafe_set_dtype", "transform_layout", "set_layout", "set_axis_separator"),
+        "annotate_buffer_access",
+    ),
+    "blocks": ("transform_block_layout", "reorder_block_iter_var", "blockize", "tensorize"),
+    "reductions": (
+        *("decompose_reduction", "rfactor", "decompose_padding", "pad_einsum", "rolling_buffer"),
+    ),
+}  # fmt: skip
+CONCURRENT = ("parallel", "vectorize", "bind")
+OVERLAPPED = ("double_buffer", "pipeline")
+"""Calls that are seen only when lowered."""
+MACHINE = load_machine("matrix-vector-npu")
+
+
+class Tally:
+    """Calls made: of each primitive how many were tried and accepted, and what the others were refused for."""
+
+    def __init__(self) -> None:
+        self.tried: Counter[str] = Counter()
+        self.accepted: Counter[str] = Counter()
+        self.refused: Counter[tuple[str, str]] = Counter()
+        self.checks: Counter[str] = Counter()
+        self.programs = 0
+
+    def add(self, other: Tally) -> None:
+        for name in ("tried", "accepted", "refused", "checks"):
+            getattr(self, name).update(getattr(other, name))
+        self.programs += other.programs
+
+
+def any_program() -> st.SearchStrategy[PrimFunc]:
+    """As front ends make them, or wild."""
+    return st.one_of(programs(), wild_programs().map(lambda text: parse(text).program))
+
+
+class ScheduleMachine(RuleBasedStateMachine):
+    """One schedule of one random program. `settled` is false from when a rule begins until it ended well."""
+
+    def __init__(self, tally: Tally | None = None) -> None:
+        super().__init__()
+        self.tally = tally or Tally()
+        self.settled = False
+
+    @initialize(program=any_program(), beside=st.one_of(st.none(), st.none(), programs()))
+    def begin(self, program: PrimFunc, beside: PrimFunc | None) -> None:
+        self.meaning = Meaning(program)
+        assume(self.meaning.known)
+        others = () if beside is None else (replace_fields(beside, name="beside"),)
+        self.sch = Schedule(IRModule((program, *others)), program.name)
+        note(to_script(self.sch.mod))
+        self.moments = [self.sch.mod]
+        self.tally.programs += 1
+        self.settled = True
+
+    def call(self, call: Call) -> bool:
+        """Make a call; whether it was accepted. It must keep the meaning, or leave the schedule as it is and say why."""
+        name, before = call[0], self.sch.mod
+        self.tally.tried[name] += 1
+        try:
+            apply(self.sch, call)
+        except ScheduleError as refused:
+            assert refused.code and refused.refusal.message
+            assert self.sch.mod is before, "a refusal must leave the schedule as it was"
+            self.tally.refused[name, refused.code] += 1
+            return False
+        note(describe(self.sch.trace.steps[-1]))
+        note(to_script(self.sch.func))
+        self.moments.append(self.sch.mod)
+        assert not (fault := self.meaning.fault_of(self.sch)), fault
+        if name in CONCURRENT and self.meaning.expected is not None and not self.sch.layouts:
+            assert not (race := find_race(self.sch.func, self.meaning.arrays)), race
+        self.tally.accepted[name] += 1
+        if name in OVERLAPPED:
+            self.lowered()
+        return True
+
+    def family(*names: str):
+        @rule(data=st.data())
+        def draw_one(self: ScheduleMachine, data: st.DataObject) -> None:
+            self.settled = False
+            self.call(data.draw(calls(self.sch, names)))
+            self.settled = True
+
+        return draw_one
+
+    loops = family(*FAMILIES["loops"])
+    kinds = family(*FAMILIES["kinds"])
+    moves = family(*FAMILIES["moves"])
+    copies = family(*FAMILIES["copies"])
+    buffers = family(*FAMILIES["buffers"])
+    blocks = family(*FAMILIES["blocks"])
+    reductions = family(*FAMILIES["reductions"])
+
+    @rule(data=st.data())
+    def target(self, data: st.DataObject) -> None:
+        """What `legal_targets` says of a loop is what the call does."""
+        self.settled = False
+        block = data.draw(st.sampled_from(self.sch.index.block_names))
+        found = self.sch.legal_targets(block)
+        legal = [target for target in found if target.legal]
+        if legal or (found and data.draw(st.integers(0, 7)) == 7):
+            target = data.draw(st.sampled_from(legal or found))
+            accepted = self.call((target.primitive, {"block": block, "loop": target.loop}))
+            assert accepted == target.legal, f"{target.primitive}({block}, {target.loop.name}): the call says otherwise"
+        self.settled = True
+
+    @rule()
+    def undo(self) -> None:
+        self.settled = False
+        had = len(self.moments) > 1
+        assert self.sch.undo() == had
+        if had:
+            self.moments.pop()
+        assert self.sch.mod is self.moments[-1]
+        self.settled = True
+
+    def teardown(self) -> None:
+        if self.settled and len(self.moments) > 1:
+            self.reread()
+            self.replayed()
+            self.lowered()
+            self.proved()
+            self.simulated()
+
+    def reread(self) -> None:
+        """The text says it all: read again it is the same program, and prints the same."""
+        text = to_script(self.sch.func)
+        again = parse(text).program
+        assert to_script(again) == text
+        assert first_difference(again, self.sch.func) is None, first_difference(again, self.sch.func)
+        self.tally.checks["printed and read"] += 1
+
+    def replayed(self) -> None:
+        """The trace makes it again."""
+        difference = first_difference(self.sch.replayed().mod, self.sch.mod)
+        assert difference is None, difference
+        self.tally.checks["replayed"] += 1
+
+    def lowered(self) -> None:
+        try:
+            flat = lower(self.sch.func)
+        except LowerError as refused:
+            self.tally.checks[f"not lowered: {refused.code}"] += 1
+            return
+        assert not (fault := self.meaning.fault_of(self.sch, flat)), f"lowered: {fault}"
+        self.tally.checks["lowered"] += 1
+
+    def proved(self) -> None:
+        proof = self.sch.prove()
+        assert proof.status != "refuted" and "isl fails" not in proof.detail, proof.detail
+        self.tally.checks[proof.status] += 1
+
+    def simulated(self) -> None:
+        try:
+            assert simulate(self.sch.func, MACHINE).cycles >= 0
+        except (MachineError, LowerError):
+            return
+        self.tally.checks["simulated"] += 1
+
+
+assert sorted(n for family in FAMILIES.values() for n in family) == sorted(PRIMITIVES), "a primitive without a family"
