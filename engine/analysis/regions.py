@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -87,6 +87,8 @@ def realized(region: BufferRegion, realize: BlockRealize) -> BufferRegion:
 
 
 def _relax(axis: Range, known: Relaxer, limits: Sequence[Expr]) -> Range | None:
+    if not limits:
+        return known.around(axis)
     last = axis.min if build.is_const(axis.extent, 1) else build.sub(build.add(axis.min, axis.extent), 1)
     low = known.interval(axis.min)
     high = low if last is axis.min else known.interval(last)
@@ -140,7 +142,9 @@ def _at_most_zero(condition: Expr) -> list[Expr]:
             return []
 
 
-def _union(parts: Iterable[Range], known: Analyzer) -> Range:
+def _union(parts: Sequence[Range], known: Analyzer) -> Range:
+    if len(parts) == 1:
+        return parts[0]
     low: Expr | None = None
     high: Expr | None = None
     for part in parts:
@@ -264,7 +268,7 @@ def _joined(regions: Sequence[BufferRegion]) -> BufferRegion:
         for region in regions:
             if not any(structural_equal(region.region[axis], known) for known in parts):
                 parts.append(region.region[axis])
-        axes.append(parts[0] if len(parts) == 1 else _union(parts, Analyzer()))
+        axes.append(_union(parts, Analyzer()))
     return BufferRegion(regions[0].buffer, tuple(axes))
 
 

@@ -215,13 +215,16 @@ class Analyzer:
             case Not():
                 return build.logical_not(self.simplify(expr.a))
             case Predicate() if dt.is_int(expr.a.dtype):
-                gap = self.form(expr.a).plus(self.form(expr.b), -1)
+                gap = self._gap(expr)
                 known = decided(type(expr), gap, self.sum_bounds)
                 if known is None:
                     return comparison(type(expr), gap, self.sum_bounds, expr.a.dtype)
                 return build.TRUE if known else build.FALSE
             case _:
                 return self._inside(expr)
+
+    def _gap(self, expr: Predicate) -> Sum:
+        return self.form(expr.a).plus(self.form(expr.b), -1)
 
     def _conjunction(self, expr: And) -> Expr:
         kept: list[Expr] = []
@@ -233,6 +236,8 @@ class Analyzer:
 
     def decided(self, condition: Expr) -> bool | None:
         """Whether the condition always holds (True), never holds (False), or neither is known (None)."""
+        if isinstance(condition, Predicate) and not isinstance(condition, And | Or) and dt.is_int(condition.a.dtype):
+            return decided(type(condition), self._gap(condition), self.sum_bounds)
         result = self.simplify(condition)
         return bool(result.value) if isinstance(result, IntImm) else None
 

@@ -196,6 +196,8 @@ class Bounder:
 def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[Digit, Digit]]]:
     """Digits `max(x, c) - max(y, c)` (or min) taken out as pairs."""
     left = list(digits)
+    if len(left) == 1:
+        return left, []
     pairs: list[tuple[Digit, Digit]] = []
     for plus in digits:
         if plus.scale <= 0 or not plus.is_whole or not isinstance(plus.source, Min | Max):

@@ -7,7 +7,7 @@ on the same form.)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from itertools import pairwise
 from typing import cast
 
@@ -47,9 +47,8 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
         constant = self.constant + factor * other.constant
         if not other.digits or factor == 0:
             return Sum(self.digits, constant)
-        if not self.digits:
-            return Sum(other.scaled(factor).digits, constant)
-        return Sum(_gathered((*self.digits, *(d.scaled(factor) for d in other.digits))), constant)
+        added = other.scaled(factor).digits
+        return Sum(_gathered((*self.digits, *added)) if self.digits else added, constant)
 
     def scaled(self, factor: int) -> Sum:
         if factor == 0:
@@ -81,8 +80,10 @@ def structure_key(node: object) -> Hashable:
     return cast("Hashable", node)
 
 
-def _gathered(digits: Iterable[Digit]) -> tuple[Digit, ...]:
+def _gathered(digits: tuple[Digit, ...]) -> tuple[Digit, ...]:
     """Each source's digits added on a common grid where that makes them fewer; the result stands where the source stood first."""
+    if len({d.key for d in digits}) == len(digits):
+        return digits
     by_source: dict[Hashable, list[Digit]] = {}
     for digit in digits:
         by_source.setdefault(digit.key, []).append(digit)
@@ -149,6 +150,8 @@ def digit_expr(digit: Digit, *, scale: int | None = None) -> Expr:
 
 def sum_expr(form: Sum, dtype: str) -> Expr:
     """The sum as an expression: what is added first, in order, then what is taken away, as TVM writes it."""
+    if not form.digits:
+        return build.const(form.constant, dtype)
     result: Expr | None = None
     for digit in form.digits:
         if digit.scale > 0:

@@ -50,6 +50,17 @@ class Relaxer:
         low, high = (self.stay.simplify(self.stay.expr(end, expr.dtype)) for end in (span.low, span.high))
         return Interval(low, high, span.exact)
 
+    def around(self, axis: Range) -> Range | None:
+        """The hull of all values in `axis`."""
+        dtype, first = axis.min.dtype, self.all.form(axis.min)
+        low = high = self._of_sum(first, dtype)
+        if not build.is_const(axis.extent, 1):
+            high = self._of_sum(first.plus(self.all.form(axis.extent)).offset(-1), dtype)
+        if low is None or high is None:
+            return None
+        ends = low.low, high.high.plus(low.low, -1).offset(1)
+        return Range(*(self.stay.simplify(self.stay.expr(end, dtype)) for end in ends))
+
     def _of_sum(self, form: Sum, dtype: str) -> _Span | None:
         total = _Span(Sum((), form.constant), Sum((), form.constant))
         seen: set[Var] = set()

@@ -33,8 +33,8 @@ def _show(value: object) -> str:
 def structural_equal(left: Node, right: Node) -> bool:
     if left is right:
         return True
-    # Most pairs that differ do so at the top.
-    return type(left) is type(right) and first_difference(left, right) is None
+    # Most pairs that differ do so at the top; a variable that nothing defines is equal to itself only.
+    return type(left) is type(right) and type(left) is not Var and first_difference(left, right) is None
 
 
 def first_difference(left: Node, right: Node) -> Difference | None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, cast
 from msgspec.structs import replace as replace_fields
 
 from .buffer import Buffer
-from .expr import BufferData, BufferLoad, Call, Expr, IterVar, Let, Node, Var
+from .expr import BufferData, BufferLoad, Call, Expr, IntImm, IterVar, Let, Node, Var
 from .func import PrimFunc
 from .stmt import Allocate, Block, BlockRealize, For, LetStmt, Stmt
 
@@ -75,10 +75,18 @@ def _getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
     singles = [name for name, shape in fields if shape == "node"]
     if not fields:
         return lambda node: []
-    if len(singles) == len(fields):
-        below = cast("Callable[[Node], Any]", attrgetter(*singles))
-        return (lambda node: [below(node)]) if len(singles) == 1 else (lambda node: list(below(node)))
-    return lambda node: _gathered(node, fields)
+    below = cast("Callable[[Node], Any]", attrgetter(*(name for name, _ in fields)))
+    match [shape for _, shape in fields]:
+        case ["node"]:
+            return lambda node: [below(node)]
+        case ["nodes"]:
+            return lambda node: list(below(node))
+        case ["node", "nodes"]:
+            return lambda node: [(both := below(node))[0], *both[1]]
+        case shapes if len(singles) == len(shapes):
+            return lambda node: list(below(node))
+        case _:
+            return lambda node: _gathered(node, fields)
 
 
 def _gathered(node: Node, fields: tuple[tuple[str, Shape], ...]) -> list[Node]:
@@ -291,6 +299,8 @@ def free_vars(root: Node) -> set[Var]:
 
 
 def uses_var(root: Node, var: Var) -> bool:
+    if root.__class__ is Var or root.__class__ is IntImm:
+        return root is var
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
