@@ -16,14 +16,16 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ..engine.execute import Verdict
 from ..engine.export import report_text, to_tvm_python
 from ..engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
 from ..engine.ir import PrimFunc, TilewrightError
-from ..engine.lower import PASSES, LowerError, lower
+from ..engine.lower import PASSES, LowerError, lower, missing_sizes, with_sizes
 from ..engine.schedule import Schedule, ScheduleError
 from ..engine.script import to_script
-from .document import Document, Notebook, converted, evaluate, load_document, save_document
+from .document import Document, Notebook, converted, evaluate, load_document, save_document, sizes_for
 from .state import DEFAULT_MACHINE
 
 FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -86,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})"
     )
+    _takes_sizes(run)
     run.add_argument("--json", action="store_true", help="print the report as JSON")
     run.set_defaults(run=_run)
 
@@ -108,6 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     lowering.add_argument(
         "--until", metavar="PASS", help=f"the last pass to run, by TVM's name: {', '.join(p.name for p in PASSES)}"
     )
+    _takes_sizes(lowering)
     lowering.set_defaults(run=_lower)
 
     convert = commands.add_parser("convert", help="write a file of TE text as a notebook, its schedule as block calls")
@@ -118,6 +122,33 @@ def _parser() -> argparse.ArgumentParser:
     machines = commands.add_parser("machines", help="list the machines that come with Tilewright")
     machines.set_defaults(run=_machines)
     return parser
+
+
+def _takes_sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--size",
+        "--sizes",
+        metavar="NAME=NUMBER",
+        action="extend",
+        type=_size_list,
+        default=[],
+        help="numbers for the program's symbolic sizes: M=256, or M=256,K=512; may be given several times",
+    )
+
+
+def _size_list(text: str) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        if not name.strip() or not number.strip().isdecimal() or int(number) < 1:
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, as M=256")
+        found.append((name.strip(), int(number)))
+    return found
+
+
+def _sizes(arguments: argparse.Namespace, notebook: Notebook, schedule: Schedule) -> dict[str, int]:
+    """The notebook's own, and before them those of the command line."""
+    return {**sizes_for(schedule.func, notebook.sizes), **dict(arguments.size)}
 
 
 def _port(text: str) -> int:
@@ -158,8 +189,9 @@ def _run(arguments: argparse.Namespace) -> int:
     machine = (
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
-    verdict = schedule.check()
-    report = _simulated(schedule.described, machine)
+    sizes = _sizes(arguments, notebook, schedule)
+    verdict = schedule.check(sizes)
+    report = _simulated(with_sizes(schedule.described, sizes).func, machine)
     print(
         json.dumps(report_json(report, verdict), indent=2) if arguments.json else report_text(report, verdict),
         flush=True,
@@ -177,13 +209,17 @@ def _simulated(func: PrimFunc, machine: Machine) -> Report:
     try:
         return simulate(func, machine)
     except MachineError as error:
+        if error.code == "missing-sizes":
+            options = " ".join(f"--size {name}=256" for name in missing_sizes(func))
+            raise MachineError(replace(error.refusal, fix=(options, *error.refusal.fix))) from error
         raise RefusedError(error) from error
 
 
 def _lower(arguments: argparse.Namespace) -> int:
-    _, schedule = _opened(arguments.file)
+    notebook, schedule = _opened(arguments.file)
+    func = with_sizes(schedule.func, _sizes(arguments, notebook, schedule)).func
     try:
-        lowered = lower(schedule.func, arguments.until)
+        lowered = lower(func, arguments.until)
     except LowerError as error:
         if error.code == "unknown-pass":
             raise

@@ -13,22 +13,26 @@ print(tilewright.to_tvm_python(sch))            # Python for Apache TVM
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from .app.document import DocumentError, Notebook, evaluate, load_document
+from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for
 from .engine import export as _export
 from .engine import hwsim as _hwsim
 
 # Not `script`: that is the module beside this one.
 from .engine import script as _script
 from .engine.adopt import Pasted, from_tvm, from_tvm_trace, read_pasted
-from .engine.execute import Verdict, random_inputs, run
+from .engine.execute import Verdict
+from .engine.execute import random_inputs as _random_inputs
+from .engine.execute import run as _run
 from .engine.export import report_text
 from .engine.hwsim import Machine, Report
 from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
+from .engine.lower import sizes_of_arrays, with_sizes
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError, TensorIntrin
 from .engine.script import ParseError
@@ -51,8 +55,8 @@ __all__ = [
     "Report",
     "Schedule",
     "ScheduleError",
-    "TensorIntrin",
     "TEProgram",
+    "TensorIntrin",
     "TilewrightError",
     "Verdict",
     "from_tvm",
@@ -107,10 +111,13 @@ def to_script(program: Scheduled, dialect: Literal["current", "classic"] = "curr
     return _script.to_script(shown, dialect)
 
 
-def simulate(program: Scheduled, machine: Machine | str | Path | None = None) -> Report:
+def simulate(
+    program: Scheduled, machine: Machine | str | Path | None = None, *, sizes: Mapping[str, int] | None = None
+) -> Report:
     """What the program does on a machine (itself, its name, or its TOML file; a notebook's own when left out).
 
-    Raises MachineError (a TilewrightError) when an engine cannot reach an operand, or the machine's description is wrong.
+    `sizes` are numbers for the program's symbolic sizes, {"M": 256}; a notebook has its own, and these go before them.
+    Raises MachineError (a TilewrightError) when an engine cannot reach an operand, the machine's description is wrong, sizes are missing.
     """
     if machine is None:
         machine = program.machine if isinstance(program, Notebook) else None
@@ -118,12 +125,37 @@ def simulate(program: Scheduled, machine: Machine | str | Path | None = None) ->
         raise TilewrightError(Refusal("no-machine", "no machine was named", expected="one of " + ", ".join(machines())))
     found = machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)
     # A function as it is: a lowered one has no blocks that could be scheduled.
-    return _hwsim.simulate(program if isinstance(program, PrimFunc) else schedule_of(program).described, found)
+    func = program if isinstance(program, PrimFunc) else schedule_of(program).described
+    return _hwsim.simulate(with_sizes(func, _sizes_of(program, sizes)).func, found)
 
 
-def verify(schedule: Scheduled, *, seed: int = 0) -> Verdict:
-    """Whether the schedule still computes what its program did: `.status` is "tested", "failed" or "unknown"."""
-    return schedule_of(schedule).verify(seed=seed)
+def run(program: Scheduled, arrays: Mapping[str, Any], *, sizes: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Run the program, or what a schedule made of it, on NumPy arrays by parameter: every parameter's array afterwards.
+
+    Symbolic sizes that `sizes` leave out are those of the arrays. Raises ExecuteError (a TilewrightError).
+    """
+    func = program if isinstance(program, PrimFunc) else schedule_of(program).func
+    given = sizes_of_arrays(func, {name: array.shape for name, array in arrays.items()})
+    return _run(with_sizes(func, given | {**_sizes_of(program, sizes)}).func, arrays)
+
+
+def random_inputs(program: Scheduled, seed: int = 0, *, sizes: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Small values for every parameter that the program reads before it writes it, by name; the same for the same seed."""
+    func = program if isinstance(program, PrimFunc) else schedule_of(program).func
+    return _random_inputs(with_sizes(func, _sizes_of(program, sizes)).func, seed)
+
+
+def _sizes_of(program: Scheduled, sizes: Mapping[str, int] | None) -> Mapping[str, int]:
+    of_notebook = sizes_for(schedule_of(program).func, program.sizes) if isinstance(program, Notebook) else {}
+    return {**of_notebook, **(sizes or {})}
+
+
+def verify(schedule: Scheduled, *, seed: int = 0, sizes: Mapping[str, int] | None = None) -> Verdict:
+    """Whether the schedule still computes what its program did: `.status` is "tested", "failed" or "unknown".
+
+    `sizes` are numbers for the program's symbolic sizes, {"M": 256}.
+    """
+    return schedule_of(schedule).verify(seed=seed, sizes=_sizes_of(schedule, sizes))
 
 
 def prove(schedule: Scheduled) -> Proof:

@@ -12,6 +12,7 @@ from .files import DocumentError, load_document, save_document
 from .fixes import apply_fix, is_applicable
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
+from .sizes import sizes_for, with_sizes_line
 from .te import converted, te_notebook
 
 __all__ = [
@@ -39,7 +40,9 @@ __all__ = [
     "replace_cell",
     "save_document",
     "schedule_calls",
+    "sizes_for",
     "te_notebook",
     "variable_of",
+    "with_sizes_line",
     "without_last_call",
 ]

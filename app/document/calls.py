@@ -15,6 +15,7 @@ from ...engine.script import CallStep, Ref, read_calls
 from .cells import Document
 from .files import DocumentError
 from .notebook import State
+from .sizes import calls_text
 from .workload import program_names
 
 QUERIES = frozenset(
@@ -41,7 +42,7 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
     calls = tuple(
         call
         for cell in document.of_kind("schedule")
-        for call in read_calls(cell.body, document.path or "", cell.body_line)
+        for call in read_calls(calls_text(cell), document.path or "", cell.body_line)
     )
     if len(calls) > MAX_STEPS:
         raise DocumentError(

@@ -20,6 +20,7 @@ from .intrinsics import intrinsic_text, read_intrinsics
 from .machine import read_machine
 from .notebook import Notebook, NotebookStep, State
 from .places import at_place
+from .sizes import read_sizes
 from .workload import read_program, workload_cell
 
 T = TypeVar("T")
@@ -34,7 +35,8 @@ def evaluate(document: Document, previous: Notebook | None = None, trial: Trial 
     errors: list[TilewrightError] = []
     machine = _caught(errors, lambda: read_machine(document))
     program = _caught(errors, lambda: _program(document, previous))
-    notebook = Notebook(document, program, machine, error=errors[0] if errors else None)
+    sizes = _caught(errors, lambda: read_sizes(document, program)) or {}
+    notebook = Notebook(document, program, machine, error=errors[0] if errors else None, sizes=sizes)
     if program is None:
         return notebook
     start = _caught(errors, lambda: State(Schedule(program, intrinsics=read_intrinsics(document)), {}))

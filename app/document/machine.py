@@ -10,6 +10,7 @@ from ...engine.script import CallStep, read_calls
 from .cells import Document
 from .files import DocumentError
 from .places import at_place
+from .sizes import calls_text
 
 
 def read_machine(document: Document) -> Machine | None:
@@ -17,7 +18,7 @@ def read_machine(document: Document) -> Machine | None:
     machine: Machine | None = None
     name = ""
     for cell in document.of_kind("machine"):
-        for call in read_calls(cell.body, document.path or "", cell.body_line):
+        for call in read_calls(calls_text(cell), document.path or "", cell.body_line):
             machine = at_place(
                 call.place, lambda call=call, machine=machine, name=name: _machine_after(call, machine, name, document)
             )

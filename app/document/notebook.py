@@ -44,6 +44,7 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     """An evaluated document. What could not be had is None, and `error` says why (the first one in the file's order).
 
     `states[n]` is the moment before step `n`; the last one is now. `schedule_name` is the schedule's variable in the file.
+    `sizes` are numbers for the program's symbolic sizes, to simulate and to test with.
     """
 
     document: Document
@@ -53,6 +54,7 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     states: tuple[State, ...] = ()
     error: TilewrightError | None = None
     schedule_name: str = "sch"
+    sizes: Mapping[str, int] = {}
 
     def __repr__(self) -> str:
         where = self.document.path or "without a file"

@@ -21,7 +21,7 @@ Sources = tuple[tuple[str, str], ...]
 
 
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A memory. Buffers whose storage scope is among `scopes` live in it.
+    """A memory. Buffers whose storage scope is among `scopes` live in it; those in the i-th of `block_scopes` in its i-th physical block.
 
     `banks` are equal parts of the capacity. With mapping "block" each is a contiguous range of addresses, and the blocks can be filled
     and used independently of each other; with "interleave" consecutive `interleave_bytes` go round all banks.
@@ -39,6 +39,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency_cycles: Natural = 0
     burst_bytes: Positive = 1
     energy_pj_per_byte: Energy = 0.0
+    block_scopes: tuple[str, ...] = ()
     source: Sources = ()
 
     @property
@@ -50,6 +51,10 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def blocks(self) -> int:
         """How many physical blocks a buffer can be placed in: the banks, when each is a range of addresses."""
         return self.banks if self.mapping == "block" else 1
+
+    def block_of(self, scope: str) -> int | None:
+        """The physical block that a scope is a name of; None for a scope of the whole memory."""
+        return self.block_scopes.index(scope) if scope in self.block_scopes else None
 
 
 class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -125,7 +130,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def find_memory(self, scope: str) -> Memory | None:
         """The memory that a storage scope stands for."""
-        return next((m for m in self.memories if scope in m.scopes), None)
+        return next((m for m in self.memories if scope in (*m.scopes, *m.block_scopes)), None)
 
     def memory(self, name: str) -> Memory:
         """The memory called `name`. Raises KeyError."""
@@ -235,7 +240,7 @@ def find_complaint(machine: Machine) -> Complaint | None:
         complaint = _scope_complaint(memory, taken) or _bank_complaint(memory)
         if complaint is not None:
             return complaint
-        taken.update(dict.fromkeys(memory.scopes, memory.name))
+        taken.update(dict.fromkeys((*memory.scopes, *memory.block_scopes), memory.name))
     names = [m.name for m in machine.memories]
     for engine in machine.engines:
         for key, reach in (("reads", engine.reads), ("writes", engine.writes)):
@@ -253,10 +258,13 @@ def _scope_complaint(memory: Memory, taken: Mapping[str, str]) -> Complaint | No
     if not memory.scopes:
         message = f"memory {memory.name!r} answers to no scope"
         return Complaint("no-scope", message, section, "scopes", "[]", 'at least one storage scope, such as "global"')
-    for scope in memory.scopes:
-        if scope in taken:
-            message = f"scope {scope!r} is memory {taken[scope]!r}'s already"
-            return Complaint("scope-taken", message, section, "scopes", repr(scope), "each scope in one memory")
+    own = (*memory.scopes, *memory.block_scopes)
+    for number, scope in enumerate(own):
+        owner = memory.name if scope in own[:number] else taken.get(scope)
+        if owner is not None:
+            message = f"scope {scope!r} is memory {owner!r}'s already"
+            key = "scopes" if number < len(memory.scopes) else "block_scopes"
+            return Complaint("scope-taken", message, section, key, repr(scope), "each scope once, in one memory")
     return None
 
 

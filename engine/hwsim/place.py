@@ -91,7 +91,11 @@ def place(machine: Machine, nest: Nest) -> Places:
         lead = site.lead
         parts = prod(shape[int(site.indexed) : lead])
         part_bytes = _elements(buffer, lead, shape[lead:]) * dt.size_bytes(buffer.dtype)
-        if site.banks and memory.blocks > 1:
+        named = memory.block_of(buffer.scope)
+        if named is not None:
+            require_block(buffer, memory, named)
+            banks = (named,) * (site.slots * parts)
+        elif site.banks and memory.blocks > 1:
             require_banks(site, memory)
             banks = tuple(site.banks[slot % len(site.banks)] for slot in range(site.slots) for _ in range(parts))
         else:
@@ -120,6 +124,15 @@ def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *
     return (filled.index(min(filled)) if first is None else first,) * cells
 
 
+# A scope that names a physical block names one that is there.
+def require_block(buffer: Buffer, memory: Memory, block: int) -> None:
+    if block >= memory.blocks:
+        raise refuse(
+            "no-such-bank", f"buffer {buffer.name!r} is to lie in {buffer.scope}, block {block} of {memory.name!r}, which the machine "
+            "does not have", buffer, found=f"{memory.blocks} of {memory.name!r}", expected=f"{block + 1} blocks at least",
+        )  # fmt: skip
+
+
 # The banks that slots are to lie in are there.
 def require_banks(site: Site, memory: Memory) -> None:
     missing = [b for b in site.banks if b >= memory.blocks]
@@ -136,7 +149,7 @@ def memory_of(machine: Machine, buffer: Buffer, nest: Nest) -> Memory:
     memory = machine.find_memory(buffer.scope)
     if memory is not None:
         return memory
-    known = [s for m in machine.memories for s in m.scopes]
+    known = [s for m in machine.memories for s in (*m.scopes, *m.block_scopes)]
     writers = () if nest.index.is_param(buffer) else writers_of(buffer, nest)[:1]
     raise refuse(
         "unknown-scope", f"buffer {buffer.name!r} is in scope {buffer.scope!r}, for which {machine.name!r} has no memory",

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from ..ir import BlockRealize, PrimFunc
-from ..lower import LowerError, Renewed, pipelined, planned
+from ..lower import LowerError, Renewed, missing_sizes, pipelined, planned
 from .errors import MachineError, refuse
 from .findings import find
 from .machine import KINDS, DmaEngine, Machine
@@ -20,6 +20,9 @@ from .tasks import MAX_TASKS, TaskProgram, make_tasks
 
 IDLE = "idle"
 
+EXAMPLE_SIZE = 256
+"""What is proposed for a size that nobody gave."""
+
 MAX_COUNT = 2**62
 """Times and addresses are kept in 64 bits."""
 
@@ -30,16 +33,28 @@ def simulate(
     """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
 
     Raises MachineError when the machine cannot run it: an operand that no engine reaches, a scope without memory, sizes that are not
-    known, more than `max_tasks` tasks. More bytes than a memory holds are a finding, not an error.
+    known (`lower.with_sizes` gives them), more than `max_tasks` tasks. More bytes than a memory holds are a finding, not an error.
 
     `known_plan` is `lower.planned(func)` where somebody made it already.
     """
+    require_sizes(func)
     program = tasks_of(func, machine, max_tasks, known_plan)
     timeline = replay(
         [v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell)
     )
     require_countable("cycles", timeline.cycles)
     return _report(program, timeline, occupancy(program, timeline))
+
+
+# A program takes a time when its sizes are numbers.
+def require_sizes(func: PrimFunc) -> None:
+    missing = missing_sizes(func)
+    if missing:
+        line = ", ".join(f'"{name}": {EXAMPLE_SIZE}' for name in missing)
+        names = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
+        are = "the size {} is" if len(missing) == 1 else "the sizes {} are"
+        raise refuse("missing-sizes", f"{are.format(names)} not known, so neither is what the program costs", found=", ".join(missing),
+                     expected="a number for each", fix=(f"sizes = {{{line}}}",))  # fmt: skip
 
 
 def require_countable(what: str, count: int) -> None:

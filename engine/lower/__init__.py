@@ -3,6 +3,7 @@
 from .errors import LowerError
 from .pipeline import PASSES, Allocation, Pass, allocations, lower, plan, planned
 from .renewed import Renewed
+from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
 from .slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
 from .software_pipeline import pipeline_parts, pipelined
 from .stages import PIPELINE_KEYS
@@ -21,8 +22,13 @@ __all__ = [
     "banks_noted",
     "lower",
     "marked_buffers",
+    "missing_sizes",
     "pipeline_parts",
     "pipelined",
     "plan",
     "planned",
+    "size_values",
+    "size_variables",
+    "sizes_of_arrays",
+    "with_sizes",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -11,6 +11,7 @@ from ..execute import ParameterLayout, Verdict, verify
 from ..ir import PrimFunc
 from ..lower import LowerError
 from .errors import Differs, Unknown
+from .sized import sized
 
 try:
     from .decide import decide
@@ -59,9 +60,18 @@ def prove(
 
 
 def check(
-    func: PrimFunc, original: PrimFunc, *, layouts: Sequence[ParameterLayout] = (), operations: int = QUICK
+    func: PrimFunc,
+    original: PrimFunc,
+    *,
+    layouts: Sequence[ParameterLayout] = (),
+    operations: int = QUICK,
+    sizes: Mapping[str, int] | None = None,
 ) -> Verdict:
-    """The surest answer that is quickly had: `prove`, and where that knows nothing, `verify`."""
+    """The surest answer that is quickly had: `prove`, where that knows nothing the same for `sizes`, and then `verify` with those.
+
+    Raises LowerError "unknown-size", "bad-size".
+    """
+    at = sized(func, original, layouts, sizes)
     proof = prove(func, original, layouts=layouts, operations=operations)
     match proof.status:
         case "proved":
@@ -69,4 +79,8 @@ def check(
         case "refuted":
             return Verdict("failed", proof.detail)
         case _:
-            return verify(func, original, layouts=layouts)
+            pass
+    if not at.sizes:
+        return verify(func, original, layouts=layouts)
+    verdict = check(at.func, at.original, layouts=at.layouts, operations=operations)
+    return msgspec.structs.replace(verdict, detail=f"{verdict.detail}, with {at.text}")

@@ -11,7 +11,7 @@ from msgspec.structs import replace as replace_fields
 from ..analysis import ProgramIndex, honest_signatures, unique_block_names
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks, replace_nodes
-from ..prove import Proof, check, prove
+from ..prove import Proof, check, prove, sized
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
 from .errors import ScheduleError, refuse
@@ -143,12 +143,18 @@ class Schedule(Calls):
                 getattr(other, step.method)(**arguments)
         return other
 
-    def verify(self, original: PrimFunc | None = None, *, seed: int = 0) -> Verdict:
+    def verify(
+        self, original: PrimFunc | None = None, *, seed: int = 0, sizes: Mapping[str, int] | None = None
+    ) -> Verdict:
         """Run the function and its origin on the same random inputs and compare; see `execute.verify`. Parameters that were laid out
-        anew are compared element by element, where the layout puts each."""
+        anew are compared element by element, where the layout puts each. `sizes` are numbers for symbolic sizes, by name.
+        """
         opaque = {name: intrin for name, intrin in self.tensorized.items() if not intrin.runs}
         func = self._with_described(opaque)
-        verdict = verify(func, original or self.original[self.func_name], seed=seed, layouts=self.layouts)
+        on = sized(func, original or self.original[self.func_name], self.layouts, sizes)
+        verdict = verify(on.func, on.original, seed=seed, layouts=on.layouts)
+        if on.sizes and verdict.status != "failed":
+            verdict = replace_fields(verdict, detail=f"{verdict.detail}, with {on.text}")
         if opaque and verdict.status == "tested":
             names = ", ".join(dict.fromkeys(intrin.name for intrin in opaque.values()))
             verdict = replace_fields(verdict, detail=f"{verdict.detail}; {names} tested through its description")
@@ -158,9 +164,9 @@ class Schedule(Calls):
         """Show that the function computes what its origin does for all inputs and sizes, or where not; see `engine.prove.prove`."""
         return prove(self.described, original or self.original[self.func_name], layouts=self.layouts)
 
-    def check(self) -> Verdict:
-        """The surest answer that is quickly had: proved, else verified by a run."""
-        return check(self.func, self.original[self.func_name], layouts=self.layouts)
+    def check(self, sizes: Mapping[str, int] | None = None) -> Verdict:
+        """The surest answer that is quickly had: proved for all sizes, else for `sizes`, else verified by a run with those."""
+        return check(self.func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
 
     @property
     def tensorized(self) -> dict[BlockRV, TensorIntrin]:

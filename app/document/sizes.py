@@ -1,0 +1,118 @@
+"""The sizes a notebook is simulated and tested with: a line `sizes = {"M": 256, "K": 512}` in its machine or schedule cell."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from ...engine.ir import IRModule, Place, PrimFunc, Refusal
+from ...engine.lower import size_values, size_variables
+from .cells import Cell, Document, lines_of, read_document
+from .files import DocumentError
+from .places import at_place
+
+NAME = "sizes"
+EXAMPLE = 'sizes = {"M": 256, "K": 512}'
+
+
+def read_sizes(document: Document, program: IRModule | PrimFunc | None) -> Mapping[str, int]:
+    """The sizes by name; the last line counts, as in Python. Raises DocumentError and LowerError with the file's line."""
+    found: Mapping[str, int] = {}
+    for cell in (*document.of_kind("machine"), *document.of_kind("schedule")):
+        for node in _lines_of_sizes(cell):
+            place = _place(cell, node, document)
+            found = at_place(place, lambda node=node: _checked(_sizes(node), program))
+    return found
+
+
+def calls_text(cell: Cell) -> str:
+    """The cell's body without its lines of sizes, which are no calls; all other lines stay where they are."""
+    lines = lines_of(cell.body)
+    for node in _lines_of_sizes(cell):
+        for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+            lines[number] = "\n"
+    return "".join(lines)
+
+
+def with_sizes_line(document: Document, line: str) -> Document:
+    """The document with `line` as its sizes: in place of the line that it has, else at the end of its machine or before its schedule."""
+    cells = (*document.of_kind("machine"), *document.of_kind("schedule"))
+    for cell in reversed(cells):
+        for node in reversed(_lines_of_sizes(cell)):
+            lines = lines_of(cell.body)
+            lines[node.lineno - 1 : node.end_lineno] = [line + document.newline]
+            return _with_body(document, cell, "".join(lines))
+    if not cells:
+        text = f"# %% machine{document.newline}{line}{document.newline * 2}"
+        at = next((n for n, c in enumerate(document.cells) if c.kind != "preamble"), len(document.cells))
+        before, after = document.cells[:at], document.cells[at:]
+        head = "".join(c.text for c in before)
+        gap = document.newline if head and not head.endswith(("\n", "\r")) else ""
+        return read_document(head + gap + text + "".join(c.text for c in after), document.path)
+    cell = cells[0]
+    if cell.kind == "schedule":
+        return _with_body(document, cell, line + document.newline + cell.body)
+    kept = cell.body.rstrip()
+    rest = cell.body[len(kept) :].lstrip(" \t") or document.newline
+    return _with_body(document, cell, f"{kept}{document.newline}{line}{rest}")
+
+
+def _with_body(document: Document, cell: Cell, body: str) -> Document:
+    text = cell.marker + body
+    return read_document("".join(text if c is cell else c.text for c in document.cells), document.path)
+
+
+def _lines_of_sizes(cell: Cell) -> list[ast.Assign]:
+    if NAME not in cell.body:
+        return []
+    try:
+        tree = ast.parse(cell.body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # whoever reads the calls says what is wrong
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and [ast.unparse(t) for t in node.targets] == [NAME]
+        and isinstance(node.value, ast.Dict)
+    ]
+
+
+def _place(cell: Cell, node: ast.Assign, document: Document) -> Place:
+    above = cell.body_line - 1
+    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
+    return Place(above + node.lineno, node.col_offset + 1, above + end_line, end_column + 1, document.path or "")
+
+
+def _sizes(node: ast.Assign) -> dict[str, int]:
+    assert isinstance(node.value, ast.Dict)
+    found: dict[str, int] = {}
+    for key, value in zip(node.value.keys, node.value.values, strict=True):
+        match key, value:
+            case ast.Constant(value=str(name)), ast.Constant(value=int(size)):
+                found[name] = size
+            case _:
+                raise DocumentError(
+                    Refusal("bad-sizes", "sizes are names and whole numbers", found=ast.unparse(node), expected=EXAMPLE)
+                )
+    return found
+
+
+def _checked(sizes: dict[str, int], program: IRModule | PrimFunc | None) -> dict[str, int]:
+    """The sizes, when some function of the program has each of them."""
+    if program is None:
+        return sizes
+    functions = program.functions if isinstance(program, IRModule) else (program,)
+    known = {name: f for f in functions for name in size_variables(f)}
+    for name, size in sizes.items():
+        size_values(known.get(name, functions[0]), {name: size})
+    return sizes
+
+
+def sizes_for(func: PrimFunc, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Those of `sizes` that a function of the module has: another function may have others."""
+    known = size_variables(func)
+    return {name: size for name, size in sizes.items() if name in known}
+
+
+__all__ = ["calls_text", "read_sizes", "sizes_for", "with_sizes_line"]
