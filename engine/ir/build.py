@@ -19,6 +19,7 @@ from .expr import (
     NE,
     Add,
     And,
+    Broadcast,
     BufferLoad,
     Call,
     Cast,
@@ -35,6 +36,7 @@ from .expr import (
     Not,
     Or,
     Predicate,
+    Ramp,
     Range,
     Select,
     Sub,
@@ -46,10 +48,19 @@ ExprLike = Expr | int | float | bool
 
 
 def const(value: int | float | bool, dtype: str) -> Expr:
-    """The constant `value` of `dtype`."""
+    """The constant `value` of `dtype`, in each lane of a vector."""
+    if dt.is_vector(dtype):
+        return broadcast(const(value, dt.element(dtype)), dtype)
     if dt.is_float(dtype):
         return FloatImm(float(value), dtype)
     return IntImm(int(value), dtype)
+
+
+def broadcast(value: Expr, like: str) -> Expr:
+    """The scalar `value` in as many lanes as the type `like` has."""
+    scale, _, number = like.partition("x")[2].rpartition("x")
+    lanes = IntImm(int(number))
+    return Broadcast(value, Mul(Call(scale, (), "int32"), lanes) if scale else lanes)
 
 
 _NUMBERS = (IntImm, FloatImm)
@@ -86,6 +97,8 @@ def cast(value: ExprLike, dtype: str) -> Expr:
     value = as_expr(value, dtype if not isinstance(value, Expr) else None)
     if value.dtype == dtype:
         return value
+    if dt.is_vector(dtype) and not dt.is_vector(value.dtype):
+        return broadcast(cast(value, dt.element(dtype)), dtype)
     if isinstance(value, IntImm) and (dt.is_int(dtype) or dt.is_float(dtype)) and _fits(value.value, dtype):
         return const(value.value, dtype)
     if isinstance(value, FloatImm) and dt.is_float(dtype):
@@ -111,7 +124,22 @@ def match_dtypes(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     left, right = a.dtype, b.dtype
     if left == right:
         return a, b
+    if dt.is_vector(left) or dt.is_vector(right):
+        return _match_lanes(a, b)
     target = _common_dtype(left, right)
+    return cast(a, target), cast(b, target)
+
+
+def _match_lanes(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Of a scalar and a vector two vectors, then in one dtype."""
+    if not dt.is_vector(a.dtype):
+        a = broadcast(a, b.dtype)
+    if not dt.is_vector(b.dtype):
+        b = broadcast(b, a.dtype)
+    left, right = dt.element(a.dtype), dt.element(b.dtype)
+    if a.dtype != dt.with_lanes_of(left, b.dtype):
+        raise TypeError(f"{a.dtype} and {b.dtype} have different numbers of lanes")
+    target = dt.with_lanes_of(left if left == right else _common_dtype(left, right), a.dtype)
     return cast(a, target), cast(b, target)
 
 
@@ -134,6 +162,8 @@ def _common_dtype(a: str, b: str) -> str:
 
 
 def add(a: ExprLike, b: ExprLike) -> Expr:
+    if (a.__class__ is Ramp or b.__class__ is Ramp) and (moved := _moved_ramp(Add, a, b)):
+        return moved
     a, b = match_dtypes(a, b)
     if is_const(a, 0):
         return b
@@ -142,7 +172,21 @@ def add(a: ExprLike, b: ExprLike) -> Expr:
     return _fold(Add, a, b, lambda x, y: x + y)
 
 
+def _moved_ramp(kind: type[Add | Sub | Mul], a: ExprLike, b: ExprLike) -> Expr | None:
+    """A ramp that starts elsewhere or is stretched is a ramp, as an index has to be. None where no scalar meets a ramp."""
+    a, b = as_expr(a), as_expr(b)
+    if kind is not Sub and isinstance(b, Ramp):
+        a, b = b, a
+    if not isinstance(a, Ramp) or dt.is_vector(b.dtype):
+        return None
+    if kind is Mul:
+        return Ramp(mul(a.base, b), mul(a.stride, b), a.lanes)
+    return Ramp(add(a.base, b) if kind is Add else sub(a.base, b), a.stride, a.lanes)
+
+
 def sub(a: ExprLike, b: ExprLike) -> Expr:
+    if a.__class__ is Ramp and (moved := _moved_ramp(Sub, a, b)):
+        return moved
     a, b = match_dtypes(a, b)
     if is_const(b, 0):
         return a
@@ -150,6 +194,8 @@ def sub(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def mul(a: ExprLike, b: ExprLike) -> Expr:
+    if (a.__class__ is Ramp or b.__class__ is Ramp) and (moved := _moved_ramp(Mul, a, b)):
+        return moved
     a, b = match_dtypes(a, b)
     if is_const(a, 1):
         return b
@@ -307,8 +353,14 @@ def make_range(min_: ExprLike, extent: ExprLike) -> Range:
 
 
 def point(index: Expr) -> Range:
-    """The range of one element."""
+    """The range of one element; of all that a ramp runs over, from the first to the last."""
+    if isinstance(index, Ramp):
+        return _span(index)
     return Range(index, const(1, index.dtype))
+
+
+def _span(ramp: Ramp) -> Range:
+    return Range(ramp.base, add(mul(sub(ramp.lanes, 1), ramp.stride), 1))
 
 
 def full_region(buffer: Buffer) -> BufferRegion:

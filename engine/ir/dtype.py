@@ -1,9 +1,13 @@
-"""Data types are TVM's strings ("float32", "int64", "bool", "handle"); this module reads facts off them."""
+"""Data types are TVM's strings ("float32", "int64", "bool", "handle", "int8x4"); this module reads facts off them.
+
+A vector's name is that of its element, an `x`, and its lanes: "float32x4", or "float32xvscalex4" where a machine says how many times four.
+"""
 
 import re
 from functools import cache
 
 _PATTERN = re.compile(r"(float|bfloat|int|uint)(\d+)(_e\dm\d\w*)?$")
+_VECTOR = re.compile(r"[a-z]+\d*(_e\dm\d\w*)?x(?:vscalex)?[1-9]\d{0,5}")
 _NARROW = frozenset(
     {"int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn"}
 )
@@ -12,11 +16,35 @@ _NARROW = frozenset(
 
 @cache
 def is_valid(dtype: str) -> bool:
+    if is_vector(dtype):
+        kind = element(dtype)
+        return kind not in ("handle", "void") and bool(_VECTOR.fullmatch(dtype)) and is_valid(kind)
     return (
         dtype in ("bool", "handle", "void")
         or dtype in _NARROW
         or bool(re.fullmatch(r"(int|uint|float|bfloat)(8|16|32|64)", dtype))
     )
+
+
+def is_vector(dtype: str) -> bool:
+    return "x" in dtype
+
+
+def element(dtype: str) -> str:
+    """The type of one lane."""
+    return dtype.partition("x")[0]
+
+
+@cache
+def lanes(dtype: str) -> int:
+    """How many values a value is: 1 of a scalar. Raises ValueError for lanes that only the machine knows."""
+    number = dtype.partition("x")[2]
+    return int(number) if number else 1
+
+
+def with_lanes_of(dtype: str, other: str) -> str:
+    """The scalar type `dtype` with as many lanes as `other` has."""
+    return f"{dtype}x{other.partition('x')[2]}" if "x" in other else dtype
 
 
 def is_int(dtype: str) -> bool:
@@ -35,7 +63,9 @@ def is_float(dtype: str) -> bool:
 
 @cache
 def bits(dtype: str) -> int:
-    """Width in bits; bool counts 8 as it is stored, a handle 64."""
+    """Width in bits, of one lane; bool counts 8 as it is stored, a handle 64."""
+    if is_vector(dtype):
+        return bits(element(dtype))
     if dtype == "bool":
         return 8
     if dtype == "handle":
@@ -47,5 +77,5 @@ def bits(dtype: str) -> int:
 
 
 def size_bytes(dtype: str) -> int:
-    """Bytes of one element in memory."""
-    return (bits(dtype) + 7) // 8
+    """Bytes of one element in memory, of all its lanes."""
+    return (bits(dtype) * lanes(dtype) + 7) // 8

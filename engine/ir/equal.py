@@ -10,7 +10,7 @@ import msgspec
 from .buffer import Buffer
 from .expr import FloatImm, IterVar, Let, Node, Var
 from .func import IRModule, PrimFunc
-from .stmt import Block, For, LetStmt
+from .stmt import Block, For, LaunchThread, LetStmt
 
 
 class Difference(msgspec.Struct, frozen=True, eq=False):
@@ -73,7 +73,7 @@ _NAMES: dict[type[Node], frozenset[str]] = {
 }
 
 
-_DEFINING = (For, IterVar, Let, LetStmt, PrimFunc, Block, IRModule)
+_DEFINING = (For, IterVar, Let, LetStmt, LaunchThread, PrimFunc, Block, IRModule)
 
 
 @cache
@@ -130,7 +130,7 @@ class _Matcher:
         match left, right:
             case For(), For():
                 self._define(left.loop_var, right.loop_var, (path, "loop_var"))
-            case ((IterVar() | Let() | LetStmt()), (IterVar() | Let() | LetStmt())):
+            case ((IterVar() | Let() | LetStmt() | LaunchThread()), (IterVar() | Let() | LetStmt() | LaunchThread())):
                 self._define(left.var, right.var, (path, "var"))
             case PrimFunc(), PrimFunc():
                 if len(left.params) != len(right.params):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from . import dtype as dt
+
 if TYPE_CHECKING:
     from .buffer import Buffer
 
@@ -90,14 +92,14 @@ class Max(BinaryOp, frozen=True, eq=False): ...
 
 
 class Predicate(Expr, frozen=True, eq=False):
-    """Comparisons and logic on two operands: the result is bool."""
+    """Comparisons and logic on two operands: the result is bool, of vectors one for each lane."""
 
     a: Expr
     b: Expr
 
     @property
     def dtype(self) -> str:
-        return "bool"
+        return dt.with_lanes_of("bool", self.a.dtype)
 
 
 class EQ(Predicate, frozen=True, eq=False): ...
@@ -129,7 +131,7 @@ class Not(Expr, frozen=True, eq=False):
 
     @property
     def dtype(self) -> str:
-        return "bool"
+        return self.a.dtype
 
 
 class Select(Expr, frozen=True, eq=False):
@@ -161,13 +163,60 @@ class Let(Expr, frozen=True, eq=False):
         return self.body.dtype
 
 
+class Ramp(Expr, frozen=True, eq=False):
+    """The vector `base, base + stride, …`; `lanes` is a number, or a multiple of `vscale()`. As the last index of an access it makes a
+    vector of elements. Nothing else is a vector of indices in a program here."""
+
+    base: Expr
+    stride: Expr
+    lanes: Expr
+
+    @property
+    def dtype(self) -> str:
+        return _vector(self.base.dtype, self.lanes)
+
+
+class Broadcast(Expr, frozen=True, eq=False):
+    """The vector of `lanes` times `value`."""
+
+    value: Expr
+    lanes: Expr
+
+    @property
+    def dtype(self) -> str:
+        return _vector(self.value.dtype, self.lanes)
+
+
+def _vector(element: str, lanes: Expr) -> str:
+    match lanes:
+        case IntImm(value=number):
+            return f"{element}x{number}"
+        case Mul(a=Call(op="vscale"), b=IntImm(value=number)) | Mul(a=IntImm(value=number), b=Call(op="vscale")):
+            return f"{element}xvscalex{number}"
+        case _:
+            raise ValueError("lanes are a number, or a number times vscale()")
+
+
 class BufferLoad(Expr, frozen=True, eq=False):
     buffer: Buffer
     indices: tuple[Expr, ...]
 
     @property
     def dtype(self) -> str:
-        return self.buffer.dtype
+        return accessed_dtype(self.buffer, self.indices)
+
+
+def accessed_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> str:
+    """The type of what stands at the indices: of several elements, by a Ramp, their vector."""
+    last = indices[-1] if indices else None
+    if not isinstance(last, Ramp):
+        return buffer.dtype
+    many = last.dtype.partition("x")[2]
+    element, _, own = buffer.dtype.partition("x")
+    if not own:
+        return f"{element}x{many}"
+    scale, _, number = many.rpartition("x")
+    return f"{element}x{scale}{'x' if scale else ''}{int(number) * int(own)}"
 
 
 class BufferData(Expr, frozen=True, eq=False):

@@ -88,6 +88,15 @@ class AttrStmt(Stmt, frozen=True, eq=False):
     body: Stmt
 
 
+class LaunchThread(Stmt, frozen=True, eq=False):
+    """`body` on every thread of an axis, `var` from 0 below `extent`: a loop bound to `thread_tag`, said as lowered programs say it."""
+
+    var: Var
+    thread_tag: str
+    extent: Expr
+    body: Stmt
+
+
 class Evaluate(Stmt, frozen=True, eq=False):
     """An expression for its effect; `Evaluate(IntImm(0))` is the empty statement."""
 

@@ -16,9 +16,12 @@ from msgspec.structs import replace as replace_fields
 from .buffer import Buffer
 from .expr import BufferData, BufferLoad, Call, Expr, IntImm, IterVar, Let, Node, Var
 from .func import PrimFunc
-from .stmt import Allocate, Block, BlockRealize, For, LetStmt, Stmt
+from .stmt import Allocate, Block, BlockRealize, For, LaunchThread, LetStmt, Stmt
 
 N = TypeVar("N", bound=Node)
+
+_BINDING = IterVar | Let | LetStmt | LaunchThread
+"""What defines the variable `var`."""
 
 # Fields that hold definitions, not uses.
 _DEFINES: dict[type[Node], frozenset[str]] = {
@@ -26,6 +29,7 @@ _DEFINES: dict[type[Node], frozenset[str]] = {
     IterVar: frozenset({"var"}),
     Let: frozenset({"var"}),
     LetStmt: frozenset({"var"}),
+    LaunchThread: frozenset({"var"}),
     PrimFunc: frozenset({"params"}),
 }
 
@@ -264,7 +268,7 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
             return new.get(node, node)
         if isinstance(node, For) and node.loop_var in new:
             return replace_fields(node, loop_var=new[node.loop_var])
-        if isinstance(node, IterVar | Let | LetStmt) and node.var in new:
+        if isinstance(node, _BINDING) and node.var in new:
             return replace_fields(node, var=new[node.var])
         if isinstance(node, PrimFunc) and any(p in new for p in node.params):
             return replace_fields(node, params=tuple(new.get(p, p) for p in node.params))
@@ -279,7 +283,7 @@ def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
     for node in walk(root):
         if isinstance(node, For):
             new[node.loop_var] = Var(node.loop_var.name, node.loop_var.dtype)
-        elif isinstance(node, IterVar | Let | LetStmt):
+        elif isinstance(node, _BINDING):
             new[node.var] = Var(node.var.name, node.var.dtype)
     return rename(root, new), new
 
@@ -293,7 +297,7 @@ def free_vars(root: Node) -> set[Var]:
             used.add(node)
         elif isinstance(node, For):
             defined.add(node.loop_var)
-        elif isinstance(node, IterVar | Let | LetStmt):
+        elif isinstance(node, _BINDING):
             defined.add(node.var)
     return used - defined
 

@@ -17,9 +17,11 @@ from ..ir import (
     Node,
     Predicate,
     PrimFunc,
+    Ramp,
     Range,
     Select,
     Var,
+    accessed_dtype,
     build,
     rename,
     rewrite,
@@ -50,7 +52,7 @@ def _index_variables(func: PrimFunc) -> list[Var]:
 
 def _widened(node: Node, dtype: str) -> Node:
     def cast_all(values: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(build.cast(v, dtype) for v in values)
+        return tuple(_cast(v, dtype) for v in values)
 
     match node:
         case BinaryOp() | Predicate() if node.a.dtype != node.b.dtype and dt.is_int(node.a.dtype):
@@ -67,14 +69,22 @@ def _widened(node: Node, dtype: str) -> Node:
         case BufferLoad():
             return replace_fields(node, indices=cast_all(node.indices))
         case BufferStore():
-            value = node.value if node.value.dtype == node.buffer.dtype else build.cast(node.value, node.buffer.dtype)
-            return replace_fields(node, indices=cast_all(node.indices), value=value)
+            indices = cast_all(node.indices)
+            return replace_fields(
+                node, indices=indices, value=build.cast(node.value, accessed_dtype(node.buffer, indices))
+            )
         case Buffer():
             offset = node.elem_offset
             offset = build.cast(offset, dtype) if isinstance(offset, IntImm) else offset
             return replace_fields(node, shape=cast_all(node.shape), strides=cast_all(node.strides), elem_offset=offset)
         case _:
             return node
+
+
+def _cast(index: Expr, dtype: str) -> Expr:
+    if isinstance(index, Ramp):
+        return Ramp(build.cast(index.base, dtype), build.cast(index.stride, dtype), index.lanes)
+    return build.cast(index, dtype)
 
 
 __all__ = ["with_index_dtype"]

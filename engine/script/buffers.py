@@ -160,8 +160,10 @@ def _integer(reader: ExpressionReader, value: Value, node: ast.expr) -> Expr:
 
 
 def _quoted(reader: ExpressionReader, node: ast.expr, match: dict[str, str]) -> Expr:
-    """A size in quotes: names in it that mean nothing yet become new variables."""
+    """A size in quotes: names in it that mean nothing yet become new variables, and one without a name is a new variable."""
     text = reader.string(node)
+    if not text:
+        return Var("s", "int32")
     try:
         tree = ast.parse(text, mode="eval").body if len(text) <= _MATCH_CHARACTERS else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):

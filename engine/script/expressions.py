@@ -15,6 +15,7 @@ from ..ir import (
     Call,
     Expr,
     IntImm,
+    Ramp,
     Range,
     StringImm,
     Var,
@@ -24,7 +25,7 @@ from ..ir import (
 from ..ir import dtype as dt
 from . import operators, static
 from .errors import ParseError
-from .intrinsics import INTRINSICS, similar_intrinsics, target_intrinsic
+from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, similar_intrinsics
 from .scope import Scope, Value
 from .source import PositionTable, Source
 
@@ -76,7 +77,7 @@ class ExpressionReader:
     def index(self, node: ast.expr) -> Expr:
         """`node` as an integer expression."""
         expr = self.expr(node)
-        if not dt.is_int(expr.dtype):
+        if not dt.is_int(expr.dtype) or dt.is_vector(expr.dtype):
             raise self.error(
                 node,
                 "wrong-type",
@@ -111,12 +112,7 @@ class ExpressionReader:
                 node, "wrong-type", f"the buffer {value.name} stands here without indices", expected=f"{value.name}[…]"
             )
         if isinstance(value, BufferRegion):
-            raise self.error(
-                node,
-                "unsupported",
-                "a slice is not a value",
-                expected="one element; slices only in T.reads, T.writes, T.match_buffer",
-            )
+            return self._vector(value, node)
         raise self.error(node, "wrong-type", "this is not a value", expected="an expression")
 
     def integer(self, value: int, node: ast.AST, dtype: str | None = None) -> IntImm:
@@ -145,7 +141,9 @@ class ExpressionReader:
         raise self.error(node, "wrong-type", "this must be a string", expected='text in quotes, as "float32"')
 
     def dtype(self, node: ast.expr) -> str:
-        """A data type: "float32", or T.float32."""
+        """A data type: "float32", or T.float32, or as TVM writes that of addresses `T.handle().ty`."""
+        if isinstance(node, ast.Attribute) and node.attr == "ty" and self.called(node.value) == "T.handle":
+            return "handle"
         name = self.script_name(node)
         dtype = name.removeprefix("T.") if name is not None else self.string(node)
         if dtype == "boolean":
@@ -260,7 +258,7 @@ class ExpressionReader:
         name = self.called(node)
         if name is None:
             return self._method(node)
-        intrinsic = INTRINSICS.get(name.removeprefix("T.")) or target_intrinsic(name)
+        intrinsic = INTRINSICS.get(name.removeprefix("T.")) or other_intrinsic(name)
         if intrinsic is not None:
             return intrinsic(self, node)
         raise self.error(
@@ -275,6 +273,8 @@ class ExpressionReader:
         """`x.astype("float32")` and `A.access_ptr("r")`, the methods that values have."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "access_ptr":
             return self._access_ptr(node, node.func.value)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "vload":
+            return self._vector_load(node, node.func.value)
         if (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "astype"
@@ -304,6 +304,21 @@ class ExpressionReader:
             "tvm_access_ptr", (kind, BufferData(owner), _elem_offset(owner), size, IntImm(bits, "int32")), "handle"
         )
 
+    def _vector_load(self, node: ast.Call, owner_node: ast.expr) -> Value:
+        """`A.vload([i, j], "float32x4")`: as many elements from there on."""
+        owner = self.value(owner_node)
+        dtype = self.dtype(node.args[1]) if len(node.args) == 2 and not node.keywords else ""
+        if not isinstance(owner, Buffer) or dt.element(dtype) != owner.dtype or "vscale" in dtype:
+            raise self.error(
+                node, "wrong-arguments", "this is no load of a vector", expected='A.vload([i], "float32x4")'
+            )
+        indices = tuple(map(self.index, self.sequence(node.args[0])))
+        self.require_rank(node, owner, len(indices))
+        if indices and dt.is_vector(dtype):
+            last = indices[-1]
+            indices = (*indices[:-1], Ramp(last, build.const(1, last.dtype), IntImm(dt.lanes(dtype))))
+        return BufferLoad(owner, indices)
+
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
         items = self.sequence(node.slice)
@@ -315,21 +330,63 @@ class ExpressionReader:
         if not isinstance(owner, Buffer):
             raise self.error(node, "wrong-type", "only buffers are indexed", expected="a buffer before the brackets")
         self.positions.add(owner, self.source.place(node.value))
-        if any(isinstance(item, ast.Slice) for item in items):
+        if any(isinstance(item, ast.Slice) and item.step is None for item in items):
             return self._region(node, owner, items)
         return BufferLoad(owner, self.indices(node, owner))
 
+    def _vector(self, region: BufferRegion, node: ast.AST) -> Expr:
+        """A slice as a value: the vector of its elements, as TVM reads it until 0.26."""
+        *points, last = region.region
+        lanes = build.int_value(last.extent)
+        if lanes is None or lanes < 1 or any(not build.is_const(axis.extent, 1) for axis in points):
+            raise self.error(
+                node,
+                "unsupported",
+                "this slice is not a value",
+                expected="one element, or a slice of constant length in the last axis",
+            )
+        index = last.min if lanes == 1 else Ramp(last.min, build.const(1, last.min.dtype), IntImm(lanes))
+        return BufferLoad(region.buffer, (*(axis.min for axis in points), index))
+
     def indices(self, node: ast.Subscript, buffer: Buffer) -> tuple[Expr, ...]:
-        """The indices of one element. Raises "wrong-arguments" when their number is not the buffer's."""
+        """The indices of one element, or with a ramp or a slice for the last of several. Raises "wrong-arguments" when their number is
+        not the buffer's."""
         found: list[Expr] = []
-        for item in self.sequence(node.slice):
+        items = self.sequence(node.slice)
+        for item in items:
             if isinstance(item, ast.Starred):
                 many = self.value(item.value)
                 found.extend(self.as_expr(v, item) for v in (many if isinstance(many, tuple) else (many,)))
+            elif item is items[-1]:
+                found.append(self._last_index(item))
             else:
                 found.append(self.index(item))
         self.require_rank(node, buffer, len(found))
         return tuple(found)
+
+    def _last_index(self, item: ast.expr) -> Expr:
+        if isinstance(item, ast.Slice) and item.upper is not None:
+            start, step = (
+                self.index(part) if part is not None else IntImm(n) for n, part in ((0, item.lower), (1, item.step))
+            )
+            extent = difference(self.index(item.upper), start)
+            lanes = (
+                extent
+                if build.is_const(step, 1)
+                else simplify(build.floordiv(build.sub(build.add(extent, step), 1), step))
+            )
+            if build.is_const(lanes, 1):
+                return start
+            index: Expr = Ramp(*build.match_dtypes(start, step), build.cast(lanes, "int32"))
+        else:
+            index = self.expr(item)
+        if not isinstance(index, Ramp):
+            return self.index(item)
+        steps = build.int_value(index.stride)
+        if steps is None or steps < 1 or not is_lanes(index.lanes):
+            raise self.error(item, "unsupported", "several elements are accessed by steps and lanes known now",
+                             expected="T.Ramp(i, 1, 4), or i:i + 4")  # fmt: skip
+        return index
 
     def require_rank(self, node: ast.AST, buffer: Buffer, count: int) -> None:
         if count != len(buffer.shape):
@@ -346,7 +403,7 @@ class ExpressionReader:
         if not isinstance(item, ast.Slice):
             return build.point(self.index(item))
         if item.step is not None:
-            raise self.error(item, "unsupported", "slices with a step are vectors", expected="start:stop")
+            raise self.error(item, "unsupported", "slices with a step are vectors, not boxes", expected="start:stop")
         start = self.index(item.lower) if item.lower is not None else build.const(0, size.dtype)
         stop = self.index(item.upper) if item.upper is not None else size
         return build.make_range(start, difference(stop, start))

@@ -17,6 +17,7 @@ from ..ir import (
     NE,
     Add,
     And,
+    Broadcast,
     Call,
     Cast,
     Div,
@@ -32,6 +33,7 @@ from ..ir import (
     Mul,
     Not,
     Or,
+    Ramp,
     Select,
     StringImm,
     Sub,
@@ -164,15 +166,15 @@ def absolute(x: Expr) -> Expr:
         return x
     if isinstance(x, IntImm):
         return IntImm(abs(x.value), x.dtype)
-    return Select(GE(x, IntImm(0, x.dtype)), x, build.mul(x, IntImm(-1, x.dtype)))
+    return Select(GE(x, build.const(0, x.dtype)), x, build.mul(x, build.const(-1, x.dtype)))
 
 
 def _is_inf(x: Expr) -> Expr:
-    return EQ(absolute(x), FloatImm(math.inf, x.dtype))
+    return EQ(absolute(x), build.const(math.inf, x.dtype))
 
 
 def _is_nan(x: Expr) -> Expr:
-    return Call("isnan", (x,), "bool")
+    return Call("isnan", (x,), dt.with_lanes_of("bool", x.dtype))
 
 
 def _float_test(make: Callable[[Expr], Expr]) -> Reader:
@@ -187,7 +189,7 @@ def _float_test(make: Callable[[Expr], Expr]) -> Reader:
 
 def _ceildiv(a: Expr, b: Expr) -> Expr:
     a, b = build.match_dtypes(a, b)
-    return build.floordiv(build.sub(build.add(a, b), IntImm(1, a.dtype)), b)
+    return build.floordiv(build.sub(build.add(a, b), build.const(1, a.dtype)), b)
 
 
 def _choice(reader: ExpressionReader, node: ast.Call) -> tuple[Expr, Expr, Expr]:
@@ -196,7 +198,14 @@ def _choice(reader: ExpressionReader, node: ast.Call) -> tuple[Expr, Expr, Expr]
     a, b = reader.expr(values[0]), reader.expr(values[1])
     if "handle" not in (a.dtype, b.dtype):
         a, b = build.match_dtypes(a, b)
-    return reader.condition(condition), a, b
+    truth = reader.value(condition)
+    return (
+        truth
+        if isinstance(truth, Expr) and truth.dtype == dt.with_lanes_of("bool", a.dtype)
+        else reader.condition(condition),
+        a,
+        b,
+    )
 
 
 def _if_then_else(reader: ExpressionReader, node: ast.Call) -> Expr:
@@ -226,23 +235,73 @@ def _cast(reader: ExpressionReader, node: ast.Call) -> Expr:
     return build.cast(reader.expr(value), reader.dtype(dtype))
 
 
+def _number(reader: ExpressionReader, node: ast.Call, value: float | str, dtype: str) -> Expr:
+    if dt.is_float(dtype):
+        return FloatImm(float(value), dtype)
+    return IntImm(int(bool(value)), "bool") if dtype == "bool" else reader.integer(int(value), node, dtype)
+
+
 def _typed(dtype: str) -> Reader:
-    """`T.float32(0)`, `T.int64(i)`, and `T.int32()` for a new size variable."""
+    """`T.float32(0)`, `T.int64(i)`, `T.int8x4(0)`, and `T.int32()` for a new size variable."""
 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         (argument,) = parameters(reader, node, ("expr",), 0)
         value: Any = reader.value(argument) if argument is not None else None
         if value is None:
             return Var("", dtype)
-        if isinstance(value, str) and dt.is_float(dtype) and value in ("inf", "-inf", "nan"):
-            return FloatImm(float(value), dtype)
-        if isinstance(value, bool | int | float):
-            if dt.is_float(dtype):
-                return FloatImm(float(value), dtype)
-            return IntImm(int(bool(value)), "bool") if dtype == "bool" else reader.integer(int(value), node, dtype)
+        if isinstance(value, bool | int | float) or (
+            isinstance(value, str) and dt.is_float(dtype) and value in ("inf", "-inf", "nan")
+        ):
+            return build.cast(_number(reader, node, value, dt.element(dtype)), dtype)
         return build.cast(reader.as_expr(value, node), dtype)
 
     return read
+
+
+def is_lanes(lanes: Expr) -> bool:
+    """Whether a vector may have so many lanes."""
+    if isinstance(lanes, IntImm) and lanes.value < 2:
+        return False
+    try:
+        return dt.is_valid(Broadcast(build.TRUE, lanes).dtype)
+    except ValueError:
+        return False
+
+
+def _lanes(reader: ExpressionReader, node: ast.expr) -> Expr:
+    """Lanes: a number above one, or a number times `T.vscale()`."""
+    lanes = reader.expr(node)
+    if not is_lanes(lanes):
+        raise reader.error(node, "wrong-type", "these are no lanes", expected="a number above 1, or T.vscale() * 4")
+    return lanes
+
+
+def _scalar(reader: ExpressionReader, node: ast.expr) -> Expr:
+    value = reader.expr(node)
+    if dt.is_vector(value.dtype) or value.dtype in ("handle", "void"):
+        raise reader.error(
+            node, "unsupported", f"lanes are made of one value, this is {value.dtype}", expected="a number"
+        )
+    return value
+
+
+def _ramp(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.Ramp(base, stride, lanes)`: a vector of indices."""
+    base, stride, lanes = parameters(reader, node, ("base", "stride", "lanes"))
+    assert base is not None and stride is not None and lanes is not None
+    first, step = build.match_dtypes(_scalar(reader, base), _scalar(reader, stride))
+    if not dt.is_int(first.dtype):
+        raise reader.error(
+            node, "wrong-type", f"a ramp is of integers, this is {first.dtype}", expected="T.Ramp(0, 1, 4)"
+        )
+    return Ramp(first, step, _lanes(reader, lanes))
+
+
+def _broadcast(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.Broadcast(value, lanes)`: a vector of one value."""
+    value, lanes = parameters(reader, node, ("value", "lanes"))
+    assert value is not None and lanes is not None
+    return Broadcast(_scalar(reader, value), _lanes(reader, lanes))
 
 
 def _var(reader: ExpressionReader, node: ast.Call) -> Expr:
@@ -260,12 +319,12 @@ def _limit(kind: str) -> Reader:
         dtype = reader.dtype(argument)
         if dt.is_float(dtype):
             largest = math.inf if kind == "infinity" else _LARGEST_FLOAT.get(dtype, math.inf)
-            return FloatImm(-largest if kind == "min_value" else largest, dtype)
+            return build.const(-largest if kind == "min_value" else largest, dtype)
         if kind == "infinity" or not dt.is_int(dtype):
             raise reader.error(node, "wrong-type", f"{dtype} has no such value", expected="a float or integer type")
         unsigned = dtype.startswith("uint")
         bits = dt.bits(dtype) - (not unsigned)
-        return IntImm(2**bits - 1 if kind == "max_value" else 0 if unsigned else -(2**bits), dtype)
+        return build.const(2**bits - 1 if kind == "max_value" else 0 if unsigned else -(2**bits), dtype)
 
     return read
 
@@ -285,7 +344,7 @@ def _external(op: str) -> Reader:
                 expected=f'T.{op}("float32", "name", x)',
             )
         found = tuple(reader.expr(a) for a in arguments)
-        if op != "reinterpret" and not isinstance(found[0], StringImm):
+        if op.startswith("call_") and not isinstance(found[0], StringImm):
             raise reader.error(arguments[0], "wrong-type", "the function is named by a string", expected='"name"')
         return Call(op, found, reader.dtype(dtype))
 
@@ -395,6 +454,8 @@ INTRINSICS: dict[str, Reader] = {
     "Let": _let,
     "cast": _cast,
     "var": _var,
+    **dict.fromkeys(("Ramp", "ramp"), _ramp),
+    **dict.fromkeys(("Broadcast", "broadcast"), _broadcast),
     "min": _built(build.minimum, ("a", "b")),
     "max": _built(build.maximum, ("a", "b")),
     **{name: _built(build.floordiv, ("a", "b"), integers=True) for name in ("floordiv", "indexdiv")},
@@ -421,9 +482,12 @@ INTRINSICS: dict[str, Reader] = {
 }
 
 
-def target_intrinsic(name: str) -> Reader | None:
-    """The reader of an intrinsic of one target, `T.ptx_legacy.mma(…)`: taken as it is, its whole name kept. None for others."""
+def other_intrinsic(name: str) -> Reader | None:
+    """The reader of a vector type, `T.int8x4(0)`, or of an intrinsic of one target, `T.ptx_legacy.mma(…)`, which is taken as it is, its
+    whole name kept. None for others."""
     parts = name.split(".")
+    if len(parts) == 2 and dt.is_vector(parts[1]) and dt.is_valid(parts[1]):
+        return _typed(parts[1])
     if len(parts) != 3 or parts[0] != "T" or parts[1] == "axis":
         return None
 

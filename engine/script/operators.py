@@ -166,9 +166,9 @@ def side(reader: ExpressionReader, value: Value, other: Value, node: ast.expr) -
     """One side of a comparison or bit operation; a Python number takes the type of the other side, as in TVM."""
     if isinstance(value, int | float) and isinstance(other, Expr):
         if dt.is_float(other.dtype):
-            return FloatImm(float(value), other.dtype)
+            return build.const(float(value), other.dtype)
         if isinstance(value, int) and dt.is_int(other.dtype):
-            return reader.integer(value, node, other.dtype)
+            return build.cast(reader.integer(value, node, dt.element(other.dtype)), other.dtype)
     return reader.as_expr(value, node)
 
 

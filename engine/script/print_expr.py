@@ -15,6 +15,7 @@ from ..ir import (
     Add,
     And,
     BinaryOp,
+    Broadcast,
     Buffer,
     BufferData,
     BufferLoad,
@@ -36,6 +37,7 @@ from ..ir import (
     Not,
     Or,
     Predicate,
+    Ramp,
     Range,
     Select,
     StringImm,
@@ -95,6 +97,8 @@ class ExprPrinter:
             Select: self._select,
             Call: self._call,
             Let: self._let,
+            Ramp: self._ramp,
+            Broadcast: self._broadcast,
             **dict.fromkeys(_INFIX, self._infix),
             **dict.fromkeys(_FUNCTIONS, self._function),
             **dict.fromkeys(_COMPARISONS, self._comparison),
@@ -130,6 +134,27 @@ class ExprPrinter:
         self.out.write("[")
         self.many(indices)
         self.out.write("]" if indices else "()]")
+
+    def stored_indices(self, buffer: Buffer, indices: Sequence[Expr]) -> None:
+        """Where a store goes: there a ramp is written as a slice, `B[0:16:2]`."""
+        ramp = indices[-1] if indices else None
+        if not isinstance(ramp, Ramp):
+            self.indices(buffer, indices)
+            return
+        self.name(buffer)
+        self.out.write("[")
+        for index in indices[:-1]:
+            self.expr(index)
+            self.out.write(", ")
+        start = self.out.here()
+        self.expr(ramp.base)
+        self.out.write(":")
+        self.expr(build.add(ramp.base, build.mul(ramp.lanes, ramp.stride)))
+        if not build.is_const(ramp.stride, 1):
+            self.out.write(":")
+            self.expr(ramp.stride)
+        self.out.mark(ramp, start)
+        self.out.write("]")
 
     def region(self, region: BufferRegion) -> None:
         """`A[vi, 0:16]`; an axis of extent one is written as a point."""
@@ -283,6 +308,14 @@ class ExprPrinter:
             self.out.write(f", where={{{name}: ")
             self.expr(expr.value)
             self.out.write("})")
+
+    def _ramp(self, expr: Expr, need: int) -> None:
+        assert isinstance(expr, Ramp)
+        self.call("T.Ramp", expr.base, expr.stride, expr.lanes)
+
+    def _broadcast(self, expr: Expr, need: int) -> None:
+        assert isinstance(expr, Broadcast)
+        self.call("T.Broadcast", expr.value, expr.lanes)
 
 
 class _Parens:

@@ -24,6 +24,7 @@ from ..ir import (
     IfThenElse,
     IntImm,
     IterVar,
+    LaunchThread,
     LetStmt,
     Range,
     SeqStmt,
@@ -66,6 +67,7 @@ class StmtPrinter:
             LetStmt: self._let,
             AssertStmt: self._assert,
             AttrStmt: self._attr,
+            LaunchThread: self._launch,
             Evaluate: self._evaluate,
             BlockRealize: self._realize,
             Allocate: self._allocate,
@@ -90,7 +92,7 @@ class StmtPrinter:
     def _store(self, stmt: Stmt) -> None:
         assert isinstance(stmt, BufferStore)
         start = self.out.here()
-        self.exprs.indices(stmt.buffer, stmt.indices)
+        self.exprs.stored_indices(stmt.buffer, stmt.indices)
         self.out.write(" = ")
         self.exprs.expr(stmt.value)
         self._header(stmt, start, "")
@@ -108,7 +110,7 @@ class StmtPrinter:
         assert isinstance(stmt, SeqStmt)
         for part in stmt.seq:
             ends = part is not stmt.seq[-1] and not self._is_scalar(part)
-            if ends and isinstance(part, LetStmt | AssertStmt | Allocate):
+            if ends and isinstance(part, LetStmt | AssertStmt | Allocate | LaunchThread):
                 self._closed(part)
             else:
                 self.stmt(part)
@@ -189,7 +191,19 @@ class StmtPrinter:
         if rest:
             self.stmt(build.seq(rest))
 
-    def _closed(self, stmt: LetStmt | AssertStmt | Allocate) -> None:
+    def _launch(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, LaunchThread)
+        start = self.out.here()
+        name = self.names.define(stmt.var, stmt.var.name)
+        self.out.write(f"{name} = ")
+        self._launched(stmt)
+        self._header(stmt, start, "")
+        self.stmt(stmt.body)
+
+    def _launched(self, stmt: LaunchThread) -> None:
+        self.exprs.call("T.launch_thread", quoted(stmt.thread_tag), stmt.extent)
+
+    def _closed(self, stmt: LetStmt | AssertStmt | Allocate | LaunchThread) -> None:
         """The `with` forms, for what ends before its sequence does."""
         start = self.out.here()
         with self.names.nested():
@@ -204,6 +218,10 @@ class StmtPrinter:
                     self.out.write("with T.allocate")
                     self.declaration(stmt.buffer, annotations=stmt.annotations)
                     self._header(stmt, start, f" as {self.names.define(stmt.buffer, stmt.buffer.name)}:")
+                case LaunchThread():
+                    self.out.write("with ")
+                    self._launched(stmt)
+                    self._header(stmt, start, f" as {self.names.define(stmt.var, stmt.var.name)}:")
             with self.out.indented():
                 self.stmt(stmt.body)
 

@@ -17,14 +17,17 @@ from ..ir import (
     Expr,
     For,
     IfThenElse,
+    LaunchThread,
     LetStmt,
     MatchBufferRegion,
     Place,
     Stmt,
     StringImm,
     Var,
+    accessed_dtype,
     build,
 )
+from ..ir import dtype as dt
 from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
@@ -169,6 +172,8 @@ class StatementReader:
             )
         if isinstance(node.value, ast.Call) and function in _DECLARATIONS:
             return self._declare(names[0], node.value, function)
+        if isinstance(node.value, ast.Call) and function == "T.launch_thread":
+            return self._launch(names[0], node.value)
         if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
             self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])
             return None
@@ -274,6 +279,15 @@ class StatementReader:
         place = self.source.place(name)
         return lambda body: self.mark(LetStmt(var, value, body), place)
 
+    def _launch(self, name: ast.Name, call: ast.Call) -> Wrapper:
+        """`tx = T.launch_thread("threadIdx.x", 64)`: what follows, on each thread."""
+        tag, extent = parameters(self.exprs, call, ("thread", "extent"))
+        assert tag is not None and extent is not None
+        thread, size, place = self.exprs.string(tag), self.exprs.index(extent), self.source.place(call)
+        var = Var(name.id, size.dtype)
+        self.exprs.define(name.id, var, name)
+        return lambda body: self.mark(LaunchThread(var, thread, size, body), place)
+
     def _scalar(self, name: ast.Name, dtype: str, value: Expr | None) -> Wrapper:
         """TVM 0.27's mutable local scalar: a local buffer without axes, in what follows."""
         buffer = Buffer(name.id, (), dtype, "local")
@@ -323,21 +337,19 @@ class StatementReader:
         value = self.exprs.expr(value_node)
         if op is not None:
             value = arithmetic(self.exprs, node, op, build.load(buffer, self.exprs.indices(target, buffer)), value)
-        value = self._stored(value_node, buffer, value)
-        if any(isinstance(item, ast.Slice) for item in self.exprs.sequence(target.slice)):
-            raise self.source.error(target, "unsupported", "a store writes one element", expected="indices, no slices")
-        return self.mark(BufferStore(buffer, value, self.exprs.indices(target, buffer)), self.source.place(node))
+        indices = self.exprs.indices(target, buffer)
+        value = self._stored(value_node, buffer, value, indices)
+        return self.mark(BufferStore(buffer, value, indices), self.source.place(node))
 
-    def _stored(self, node: ast.expr, buffer: Buffer, value: Expr) -> Expr:
-        """The value in the type of the buffer."""
-        if (value.dtype == "handle") != (buffer.dtype == "handle") or value.dtype == "void":
+    def _stored(self, node: ast.expr, buffer: Buffer, value: Expr, indices: tuple[Expr, ...] = ()) -> Expr:
+        """The value in the type of what stands at the indices, whose lanes it must have."""
+        dtype = accessed_dtype(buffer, indices)
+        unlike = (value.dtype == "handle") != (dtype == "handle") or value.dtype == "void"
+        if unlike or dt.with_lanes_of(dt.element(value.dtype), dtype) != value.dtype:
             raise self.source.error(
-                node,
-                "wrong-type",
-                f"{buffer.name} holds {buffer.dtype}, this is {value.dtype}",
-                expected=f"a {buffer.dtype}",
+                node, "wrong-type", f"{buffer.name} holds {dtype} here, this is {value.dtype}", expected=f"a {dtype}"
             )
-        return build.cast(value, buffer.dtype)
+        return build.cast(value, dtype)
 
     def _augmented(self, node: ast.AugAssign) -> Stmt:
         known = self.exprs.scope.get(node.target.id) if isinstance(node.target, ast.Name) else None
@@ -443,6 +455,10 @@ class StatementReader:
         if function in ("T.LetStmt", "T.let") and call.args and isinstance(item.optional_vars, ast.Name):
             with self.exprs.scope.nested():
                 wrap = self._let(item.optional_vars, self.exprs.expr(call.args[0]))
+                return wrap(self.nested_body(node.body))
+        if function == "T.launch_thread" and isinstance(item.optional_vars, ast.Name):
+            with self.exprs.scope.nested():
+                wrap = self._launch(item.optional_vars, call)
                 return wrap(self.nested_body(node.body))
         if function == "T.allocate" and isinstance(item.optional_vars, ast.Name):
             with self.exprs.scope.nested():

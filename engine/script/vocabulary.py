@@ -20,6 +20,9 @@ DTYPE_FIRST = (
     "call_llvm_pure_intrin",
     "reinterpret",
     "type_annotation",
+    "vectorlow",
+    "vectorhigh",
+    "vectorcombine",
 )  # fmt: skip
 """Calls whose first argument in text is their own dtype."""
 OPAQUE = {
