@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import msgspec
 
-from ..ir import BufferLoad, Expr, walk
+from ..ir import Add, BufferLoad, Expr, Mul, walk
 from .errors import Differs, Unknown
 from .flow import Flow, is_neutral
 from .heads import Follows, Read, Sum, Term, pair_text
@@ -24,6 +24,10 @@ class Part(msgspec.Struct, frozen=True, eq=False):
     @property
     def update(self) -> Statement:
         return self.term.statement
+
+    @property
+    def operator(self) -> type[Expr]:
+        return self.term.flow.term(self.update).operator
 
 
 class Start(msgspec.Struct, frozen=True, eq=False):
@@ -63,7 +67,7 @@ class Pairing:
                 in_order = in_order and _keeps_order(x.update, y.update, both)
         for to_sum, ps, used in ((self._to_a, self._mine, left), (self._to_b, self._theirs, right)):
             for part in ps:
-                self._require_used(to_sum.apply_range(part.chain), used.get(part))
+                self._require_used(part, to_sum.apply_range(part.chain), used.get(part))
         return in_order
 
     def _both(self, x_chain: isl.Map, y_chain: isl.Map) -> isl.Map:
@@ -88,8 +92,10 @@ class Pairing:
             raise failed
         return None
 
-    def _require_used(self, terms: isl.Map, used: isl.Map | None) -> None:
+    def _require_used(self, part: Part, terms: isl.Map, used: isl.Map | None) -> None:
         rest = terms if used is None else terms.subtract(used)
+        if not rest.is_empty() and part.operator is Add:
+            rest = rest.subtract_range(vanishing(self._follows, part.term, rest.range()))
         if not rest.is_empty():
             raise Differs(
                 f"a term of the sum in {self._a.final.store.buffer.name} is in one of the programs only: {self._where(rest)}"
@@ -157,6 +163,20 @@ def starts(total: Sum) -> list[Start]:
         if not chain.is_empty():
             found.append(Start(Term(flow, update, old), chain))
     return found
+
+
+def vanishing(follows: Follows, term: Term, instances: isl.Set) -> isl.Set:
+    """Those of the instances at which a term is zero: padding, or a product with it. Values are taken to be finite."""
+    zero = instances.subtract(instances)
+    for head, to_term in follows.resolve(term, identity(instances)):
+        if not isinstance(head, Term):
+            continue
+        if is_neutral(Add, head.expr):
+            zero = zero.union(to_term.range())
+        elif isinstance(head.expr, Mul):
+            for factor in (head.expr.a, head.expr.b):
+                zero = zero.union(vanishing(follows, head.of(factor), to_term.domain()).apply(to_term))
+    return zero
 
 
 def candidates(follows: Follows, x: Term, y: Term) -> list[isl.Map]:

@@ -72,6 +72,25 @@ def test_given_a_float_sum_in_another_order_then_the_proof_says_so() -> None:
         assert prove(sch.func, sch.original["main"]).detail == detail
 
 
+REWRITES: dict[str, Callable[[Schedule], object]] = {
+    "rfactor": lambda s: s.rfactor(s.split(s.get_loops("D")[2], [None, 8])[1], 0),
+    "blockize": lambda s: s.blockize(s.split(s.get_loops("D")[2], [None, 8])[1]),
+    "pad_einsum": lambda s: s.pad_einsum("D", [16, 16, 16]),
+    "reindex": lambda s: s.reindex("D", ("read", 1)),
+    "reorder_block_iter_var": lambda s: s.reorder_block_iter_var("D", [2, 1, 0]),
+    "loop_partition": lambda s: s.loop_partition(s.get_loops("C")[1], [8, None]),
+    "set_layout": lambda s: s.set_layout("D", ("write", 0), [1, 0]),
+    "keep_tiling": lambda s: s.compute_at("D", s.get_loops("C")[0], keep_tiling=True),
+}
+
+
+@pytest.mark.parametrize("name", REWRITES)
+def test_given_a_rewrite_then_it_is_proved(name: str) -> None:
+    sch = matmul("int32")
+    REWRITES[name](sch)
+    assert (sch.prove().status, sch.prove().detail) == ("proved", "for all inputs")
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "witness"),
     [
