@@ -114,7 +114,7 @@ def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, ar
     written, inner = realized(write.regions[0], realize), {**inner, **write.loops}
     made = hull([written], inner, outer)
     return (
-        only_guards_domain(realize)
+        _leaves_no_gaps(realize, write, {**inner, **outer})
         and _is_dense(written, inner, outer)
         and all(_contains(m, n, None, outer) for m, n in zip(made.region, box.region, strict=True))
     )
@@ -190,11 +190,11 @@ def _covers(
     """Whether the box that is written holds what is read (also outside of the buffer, when `whole`), and has no gaps."""
     common = common_loops(index, producer, consumer)
     producer, own = joined_splits(producer, inner_loops(index, producer, common))
-    if not only_guards_domain(producer):
-        return False
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
-    written = realized(write.regions[0], producer)
     inner = {**own, **write.loops}
+    if not _leaves_no_gaps(producer, write, {**inner, **outer}, build.conjuncts(consumer.predicate)):
+        return False
+    written = realized(write.regions[0], producer)
     made = hull([written], inner, outer)
     consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
     needed = hull([realized(r, consumer) for r in read.regions], {**theirs, **read.loops}, outer)
@@ -213,6 +213,36 @@ def _contains(outer: Range, inner: Range, limit: Expr | None, ranges: Ranges) ->
         return prove(starts, ranges) and prove(ends, ranges)
     starts_low = prove(starts, ranges) or prove(build.le(outer.min, 0), ranges)
     return starts_low and (prove(ends, ranges) or prove(build.ge(end, limit), ranges))
+
+
+def _leaves_no_gaps(realize: BlockRealize, write: _Access, ranges: Ranges, known: Sequence[Expr] = ()) -> bool:
+    """Whether every element of the buffer that the loops of the block go over is written: what the predicate leaves out lies outside.
+
+    `known` are conditions that hold wherever the element is asked for.
+    """
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    for term in build.conjuncts(realize.predicate):
+        given = prove(term, ranges) or any(structural_equal(term, k) for k in known)
+        if not given and not any(_is_guard(term, iv, v) and _ends_with(term, iv, write, pairs) for iv, v in pairs):
+            return False
+    return True
+
+
+def _ends_with(term: Expr, iter_var: IterVar, write: _Access, pairs: Sequence[tuple[IterVar, Expr]]) -> bool:
+    """Whether an iterator beyond the end of its domain that the term guards would be written outside of the buffer."""
+    region, var, dom = write.regions[0], iter_var.var, iter_var.dom
+    beyond = Var("beyond", var.dtype)
+    ranges = {iv.var: iv.dom for iv, _ in pairs} | {**write.loops, beyond: build.make_range(0, _FAR)}
+    axes = list(zip(region.region, region.buffer.shape, strict=True))
+    if isinstance(simplify(term), LT):
+        after = build.add(build.add(dom.min, dom.extent), beyond)
+        return any(prove(build.ge(substitute(r.min, {var: after}), size), ranges) for r, size in axes)
+    before = build.sub(build.sub(dom.min, 1), beyond)
+    return any(prove(build.le(build.add(substitute(r.min, {var: before}), r.extent), 0), ranges) for r, _ in axes)
+
+
+_FAR = 1 << 20
+"""How far beyond its domain an iterator may be asked about: farther than loops go."""
 
 
 def only_guards_domain(realize: BlockRealize) -> bool:

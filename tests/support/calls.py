@@ -290,7 +290,10 @@ def _declared(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
 
     def arguments(side: tuple[str, int]) -> st.SearchStrategy[dict[str, Any]]:
         regions = (body.reads if side[0] == "read" else body.writes)[side[1] : side[1] + 1]
+        own = {iv.var for iv in body.iter_vars}
         axes = [axis for region in regions for axis in region.region]
+        if any(free_vars(axis) - own for axis in axes):  # of blocks around, which the call cannot name
+            axes = [axis for region in regions for axis in build.full_region(region.buffer).region]
         moved = st.tuples(st.integers(-1, 1), st.integers(-1, 2))
 
         def build_call(moves: list[tuple[int, int]]) -> dict[str, Any]:
