@@ -41,7 +41,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed-run: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable .
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[prove]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
