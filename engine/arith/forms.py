@@ -88,13 +88,17 @@ def _gathered(digits: tuple[Digit, ...]) -> tuple[Digit, ...]:
     for digit in digits:
         by_source.setdefault(digit.key, []).append(digit)
     result: list[Digit] = []
+    done: set[Hashable] = set()
     for digit in digits:
+        if digit.key in done:
+            continue
         same = by_source[digit.key]
         added = _added(same) if len(same) > 1 else same
         if len(added) == len(same):
             result.append(digit)
-        elif digit is same[0]:
+        else:
             result.extend(added)
+            done.add(digit.key)
     return tuple(result)
 
 

@@ -23,6 +23,12 @@ def test_a_split_index_folds_back():
     assert simplify(whole) is X
 
 
+def test_a_term_added_to_itself_counts_twice():
+    assert same(simplify(build.add(X, X)), build.mul(X, 2))
+    digit = build.floordiv(X, 4)
+    assert same(simplify(build.add(digit, digit)), build.mul(digit, 2))
+
+
 def test_the_fine_part_never_carries():
     fused = build.add(build.mul(X, 16), Y)
     assert same(simplify(build.floordiv(fused, 32), {Y: upto(16)}), build.floordiv(X, 2))
