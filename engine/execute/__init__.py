@@ -4,12 +4,13 @@ from .errors import ExecuteError
 from .layouts import Image, ParameterLayout, image
 from .program import run
 from .values import DIVISIONS, PURE_CALLS
-from .verify import Verdict, random_inputs, verify
+from .verify import Expectation, Verdict, random_inputs, verify
 
 __all__ = [
     "DIVISIONS",
     "PURE_CALLS",
     "ExecuteError",
+    "Expectation",
     "Image",
     "ParameterLayout",
     "Verdict",

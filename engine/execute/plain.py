@@ -2,7 +2,7 @@
 
 A block realize becomes its predicate as a condition, its buffers as `Allocate`, its init under the condition that every reduction
 iterator is at its start, and its iterators the expressions they are bound to. Matched buffers become the buffer behind them (whose
-bounds are the ones that are watched), loops of one iteration their only value. What is left: For, SeqStmt, IfThenElse, BufferStore,
+bounds are the ones that are watched), loops of one iteration their only value, stores of vectors loops over their lanes. What is left: For, SeqStmt, IfThenElse, BufferStore,
 Allocate, LetStmt, AssertStmt, Evaluate, `Within`.
 """
 
@@ -25,18 +25,23 @@ from ..ir import (
     Expr,
     For,
     IfThenElse,
+    LaunchThread,
     Let,
     LetStmt,
     Node,
+    Ramp,
     Range,
     SeqStmt,
     Stmt,
     Var,
     build,
     rewrite,
+    structural_equal,
     walk,
 )
+from ..ir import dtype as dt
 from .errors import unsupported
+from .lanes import element, lane_of, lanes_of
 
 
 class Within(Stmt, frozen=True, eq=False):
@@ -56,6 +61,7 @@ class Plain:
         self.sources: dict[Buffer, BufferRegion] = {}
         self.ranges: dict[Var, Range] = {}
         self.shapes: dict[Buffer, tuple[int, ...]] = {}
+        self.scalars: dict[Buffer, Buffer] = {}
         self.origins: dict[Node, Node] = {}
         self.analyzer = Analyzer(self.ranges)
 
@@ -71,7 +77,7 @@ class Plain:
                 buffer, indices = self.access(buffer, tuple(map(self.expr, indices)))
                 store = BufferStore(buffer, self.expr(value), indices)
                 self.origins[store] = stmt
-                return store
+                return self.by_lane(store) if indices and isinstance(indices[-1], Ramp) else store
             case IfThenElse(condition, then_case, else_case):
                 return self.branch(
                     self.expr(condition), self.stmt(then_case), None if else_case is None else self.stmt(else_case)
@@ -80,15 +86,20 @@ class Plain:
                 if not reads_memory(value):
                     self.values[var] = self.expr(value)
                     return self.stmt(body)
+                if dt.is_vector(var.dtype):
+                    return self.kept(var, self.expr(value), body)
                 return LetStmt(var, self.expr(value), self.stmt(body))
+            case LaunchThread(var, _, extent, body):
+                return self.loop(build.serial(var, extent, body))
             case Allocate(buffer, body):
-                self.shape(buffer)
-                return Allocate(buffer, self.stmt(body))
+                return Allocate(self.allocated(buffer), self.stmt(body))
             case AttrStmt(_, _, body):
                 return self.stmt(body)
             case AssertStmt(condition, message, body):
                 return AssertStmt(self.expr(condition), message, self.stmt(body))
             case Evaluate(value):
+                if dt.is_vector(value.dtype):
+                    raise unsupported("a vector that nothing stores", nodes=(value,))
                 return Evaluate(self.expr(value))
             case _:
                 raise unsupported(f"a {type(stmt).__name__} outside of its place", nodes=(stmt,))
@@ -123,8 +134,7 @@ class Plain:
         parts.append(self.stmt(block.body))
         body = build.seq(parts)
         for buffer in reversed(block.alloc_buffers):
-            self.shape(buffer)
-            body = Allocate(buffer, body)
+            body = Allocate(self.allocated(buffer), body)
         return self.branch(predicate, Within(block.name, body), None)
 
     def branch(self, condition: Expr, then: Stmt, otherwise: Stmt | None) -> Stmt:
@@ -161,7 +171,10 @@ class Plain:
 
     def access(self, buffer: Buffer, indices: Sequence[Expr]) -> tuple[Buffer, tuple[Expr, ...]]:
         """The buffer that owns the memory, and simplified indices into it."""
-        while buffer in self.sources:
+        while buffer in self.sources or dt.is_vector(buffer.dtype):
+            if dt.is_vector(buffer.dtype) and buffer not in self.sources:
+                buffer, indices = self.of_lanes(buffer), (*indices, self.all_lanes(buffer.dtype))
+                continue
             region = self.sources[buffer].region
             lead = len(region) - len(indices)
             indices = [
@@ -174,7 +187,65 @@ class Plain:
             )
         return buffer, tuple(map(self.index, indices))
 
+    # -- vectors
+
+    def by_lane(self, store: BufferStore) -> Stmt:
+        """A store of a vector as a loop over its lanes; all of the vector is computed before any of it is stored."""
+        *points, last = store.indices
+        assert isinstance(last, Ramp)
+        if any(
+            isinstance(n, BufferLoad)
+            and n.buffer is store.buffer
+            and not all(structural_equal(a, b) for a, b in zip(n.indices, store.indices, strict=True))
+            for n in walk(store.value)
+        ):
+            made = self.vector_buffer(store.value.dtype)
+            there = self.all_lanes(store.value.dtype)
+            first = self.by_lane(BufferStore(made, store.value, (there,)))
+            second = self.by_lane(BufferStore(store.buffer, BufferLoad(made, (there,)), store.indices))
+            return Allocate(made, build.seq([first, second]))
+        lanes = lanes_of(store.value.dtype)
+        lane = Var("lane", last.base.dtype)
+        self.ranges[lane] = build.make_range(0, lanes)
+        one = BufferStore(store.buffer, lane_of(store.value, lane, self.stands_for), (*points, element(last, lane)))
+        self.origins[one] = self.origins.get(store, store)
+        return build.serial(lane, lanes, one)
+
+    def stands_for(self, old: BufferLoad, new: BufferLoad) -> None:
+        self.origins[new] = self.origins.get(old, old)
+
+    def kept(self, var: Var, value: Expr, body: Stmt) -> Stmt:
+        """A vector that is read once, for what follows."""
+        made = self.vector_buffer(value.dtype)
+        load = BufferLoad(made, (self.all_lanes(value.dtype),))
+        self.values[var] = load
+        return Allocate(made, build.seq([self.by_lane(BufferStore(made, value, load.indices)), self.stmt(body)]))
+
+    def vector_buffer(self, dtype: str) -> Buffer:
+        made = Buffer("vector", (build.const(lanes_of(dtype), "int32"),), dt.element(dtype), "local")
+        self.shape(made)
+        return made
+
+    def all_lanes(self, dtype: str) -> Ramp:
+        return Ramp(build.const(0, "int32"), build.const(1, "int32"), build.const(lanes_of(dtype), "int32"))
+
+    def allocated(self, buffer: Buffer) -> Buffer:
+        self.shape(buffer)
+        return self.of_lanes(buffer) if dt.is_vector(buffer.dtype) else buffer
+
+    def of_lanes(self, buffer: Buffer) -> Buffer:
+        """A buffer of vectors as one of their elements, the lanes its last axis."""
+        found = self.scalars.get(buffer)
+        if found is None:
+            shape = (*buffer.shape, build.const(lanes_of(buffer.dtype), "int32"))
+            found = Buffer(buffer.name, shape, dt.element(buffer.dtype), buffer.scope)
+            self.scalars[buffer] = found
+            self.shape(found)
+        return found
+
     def index(self, index: Expr) -> Expr:
+        if isinstance(index, Ramp):
+            return Ramp(self.index(index.base), index.stride, index.lanes)
         form = linear(index)
         if reads_memory(index) or (form is not None and all(isinstance(atom, Var) for atom, _ in form.terms)):
             return index

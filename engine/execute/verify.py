@@ -71,28 +71,50 @@ def verify(
     buffer, for sums may be reordered. "unknown" when the original cannot be run, when `func` uses what the executor does not know,
     or when one of them would take more than `limit` element operations, each of about a nanosecond.
     """
-    try:
-        Executable(original, {}, limit)  # its cost, before inputs of that size are made
-        inputs, expected = _first_run(original, seed, limit)
-        meant = {name: laid_out(name, outcome, layouts) for name, outcome in expected.items()}
-        given = {name: _given(name, array, layouts) for name, array in inputs.items()}
-    except ExecuteError as error:
-        return Verdict("unknown", f"the original cannot be run: {error.refusal.message}")
-    try:
-        found = execute(func, given, limit)
-    except ExecuteError as error:
-        status = "failed" if error.code in PROGRAM_FAULTS else "unknown"
-        return Verdict(status, error.refusal.message)
-    if set(found) != set(expected):
-        return Verdict("failed", f"the parameters are {', '.join(found)}, not {', '.join(expected)}")
-    worst = 0.0
-    for name, (outcome, known) in meant.items():
-        error, fault = _compare(name, _where_known(found[name], outcome, known), outcome)
-        if fault is not None:
-            return Verdict("failed", fault, error)
-        worst = max(worst, error)
-    sizes = ", ".join(name for name in expected if name not in inputs) or "all parameters"
-    return Verdict("tested", f"{sizes} equal on random inputs (seed {seed}), largest difference {worst:.3g}", worst)
+    return Expectation(original, seed, limit).verdict(func, layouts)
+
+
+class Expectation:
+    """What a program gives for random inputs, run once: later forms of it are held against that. As `verify` says."""
+
+    def __init__(self, original: PrimFunc, seed: int = 0, limit: int = LIMIT) -> None:
+        self.original = original
+        self.seed = seed
+        self.limit = limit
+        self._fault = ""
+        self._inputs: dict[str, Array] = {}
+        self._expected: dict[str, Outcome] = {}
+        try:
+            Executable(original, {}, limit)  # its cost, before inputs of that size are made
+            self._inputs, self._expected = _first_run(original, seed, limit)
+        except ExecuteError as error:
+            self._fault = f"the original cannot be run: {error.refusal.message}"
+
+    def verdict(self, func: PrimFunc, layouts: Sequence[ParameterLayout] = ()) -> Verdict:
+        """Whether `func` gives the same."""
+        if self._fault:
+            return Verdict("unknown", self._fault)
+        try:
+            meant = {name: laid_out(name, outcome, layouts) for name, outcome in self._expected.items()}
+            given = {name: _given(name, array, layouts) for name, array in self._inputs.items()}
+        except ExecuteError as error:
+            return Verdict("unknown", f"the original cannot be run: {error.refusal.message}")
+        try:
+            found = execute(func, given, self.limit)
+        except ExecuteError as error:
+            status = "failed" if error.code in PROGRAM_FAULTS else "unknown"
+            return Verdict(status, error.refusal.message)
+        if set(found) != set(self._expected):
+            return Verdict("failed", f"the parameters are {', '.join(found)}, not {', '.join(self._expected)}")
+        worst = 0.0
+        for name, (outcome, known) in meant.items():
+            error, fault = _compare(name, _where_known(found[name], outcome, known), outcome)
+            if fault is not None:
+                return Verdict("failed", fault, error)
+            worst = max(worst, error)
+        sizes = ", ".join(name for name in self._expected if name not in self._inputs) or "all parameters"
+        detail = f"{sizes} equal on random inputs (seed {self.seed}), largest difference {worst:.3g}"
+        return Verdict("tested", detail, worst)
 
 
 def _given(name: str, array: Array, layouts: Sequence[ParameterLayout]) -> Array:

@@ -25,7 +25,7 @@ from tilewright.engine.schedule import PRIMITIVES
 
 PROGRAMS = 100
 """Programs of a chunk."""
-STEPS = 25
+STEPS = 40
 HANGS_AFTER = 180
 """Seconds without an end of a chunk's program after which the stacks are shown."""
 

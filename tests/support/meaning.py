@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from support.naive import equal_arrays
 
-from tilewright.engine.execute import ExecuteError, run, verify
+from tilewright.engine.execute import ExecuteError, Expectation, run
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 
@@ -36,7 +36,8 @@ class Meaning:
 
     def __init__(self, func: PrimFunc) -> None:
         self.func = func
-        self.verified = verify(func, func).status == "tested"
+        self.expectation = Expectation(func)
+        self.verified = self.expectation.verdict(func).status == "tested"
         self.arrays = given_values(func)
         self.expected = outputs(func, self.arrays)
 
@@ -47,7 +48,7 @@ class Meaning:
     def fault_of(self, sch: Schedule, func: PrimFunc | None = None) -> str:
         """Empty when the schedule's function, or a lowered form of it, means the same; else how it does not."""
         if self.verified:
-            verdict = sch.verify() if func is None else verify(func, self.func, layouts=sch.layouts)
+            verdict = self.expectation.verdict(func or sch.func, sch.layouts)
             return "" if verdict.status == "tested" else f"{verdict.status}: {verdict.detail}"
         return "" if sch.layouts else self._difference(func or sch.func)
 

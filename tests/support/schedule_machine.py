@@ -9,6 +9,7 @@ from collections import Counter
 
 from hypothesis import assume, note
 from hypothesis import strategies as st
+from hypothesis.control import current_build_context
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace as replace_fields
 from support.calls import Call, apply, calls, describe
@@ -97,8 +98,9 @@ class ScheduleMachine(RuleBasedStateMachine):
             assert self.sch.mod is before, "a refusal must leave the schedule as it was"
             self.tally.refused[name, refused.code] += 1
             return False
-        note(describe(self.sch.trace.steps[-1]))
-        note(to_script(self.sch.func))
+        if current_build_context().is_final:
+            note(describe(self.sch.trace.steps[-1]))
+            note(to_script(self.sch.func))
         self.moments.append(self.sch.mod)
         assert not (fault := self.meaning.fault_of(self.sch)), fault
         if name in CONCURRENT and self.meaning.expected is not None and not self.sch.layouts:
@@ -150,6 +152,7 @@ class ScheduleMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.settled and len(self.moments) > 1:
+            assert self.sch.verify().status in ("tested", "unknown")
             self.reread()
             self.replayed()
             self.lowered()
