@@ -5,8 +5,9 @@ An index is made once for a PrimFunc and answers by lookups; programs are values
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
 
@@ -33,6 +34,9 @@ from ..ir import (
     walk,
 )
 
+S = TypeVar("S", bound=Stmt)
+T = TypeVar("T")
+
 
 class ProgramIndex:
     """Facts about the block program `func`.
@@ -40,8 +44,11 @@ class ProgramIndex:
     Block names must be unique in `func` (`unique_block_names` makes them so). Lookups of unknown names raise KeyError.
     """
 
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, before: ProgramIndex | None = None) -> None:
+        """`before` is the index of a program that shares statements with this one: what is known of these is taken over."""
         self.func = func
+        known = before._facts if before is not None else {}
+        self._facts: dict[Stmt, dict[Callable[..., object], object]] = {}
         self._parent: dict[Stmt, Stmt] = {}
         self._realizes: dict[str, BlockRealize] = {}
         self._loops: dict[Var, For] = {}
@@ -56,8 +63,17 @@ class ProgramIndex:
                     self._realizes[node.block.name] = node
                 elif isinstance(node, For):
                     self._loops[node.loop_var] = node
+                if node in known:
+                    self._facts[node] = known[node]
                 parent = node
             stack.extend((c, parent) for c in reversed(child_stmts(node)))
+
+    def fact(self, find: Callable[[S], T], stmt: S) -> T:
+        """`find(stmt)`, found once: for what a statement is by itself, whatever stands around it."""
+        facts = self._facts.setdefault(stmt, {})
+        if find not in facts:
+            facts[find] = find(stmt)
+        return cast("T", facts[find])
 
     # Where things stand.
 
@@ -124,6 +140,10 @@ class ProgramIndex:
                 break
         return tuple(reversed(found))
 
+    def position(self, name: str) -> int:
+        """How many blocks stand before `name` in the text."""
+        return self._positions[name]
+
     def loops_of(self, name: str) -> tuple[For, ...]:
         """The loops around block `name` within its scope, outermost first."""
         return self.loops_above(self._realizes[name])
@@ -160,27 +180,47 @@ class ProgramIndex:
 
     def producers(self, name: str) -> tuple[str, ...]:
         """Blocks of the same scope, before `name` in the text, that write what it reads or updates."""
-        needed = _touched(self.block(name), reads=True)
-        return tuple(r.block.name for r in self._before(name) if needed & _touched(r.block, reads=False))
+        block, position = self.block(name), self._positions[name]
+        makers = {n for r in (*block.reads, *block.writes) for n in self.writers(r.buffer)}
+        return tuple(n for n in self._in_scope_of(name, makers) if self._positions[n] < position)
 
     def consumers(self, name: str) -> tuple[str, ...]:
         """Blocks of the same scope, after `name` in the text, that read or update what it writes."""
-        written = _touched(self.block(name), reads=False)
-        return tuple(r.block.name for r in self._after(name) if written & _touched(r.block, reads=True))
+        written, position = {w.buffer for w in self.block(name).writes}, self._positions[name]
+        users = {n for b in written for n in (*self.readers(b), *self.writers(b))}
+        return tuple(n for n in self._in_scope_of(name, users) if self._positions[n] > position)
 
     def writers(self, buffer: Buffer) -> tuple[str, ...]:
         """All blocks but the root that write `buffer`, in text order."""
-        return tuple(
-            n for n, r in self._realizes.items() if r is not self.func.body and buffer in _touched(r.block, reads=False)
-        )
+        return tuple(self._users[1].get(buffer, ()))
 
     def readers(self, buffer: Buffer) -> tuple[str, ...]:
         """All blocks but the root that read `buffer`, in text order."""
-        return tuple(
-            n
-            for n, r in self._realizes.items()
-            if r is not self.func.body and any(x.buffer is buffer for x in r.block.reads)
-        )
+        return tuple(self._users[0].get(buffer, ()))
+
+    @cached_property
+    def _users(self) -> tuple[dict[Buffer, list[str]], dict[Buffer, list[str]]]:
+        """(readers, writers) of each buffer."""
+        found: tuple[dict[Buffer, list[str]], dict[Buffer, list[str]]] = {}, {}
+        for name, realize in self._realizes.items():
+            if realize is self.func.body:
+                continue
+            for users, regions in zip(found, (realize.block.reads, realize.block.writes), strict=True):
+                for buffer in {r.buffer for r in regions}:
+                    users.setdefault(buffer, []).append(name)
+        return found
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        """Where each block stands in the text, the first at 0."""
+        return {name: position for position, name in enumerate(self._realizes)}
+
+    def _in_scope_of(self, name: str, others: Iterable[str]) -> Iterator[str]:
+        """Those of the `others` that stand directly in the scope of block `name`, in text order."""
+        scope = self.scope_of(self._realizes[name])
+        for other in sorted(others, key=self._positions.__getitem__):
+            if self.scope_of(self._realizes[other]) is scope:
+                yield other
 
     def touched_loosely(self, scope: Block, apart: Container[Node] = ()) -> set[Buffer]:
         """The buffers that the scope touches otherwise than its blocks say: in conditions, bounds of loops, bindings, bare stores, and
@@ -240,25 +280,12 @@ class ProgramIndex:
         local = self.scope_of(self._realizes[name]).alloc_buffers
         return any(all(w.buffer is not b for b in local) for w in self.block(name).writes)
 
-    def _before(self, name: str) -> Iterator[BlockRealize]:
-        for realize in self.siblings(name):
-            if realize.block.name == name:
-                return
-            yield realize
-
-    def _after(self, name: str) -> Iterator[BlockRealize]:
-        found = False
-        for realize in self.siblings(name):
-            if found:
-                yield realize
-            found = found or realize.block.name == name
-
     # What kind of block it is, by TVM's definitions.
 
     def is_dominant(self, name: str) -> bool:
         """Whether it is the only block of its scope that writes its buffers."""
-        mine = _touched(self.block(name), reads=False)
-        return not any(r.block.name != name and mine & _touched(r.block, reads=False) for r in self.siblings(name))
+        writers = {n for w in self.block(name).writes for n in self.writers(w.buffer)}
+        return all(n == name for n in self._in_scope_of(name, writers))
 
     def is_complete(self, name: str) -> bool:
         """TVM's complete block: dominant, all iterators spatial, and it does not read what it writes."""
@@ -273,7 +300,7 @@ class ProgramIndex:
         is a part of the computation.
         """
         block = self.block(name)
-        if block.init is None or not self.is_dominant(name) or init_reads_output(block) or not init_is_whole(block):
+        if block.init is None or not self.is_dominant(name) or not self.fact(init_starts_afresh, block):
             return False
         if any(iv.iter_type not in ("spatial", "reduce") for iv in block.iter_vars):
             return False
@@ -287,7 +314,12 @@ class ProgramIndex:
         return any(r.buffer is w.buffer for r in block.reads for w in block.writes)
 
 
-def init_reads_output(block: Block) -> bool:
+def init_starts_afresh(block: Block) -> bool:
+    """Whether the block's init sets all that the body builds upon, and needs nothing of what was there before."""
+    return not _init_reads_output(block) and _init_is_whole(block)
+
+
+def _init_reads_output(block: Block) -> bool:
     """Whether the block's init reads a buffer that the block writes."""
     if block.init is None:
         return False
@@ -295,7 +327,7 @@ def init_reads_output(block: Block) -> bool:
     return any(isinstance(n, BufferLoad) and n.buffer in written for n in walk(block.init))
 
 
-def init_is_whole(block: Block) -> bool:
+def _init_is_whole(block: Block) -> bool:
     """Whether the init stores each element that the body loads of what the block writes."""
     if block.init is None:
         return False
@@ -311,11 +343,6 @@ def init_is_whole(block: Block) -> bool:
         )
         for n in loaded
     )
-
-
-def _touched(block: Block, *, reads: bool) -> set[Buffer]:
-    regions = (*block.reads, *block.writes) if reads else block.writes
-    return {r.buffer for r in regions}
 
 
 def unique_block_names(func: PrimFunc) -> PrimFunc:

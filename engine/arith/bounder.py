@@ -196,7 +196,7 @@ class Bounder:
 def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[Digit, Digit]]]:
     """Digits `max(x, c) - max(y, c)` (or min) taken out as pairs."""
     left = list(digits)
-    if len(left) == 1:
+    if not any(isinstance(d.source, Min | Max) for d in digits):
         return left, []
     pairs: list[tuple[Digit, Digit]] = []
     for plus in digits:

@@ -72,7 +72,8 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
             lines.append(f"  expected: {self.expected}")
         lines.extend(f"  try:      {call}" for call in self.fix)
         lines.extend(f"  first:    {call}" for call in self.repair)
-        return "".join(_visible(c) for c in "\n".join(lines))
+        text = "\n".join(lines)
+        return text if text.replace("\n", "").isprintable() else "".join(map(_visible, text))
 
     def to_json(self) -> dict[str, object]:
         """The refusal as plain data, without the nodes; `place` is None or has file, line, column, end_line and end_column."""
@@ -97,8 +98,11 @@ class TilewrightError(Exception):
     """Base of every error the engine raises for its input. `refusal` is the data."""
 
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(str(refusal))
+        super().__init__(refusal)
         self.refusal = refusal
+
+    def __str__(self) -> str:
+        return str(self.refusal)
 
     @property
     def code(self) -> str:

@@ -19,7 +19,7 @@ from ..analysis import (
     updates_only_own_element,
     writes_distinct,
 )
-from ..ir import BlockRealize, Buffer, BufferLoad, For, Node, Range, Var, children, uses_var
+from ..ir import BlockRealize, Buffer, BufferLoad, For, Node, Range, Var, children, free_vars, uses_var
 from .context import Context
 from .errors import refuse
 
@@ -46,12 +46,17 @@ def require_order_free(ctx: Context, chain: Sequence[For], moving: Sequence[Var]
     top = chain[0]
     require_in_blocks(ctx, top, what)
     for realize in ctx.index.child_blocks(top):
-        require_free_block(realize, {f.loop_var: Range(f.min, f.extent) for f in chain if f.loop_var in moving}, what)
+        require_free_block(
+            ctx, realize, {f.loop_var: Range(f.min, f.extent) for f in chain if f.loop_var in moving}, what
+        )
         require_updates_in_order(ctx, realize, chain, moving, what)
     loose = ctx.index.touched_loosely(ctx.index.scope_of(top))
     conflicts = list(find_conflicts(ctx.index, top, moving))
     if conflicts:
-        pairs = [f"blocks {c.first.block.name!r} and {c.second.block.name!r} pass values of {c.buffer.name!r}" for c in conflicts]
+        pairs = [
+            f"blocks {c.first.block.name!r} and {c.second.block.name!r} pass values of {c.buffer.name!r}"
+            for c in conflicts
+        ]
         raise refuse(
             "order-dependent",
             f"cannot {what}: {', '.join(pairs)} from one iteration to another",
@@ -99,7 +104,7 @@ def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):
 
 # A block is free in its order when its spatial iterators write distinct elements, it reads none of its output but the element it
 # updates, and what it reduces may be summed up in any order.
-def require_free_block(realize: BlockRealize, moving: Mapping[Var, Range], what: str) -> None:
+def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var, Range], what: str) -> None:
     block = realize.block
     driven = {
         iv.iter_type
@@ -112,13 +117,14 @@ def require_free_block(realize: BlockRealize, moving: Mapping[Var, Range], what:
             f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduced",
             realize,
         )
-    require_updates_own_element(realize, what)
-    if not writes_distinct(block, moving):
+    require_updates_own_element(ctx, realize, what)
+    used = {v: r for v, r in moving.items() if v in ctx.index.fact(free_vars, block)}
+    if not (writes_distinct(block, used) if used else ctx.index.fact(writes_distinct, block)):
         raise refuse(
             "order-dependent", f"cannot {what}: several iterations of block {block.name!r} write one element, the last one wins", realize,
             expected="spatial iterators that each write elements of their own",
         )  # fmt: skip
-    if "reduce" in driven and not is_associative_update(block):
+    if "reduce" in driven and not ctx.index.fact(is_associative_update, block):
         raise refuse(
             "order-dependent", f"cannot {what}: block {block.name!r} combines values in a way whose order may matter", realize,
             expected="one update `x = op(x, …)` with op a sum, product, min, max, and, or",
@@ -126,8 +132,9 @@ def require_free_block(realize: BlockRealize, moving: Mapping[Var, Range], what:
 
 
 # A block sees the loops through its iterators only; else nobody knows what it does in which iteration.
-def require_iterators_only(realize: BlockRealize, loops: Iterable[For], what: str) -> None:
-    direct = next((f.loop_var for f in loops if uses_var(realize.block, f.loop_var)), None)
+def require_iterators_only(ctx: Context, realize: BlockRealize, loops: Iterable[For], what: str) -> None:
+    used = ctx.index.fact(free_vars, realize.block)
+    direct = next((f.loop_var for f in loops if f.loop_var in used), None)
     if direct is not None:
         raise refuse(
             "opaque-iterator", f"cannot {what}: block {realize.block.name!r} uses loop {direct.name!r} directly", realize,
@@ -136,8 +143,8 @@ def require_iterators_only(realize: BlockRealize, loops: Iterable[For], what: st
 
 
 # A scan needs what its other iterations wrote.
-def require_updates_own_element(realize: BlockRealize, what: str) -> None:
-    if not updates_only_own_element(realize.block):
+def require_updates_own_element(ctx: Context, realize: BlockRealize, what: str) -> None:
+    if not ctx.index.fact(updates_only_own_element, realize.block):
         raise refuse(
             "order-dependent",
             f"cannot {what}: block {realize.block.name!r} reads elements of its own output that other iterations write", realize,
@@ -151,13 +158,13 @@ def require_updates_in_order(
 ) -> None:
     """`chain` are the loops that `moving` ones are put into another order with, outermost first."""
     block = realize.block
-    if not is_update(block):
+    if not ctx.index.fact(is_update, block):
         return
     below = ctx.index.loops_above(realize)
     inner = {f.loop_var: Range(f.min, f.extent) for f in below[below.index(chain[0]) :]}
     reducing = set(reduction_loops(realize, inner))
     if block.init is None:
-        in_order = not reducing or is_associative_update(block) or is_once(realize, inner)
+        in_order = not reducing or ctx.index.fact(is_associative_update, block) or is_once(realize, inner)
     else:
         stays_whole = not reducing & {f.loop_var for f in chain}
         in_order = stays_whole or is_once(realize, inner)
@@ -192,7 +199,7 @@ def out_of_order(realize: BlockRealize, what: str):
 # Iterations that run at the same time do not update one element, unless each has a buffer of its own for it.
 def require_updates_apart(ctx: Context, loop: For, what: str) -> None:
     for realize in ctx.index.child_blocks(loop):
-        if not is_update(realize.block) and stores_once(realize.block):
+        if not ctx.index.fact(is_update, realize.block) and ctx.index.fact(stores_once, realize.block):
             continue
         above = ctx.index.loops_above(realize)
         inner = {f.loop_var: Range(f.min, f.extent) for f in above[above.index(loop) :]}

@@ -46,12 +46,19 @@ class Result(msgspec.Struct, frozen=True, eq=False):
 class Context:
     """One function as a primitive sees it. Lookups refuse with a code of their own what is not there."""
 
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, before: ProgramIndex | None = None) -> None:
+        """`before` is the index of the function that this one was made of."""
         self.func = func
+        self._before = before
 
     @cached_property
     def index(self) -> ProgramIndex:
-        return ProgramIndex(self.func)
+        before, self._before = self._before, None
+        return ProgramIndex(self.func, before)
+
+    def after(self, func: PrimFunc) -> Context:
+        """The context of a function that was made of this one."""
+        return Context(func, self.index)
 
     def realize(self, block: BlockRV) -> BlockRealize:
         """The realize of `block`; refuses "unknown-block" with near names."""

@@ -174,11 +174,15 @@ def wrapped_nest(loops: Sequence[For], body: Stmt, bounds: Mapping[Var, Expr]) -
 def require_own_init(ctx: Context, realize: BlockRealize, inside: Sequence[For], iterators: Iterators) -> None:
     block = realize.block
     assert block.init is not None
-    require_updates_own_element(realize, "blockize")
+    require_updates_own_element(ctx, realize, "blockize")
     loops = loop_ranges(inside)
     written = {w.buffer for w in block.writes}
     feeds = any(isinstance(n, BufferLoad) and n.buffer in written for n in walk(block.init))
-    apart = writes_distinct(block) and is_once(realize, loops) and starts_with_init(realize, loops, partly=True)
+    apart = (
+        ctx.index.fact(writes_distinct, block)
+        and is_once(realize, loops)
+        and starts_with_init(realize, loops, partly=True)
+    )
     if (
         feeds
         or not apart

@@ -211,7 +211,11 @@ class Calls(ABC):
         return cast("list[BlockRV]", list(found))
 
     def annotate_buffer_access(
-        self, block: BlockRV, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap | IndexMap | Callable[..., Any]
+        self,
+        block: BlockRV,
+        buffer_index: int,
+        buf_type: str,
+        gen_new_ranges: RegionMap | IndexMap | Callable[..., Any],
     ) -> None:
         if isinstance(gen_new_ranges, IndexMap):
             gen_new_ranges = RegionMap.from_items(gen_new_ranges.params, gen_new_ranges.indices)

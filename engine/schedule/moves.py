@@ -143,8 +143,8 @@ def _overwritten(reader: BlockRealize, writer: BlockRealize, buffer: Buffer):
 # A moved block runs in an order of its own: each of its results must be independent of it.
 def require_own_order(ctx: Context, realize: BlockRealize, what: str) -> None:
     loops = ctx.index.loops_above(realize)
-    require_iterators_only(realize, loops, what)
-    require_free_block(realize, {f.loop_var: Range(f.min, f.extent) for f in loops}, what)
+    require_iterators_only(ctx, realize, loops, what)
+    require_free_block(ctx, realize, {f.loop_var: Range(f.min, f.extent) for f in loops}, what)
     require_one_sum(ctx, realize, what)
 
 
@@ -154,7 +154,7 @@ def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost
     if not loops:
         return
     require_whole_sum(writer, reader, loops)
-    if not writes_distinct(writer.block) or not _is_settled(ctx, writer, loops, set()):
+    if not ctx.index.fact(writes_distinct, writer.block) or not _is_settled(ctx, writer, loops, set()):
         raise refuse(
             "not-final",
             f"block {writer.block.name!r} writes one element in several iterations of {loops[0].loop_var.name!r}: "
@@ -170,9 +170,9 @@ def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: 
     if not again:
         return True
     block = writer.block
-    if block.name in seen or any(uses_var(block, f.loop_var) for f in again):
+    if block.name in seen or any(f.loop_var in ctx.index.fact(free_vars, block) for f in again):
         return False
-    if is_update(block) and (block.init is None or any(drives_reduction(writer, f) for f in again)):
+    if ctx.index.fact(is_update, block) and (block.init is None or any(drives_reduction(writer, f) for f in again)):
         return False
     read, written = {r.buffer for r in block.reads}, {w.buffer for w in block.writes}
     makers = [r for r in ctx.index.siblings(block.name) if any(w.buffer in read - written for w in r.block.writes)]
@@ -224,7 +224,7 @@ def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
 
 # A moved block may run iterations that its loops left out; where nobody needs them, they must at least do no harm.
 def require_safe_domain(ctx: Context, realize: BlockRealize) -> None:
-    if not stays_inside(realize.block):
+    if not ctx.index.fact(stays_inside, realize.block):
         require_full_domain(ctx, realize)
 
 

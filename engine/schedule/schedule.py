@@ -281,7 +281,7 @@ class Schedule(Calls):
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
         self._push(mod, Step(name, tuple(arguments.items()), result.results), result.layout)
-        self._context = Context(result.func)
+        self._context = self._ctx.after(result.func)
         return result.results
 
     def _record(self, name: str, arguments: dict[str, object], results: tuple[Var | str, ...]) -> tuple[Var | str, ...]:

@@ -19,8 +19,13 @@ QUERIES = {
 OURS_ALONE = {"double_buffer", "pipeline", "tile", "set_layout", "set_axis_separator"}
 """Primitives that TVM does not have (docs/differences.md)."""
 
-ADDED = {"split": {"names": None}, "loop_partition": {"names": None}, "fuse": {"name": None}, "compute_at": {"keep_tiling": False},
-    "reverse_compute_at": {"keep_tiling": False}}
+ADDED = {
+    "split": {"names": None},
+    "loop_partition": {"names": None},
+    "fuse": {"name": None},
+    "compute_at": {"keep_tiling": False},
+    "reverse_compute_at": {"keep_tiling": False},
+}
 """Keyword-only parameters of ours, with their defaults: TVM's own calls never meet them."""
 
 DEFAULTS = {"get_output_blocks": {"scope_block": "root"}}

@@ -76,7 +76,7 @@ def outer_block(ctx: Context, loop: For, *, keep_units: bool) -> BlockRealize:
     realize = require_nest(loop)
     nest = ctx.index.loops_above(realize)
     outside, inside = nest[: nest.index(loop)], nest[nest.index(loop) :]
-    require_iterators_only(realize, nest, "blockize")
+    require_iterators_only(ctx, realize, nest, "blockize")
     iterators = divided(realize, outside, inside, keep_units=keep_units)
     predicate = split_predicate(realize, outside, inside)
     bounds = require_bounds_inside(realize, inside, predicate.inner, outside, iterators)
@@ -217,7 +217,7 @@ def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place,
         require_no_init(realize)
         nest = ctx.index.loops_above(realize)
         inside = nest[len(outside) :]
-        require_iterators_only(realize, nest, "blockize")
+        require_iterators_only(ctx, realize, nest, "blockize")
         iterators = divided(realize, outside, inside, keep_units=keep_units)
         predicate = split_predicate(realize, outside, inside)
         if first is None:

@@ -183,7 +183,11 @@ def require_same_elements(
 def require_sum_at_once(ctx: Context, producer: BlockRealize, realize: BlockRealize) -> None:
     loops = ctx.index.loops_above(producer)
     ranges = {f.loop_var: Range(f.min, f.extent) for f in loops}
-    apart = writes_distinct(producer.block) and is_once(producer, ranges) and starts_with_init(producer, ranges)
+    apart = (
+        ctx.index.fact(writes_distinct, producer.block)
+        and is_once(producer, ranges)
+        and starts_with_init(producer, ranges)
+    )
     if not apart or not surely_runs(ctx.index, producer, ()):
         raise out_of_order(producer, "fuse")
     moves.require_own_order(ctx, realize, "fuse")

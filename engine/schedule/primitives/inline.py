@@ -62,7 +62,7 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result:
     consumers = [ctx.index.realize(name) for name in ctx.index.consumers(block)]
     # A consumer's predicate is evaluated where the consumer runs, and gets the value too.
     moves.require_read_before_write(ctx, realize, apart=[c.predicate for c in consumers])
-    require_iterators_only(realize, ctx.index.loops_above(realize), "inline")
+    require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "inline")
     for consumer in consumers:
         moves.require_covered(ctx, realize, consumer)
         for producer in map(ctx.index.realize, ctx.index.producers(block)):

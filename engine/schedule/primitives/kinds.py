@@ -83,7 +83,9 @@ def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_va
     Source: TVM src/s_tir/schedule/primitive/annotate.cc, Annotate.
     """
     old = _annotations(ctx, block_or_loop)
-    require_no_annotation(ctx.block(block_or_loop) if isinstance(block_or_loop, str) else ctx.loop(block_or_loop), ann_key)
+    require_no_annotation(
+        ctx.block(block_or_loop) if isinstance(block_or_loop, str) else ctx.loop(block_or_loop), ann_key
+    )
     return _with_annotations(ctx, block_or_loop, (*old, (ann_key, annotation_value(ann_val))))
 
 

@@ -162,7 +162,7 @@ def _not_einsum(realize: BlockRealize, found: str):
 def require_own_nest(ctx: Context, realize: BlockRealize, grown: Grown) -> None:
     name = realize.block.name
     loops = ctx.index.loops_above(realize)
-    require_iterators_only(realize, loops, "pad")
+    require_iterators_only(ctx, realize, loops, "pad")
     nested: Stmt = realize
     for loop in reversed(loops):
         if loop.body is not nested:

@@ -124,9 +124,11 @@ def _without_likely(term: Expr) -> Expr:
 
 # What is stored twice for a while must be stored again before anybody looks.
 def require_own_elements(ctx: Context, realize: BlockRealize, loops: Sequence[For], target: For) -> None:
-    require_iterators_only(realize, loops, "decompose")
+    require_iterators_only(ctx, realize, loops, "decompose")
     require_plain_nest(ctx, realize, target, "decompose")
-    if not writes_distinct(realize.block) or not surely_runs(ctx.index, realize, set(ctx.index.path(target))):
+    if not ctx.index.fact(writes_distinct, realize.block) or not surely_runs(
+        ctx.index, realize, set(ctx.index.path(target))
+    ):
         raise out_of_order(realize, "decompose")
     buffer = realize.block.writes[0].buffer
     for position, outer in enumerate(loops[: loops.index(target)]):

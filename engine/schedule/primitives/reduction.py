@@ -111,10 +111,10 @@ def require_plain_nest(ctx: Context, realize: BlockRealize, outermost: For, what
 
 # The init runs once for each element, before all its terms: so it must have been.
 def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) -> None:
-    require_iterators_only(realize, ctx.index.loops_above(realize), "decompose")
+    require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "decompose")
     loops = {f.loop_var: Range(f.min, f.extent) for f in inside}
     around = set(ctx.index.path(inside[0]))
-    apart = writes_distinct(realize.block) and is_once(realize, loops)
+    apart = ctx.index.fact(writes_distinct, realize.block) and is_once(realize, loops)
     if not (apart and starts_with_init(realize, loops) and surely_runs(ctx.index, realize, around)):
         raise out_of_order(realize, "decompose")
 

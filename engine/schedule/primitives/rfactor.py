@@ -172,7 +172,7 @@ def _drives(realize: BlockRealize, loop: For, kind: IterType) -> bool:
 # The terms are all read before the first nest: nobody in the loops may make them there, or wait for a partial sum.
 def require_alone(ctx: Context, realize: BlockRealize, loops: Sequence[For], split: _Split) -> None:
     require_in_blocks(ctx, loops[0], "factor")
-    require_iterators_only(realize, loops, "factor")
+    require_iterators_only(ctx, realize, loops, "factor")
     require_plain_nest(ctx, realize, loops[0], "factor")
     for outer in ctx.index.path(realize):
         if ctx.index.is_inside(outer, split.top) and not isinstance(outer, For):
@@ -225,7 +225,9 @@ def require_axis(update: Update, factor_axis: int) -> int:
 def require_terms_once(ctx: Context, realize: BlockRealize, loops: Sequence[For]) -> None:
     ranges = _ranges(loops)
     plain = replace_fields(realize, predicate=build.TRUE)
-    apart = writes_distinct(realize.block) and is_once(realize, ranges) and starts_with_init(plain, ranges)
+    apart = (
+        ctx.index.fact(writes_distinct, realize.block) and is_once(realize, ranges) and starts_with_init(plain, ranges)
+    )
     if not apart or not surely_runs(ctx.index, realize, set(ctx.index.path(loops[0]))):
         raise out_of_order(realize, "factor")
 

@@ -156,7 +156,7 @@ def require_own_buffer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> N
     moves.require_intermediate(ctx, realize)
     moves.require_complete_or_reduction(ctx, realize)
     moves.require_not_loose(ctx, realize)
-    require_iterators_only(realize, ctx.index.loops_above(realize), "roll")
+    require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "roll")
     if len(realize.block.writes) != 1:
         raise refuse("not-complete", f"block {realize.block.name!r} writes several buffers", realize, expected="one")
     viewed = any(m.source.buffer is buffer for n in ctx.index.block_names for m in ctx.index.block(n).match_buffers)

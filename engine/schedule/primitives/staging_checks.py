@@ -60,7 +60,7 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
             "reads-own-output", f"block {block.name!r} reads {buffer.name!r} before it writes it", realize,
             expected="a block that only writes it, or a reduction that begins with its init",
         )  # fmt: skip
-    require_updates_own_element(realize, "cache")
+    require_updates_own_element(ctx, realize, "cache")
 
 
 def _fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:

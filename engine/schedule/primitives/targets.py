@@ -52,9 +52,8 @@ def _target(
 
 
 def _stands_after(ctx: Context, loop: For, realize: BlockRealize) -> bool:
-    names = ctx.index.block_names
     first = next(iter(ctx.index.child_blocks(loop)), None)
-    return first is None or names.index(first.block.name) > names.index(realize.block.name)
+    return first is None or ctx.index.position(first.block.name) > ctx.index.position(realize.block.name)
 
 
 def _with_fix(ctx: Context, target: Target, block: BlockRV, legal: Mapping[Var, Direction]) -> Target:
