@@ -255,7 +255,8 @@ class ProgramIndex:
         """The buffers that the blocks of a scope touch under more than one name."""
         if not self._viewed:
             return set()
-        stack, names = [scope.body], dict[Buffer, set[Buffer]]()
+        stack: list[Node] = [scope.body]
+        names: dict[Buffer, set[Buffer]] = {}
         while stack:
             node = stack.pop()
             if isinstance(node, BlockRealize):
