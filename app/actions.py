@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from ..engine.hwsim import preset_names
 from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
-from ..engine.script import parse
+from ..engine.script import Note, parse
 from .document import (
+    Converted,
     Document,
     DocumentError,
     Notebook,
@@ -24,6 +25,7 @@ from .document import (
     apply_fix,
     call_method,
     converted,
+    edited_cell,
     evaluate,
     read_document,
     remove_call,
@@ -166,7 +168,8 @@ def _open(state: State, intent: OpenText) -> State:
         raise DocumentError(
             Refusal("text-too-long", f"the text has {len(intent.text)} characters", expected=f"at most {MAX_TEXT}")
         )
-    document = converted(read_document(intent.text, intent.path), DEFAULT_MACHINE)
+    made = converted(read_document(intent.text, intent.path), DEFAULT_MACHINE)
+    document = made.document
     if all(cell.kind == "preamble" for cell in document.cells):
         document = read_document(_as_notebook(intent.text), intent.path)
     notebook = evaluate(document)
@@ -180,7 +183,18 @@ def _open(state: State, intent: OpenText) -> State:
         theme=state.theme,
         pane=state.pane,
         saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
+        notes=_notes_of(made),
     )
+
+
+def _notes_of(made: Converted) -> tuple[Note, ...]:
+    """What is said of the text that a notebook was made of; the line that its schedule stops at is one of them."""
+    stopped = made.stopped
+    if stopped is None or stopped.refusal.place is None:
+        return made.notes
+    refusal = stopped.refusal
+    text = f"the schedule is read up to here: {refusal.message}; from this line on it stands in comments"
+    return (*made.notes, Note(text, stopped.refusal.place))
 
 
 def _as_notebook(text: str) -> str:
@@ -263,8 +277,9 @@ def _edit_cell(state: State, intent: EditCell) -> State:
         raise DocumentError(Refusal("no-such-cell", f"the notebook has no cell {intent.index}"))
     if len(intent.body) > MAX_TEXT:
         raise DocumentError(Refusal("text-too-long", f"the cell has {len(intent.body)} characters"))
-    document = replace_cell(notebook.document, cells[intent.index], intent.body)
-    return _edited(state, evaluate(document, notebook))
+    made = edited_cell(notebook.document, cells[intent.index], intent.body, DEFAULT_MACHINE)
+    edited = _edited(state, evaluate(made.document, notebook))
+    return edited if made.notes == () and made.stopped is None else replace(edited, notes=_notes_of(made))
 
 
 def _remove_step(state: State, intent: RemoveStep) -> State:

@@ -24,7 +24,7 @@ from ..engine.hwsim import Machine, MachineError, Report, load_machine, preset_n
 from ..engine.ir import PrimFunc, TilewrightError
 from ..engine.lower import PASSES, LowerError, lower, missing_sizes, with_sizes
 from ..engine.schedule import Schedule, ScheduleError
-from ..engine.script import to_script
+from ..engine.script import Note, to_script
 from .document import Document, Notebook, converted, evaluate, load_document, save_document, sizes_for
 from .state import DEFAULT_MACHINE
 
@@ -114,8 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     _takes_sizes(lowering)
     lowering.set_defaults(run=_lower)
 
-    convert = commands.add_parser("convert", help="write a file of TE text as a notebook, its schedule as block calls")
-    convert.add_argument("file", metavar="FILE", help="a file of TE text, schedule included")
+    convert = commands.add_parser(
+        "convert", help="write TE text or posted code as a notebook, its schedule as block calls"
+    )
+    convert.add_argument("file", metavar="FILE", help="a file of TE text, or of a program and schedule code for it")
     convert.add_argument("-o", "--output", metavar="OUT", help="the notebook to write (default: standard output)")
     convert.set_defaults(run=_convert)
 
@@ -257,16 +259,29 @@ def _machines(arguments: argparse.Namespace) -> int:
 
 
 def _notebook(file: str) -> Document:
-    """The file as a notebook: one of TE text is made one, with its schedule as calls."""
+    """The file as a notebook: one of TE text or of posted code is made one, with its schedule as calls."""
     try:
-        return converted(load_document(file), DEFAULT_MACHINE)
+        found = converted(load_document(file), DEFAULT_MACHINE)
     except ScheduleError as error:
         raise RefusedError(error) from error
+    say_notes(found.notes)
+    if isinstance(found.stopped, ScheduleError):
+        raise RefusedError(found.stopped) from found.stopped
+    if found.stopped is not None:
+        raise found.stopped
+    return found.document
+
+
+def say_notes(notes: Sequence[Note]) -> None:
+    """What is to be said of the reading of a text, on standard error."""
+    for note in notes:
+        print(f"tilewright: note: line {note.place.line}: {note.text}", file=sys.stderr)
 
 
 def _opened(file: str) -> tuple[Notebook, Schedule]:
     """The notebook of a file with all of its lines applied; raises what is wrong in it."""
     notebook = evaluate(_notebook(file))
+    say_notes(notebook.notes)
     if isinstance(notebook.error, ScheduleError):
         raise RefusedError(notebook.error) from notebook.error
     if notebook.error is not None:

@@ -7,7 +7,7 @@ thread, and is given up between its pieces as soon as the picture is another one
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..engine.execute import Verdict
@@ -38,7 +38,7 @@ from .actions import (
 )
 from .document import DocumentError, save_document
 from .state import State
-from .store import Store, attempt, report_of
+from .store import Store, attempt, report_of, sizes_of
 from .views.code import EXPORT_FILE
 from .views.gallery import Example
 from .views.menus import call_arguments, handle_of
@@ -168,9 +168,10 @@ class Session:
             return
         schedule = self.state.moment.schedule
         machine = self.store.machine(self.state)
-        funcs = dict.fromkeys(moment.schedule.described for moment in self.state.shown.states)
+        funcs = dict.fromkeys(self.store.costed(self.state, moment.schedule) for moment in self.state.shown.states)
         missing = [func for func in funcs if not self.store.has("report", (func, machine))]
-        wants_verdict = self.store.verdict(schedule) is None
+        sizes = sizes_of(self.state, schedule.func)
+        wants_verdict = self.store.verdict(self.state, schedule) is None
         if not missing and not wants_verdict:
             self._found(turn)
             return
@@ -178,7 +179,7 @@ class Session:
         def work() -> None:
             """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
             if wants_verdict:
-                self._keep_verdict(turn, schedule)
+                self._keep_verdict(turn, schedule, sizes)
             for func in missing:
                 if turn != self._turn or self._closed:
                     return
@@ -187,12 +188,12 @@ class Session:
 
         threading.Thread(target=work, name="afterwards", daemon=True).start()
 
-    def _keep_verdict(self, turn: int, schedule: Schedule) -> None:
+    def _keep_verdict(self, turn: int, schedule: Schedule, sizes: Mapping[str, int]) -> None:
         func = schedule.func
-        verdict = verdict_of(schedule)
+        verdict = verdict_of(schedule, sizes)
 
         def keep() -> None:
-            self.store.verified(func, verdict)
+            self.store.verified(func, sizes, verdict)
             self._found(turn)
 
         self._clock.soon(keep)
@@ -230,10 +231,10 @@ class Session:
             self.dispatch(Saved(document.text))
 
 
-def verdict_of(schedule: Schedule) -> Verdict:
+def verdict_of(schedule: Schedule, sizes: Mapping[str, int] | None = None) -> Verdict:
     """`Schedule.check`, with whatever keeps it from an answer as "unknown"."""
     try:
-        return schedule.check()
+        return schedule.check(sizes)
     except TilewrightError as error:
         return Verdict(status="unknown", detail=error.refusal.message)
     except Exception as error:

@@ -93,9 +93,9 @@ class Page:
     def _draw_tree(self, state: State, store: Store) -> None:
         assert state.moment is not None
         func = state.moment.schedule.func
-        held = held_buffers(func, store)
+        held = held_buffers(state, func, store)
         live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
-        rows = store.remember("rows", (func,), lambda: tree_rows(func, live))
+        rows = store.remember("rows", (func, store.sized(state, func)), lambda: tree_rows(func, live))
         machine = store.machine(state)
         scopes = SCOPES if isinstance(machine, TilewrightError) else scopes_of(machine)
         menus = store.remember("menus", (func, machine), lambda: row_menus(func, scopes))
@@ -140,7 +140,7 @@ def _known_changes(state: State, store: Store) -> dict[int, dict[str, str]]:
     if state.shown is None:
         return {}
     machine = store.machine(state)
-    if all(store.has("report", (moment.schedule.described, machine)) for moment in state.shown.states):
+    if all(store.has("report", (store.costed(state, moment.schedule), machine)) for moment in state.shown.states):
         return step_changes(state, store)
     return {}
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from ..engine.script import Note
 from .document import Notebook
 from .document import State as Moment
 
@@ -38,6 +39,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
     None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
     `selected` is a row id of the tree. `saved` is the text that is kept elsewhere: as it was opened, saved or downloaded last.
+    `notes` are about the text that the notebook was made of when it was opened.
     """
 
     notebook: Notebook | None = None
@@ -51,6 +53,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     pane: Pane = "script"
     notice: Notice | None = None
     saved: str = ""
+    notes: tuple[Note, ...] = ()
 
     @property
     def unsaved(self) -> bool:

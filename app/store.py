@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -14,10 +14,11 @@ from ..engine.export import to_tvm_python
 from ..engine.hwsim import MAX_TASKS as ALL_TASKS
 from ..engine.hwsim import Machine, Report, load_machine, simulate
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
-from ..engine.lower import Renewed, planned
+from ..engine.lower import Renewed, planned, with_sizes
 from ..engine.schedule import Schedule
 from ..engine.script import to_script
 from .document import State as Moment
+from .document import sizes_for
 from .state import DEFAULT_MACHINE, State
 
 Result = TypeVar("Result")
@@ -89,15 +90,27 @@ class Store:
 
     def report_now(self, state: State) -> Report | TilewrightError | None:
         """The report of the picture."""
-        return None if state.moment is None else self.report(state.moment.schedule.described, self.machine(state))
+        if state.moment is None:
+            return None
+        return self.report(self.costed(state, state.moment.schedule), self.machine(state))
 
-    def verdict(self, schedule: Schedule) -> Verdict | None:
+    def sized(self, state: State, func: PrimFunc) -> Renewed:
+        """A program with the notebook's numbers for its symbolic sizes, and which buffer became which."""
+        sizes = sizes_of(state, func)
+        return self.remember(f"with {sizes}", (func,), lambda: with_sizes(func, sizes))
+
+    def costed(self, state: State, schedule: Schedule) -> PrimFunc:
+        """What is simulated of a schedule of the notebook."""
+        return self.sized(state, schedule.described).func
+
+    def verdict(self, state: State, schedule: Schedule) -> Verdict | None:
         """Whether the program computes what it did at first; None until `verified` was told."""
-        return self.known("verdict", (schedule.func,))
+        func = schedule.func
+        return self.known(f"verdict {sizes_of(state, func)}", (func,))
 
-    def verified(self, func: PrimFunc, verdict: Verdict) -> None:
+    def verified(self, func: PrimFunc, sizes: Mapping[str, int], verdict: Verdict) -> None:
         """Keep a verdict that was found elsewhere."""
-        self._keep(("verdict", id(func)), (func,), verdict)
+        self._keep((f"verdict {sizes}", id(func)), (func,), verdict)
 
     def index(self, func: PrimFunc) -> ProgramIndex:
         """Who writes, reads and contains what."""
@@ -115,6 +128,11 @@ class Store:
             (schedule.trace, moment.names),
             lambda: attempt("export", lambda: to_tvm_python(schedule, moment.names)),
         )
+
+
+def sizes_of(state: State, func: PrimFunc) -> dict[str, int]:
+    """The notebook's numbers for the symbolic sizes of `func`."""
+    return {} if state.shown is None else sizes_for(func, state.shown.sizes)
 
 
 def report_of(

@@ -12,12 +12,13 @@ from .files import DocumentError, load_document, save_document
 from .fixes import apply_fix, is_applicable
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
+from .pasted import Converted, converted, edited_cell
 from .sizes import sizes_for, with_sizes_line
-from .te import converted, te_notebook
 
 __all__ = [
     "Cell",
     "CellKind",
+    "Converted",
     "Document",
     "DocumentError",
     "Handle",
@@ -29,6 +30,7 @@ __all__ = [
     "apply_fix",
     "call_method",
     "converted",
+    "edited_cell",
     "evaluate",
     "insert_call",
     "is_applicable",
@@ -41,7 +43,6 @@ __all__ = [
     "save_document",
     "schedule_calls",
     "sizes_for",
-    "te_notebook",
     "variable_of",
     "with_sizes_line",
     "without_last_call",

@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...engine.ir import IRModule, PrimFunc, TilewrightError
 from ...engine.schedule import Schedule
-from ...engine.script import CallStep
+from ...engine.script import CallStep, Note
 from .calls import Trial, after_line, schedule_calls, schedule_variable
 from .cells import Document
 from .intrinsics import intrinsic_text, read_intrinsics
@@ -21,7 +21,7 @@ from .machine import read_machine
 from .notebook import Notebook, NotebookStep, State
 from .places import at_place
 from .sizes import read_sizes
-from .workload import read_program, workload_cell
+from .workload import read_workload, workload_cell
 
 T = TypeVar("T")
 
@@ -34,9 +34,10 @@ def evaluate(document: Document, previous: Notebook | None = None, trial: Trial 
     """
     errors: list[TilewrightError] = []
     machine = _caught(errors, lambda: read_machine(document))
-    program = _caught(errors, lambda: _program(document, previous))
+    read = _caught(errors, lambda: _workload(document, previous))
+    program, notes = (None, ()) if read is None else read
     sizes = _caught(errors, lambda: read_sizes(document, program)) or {}
-    notebook = Notebook(document, program, machine, error=errors[0] if errors else None, sizes=sizes)
+    notebook = Notebook(document, program, machine, error=errors[0] if errors else None, sizes=sizes, notes=notes)
     if program is None:
         return notebook
     start = _caught(errors, lambda: State(Schedule(program, intrinsics=read_intrinsics(document)), {}))
@@ -59,12 +60,13 @@ def _caught(errors: list[TilewrightError], read: Callable[[], T]) -> T | None:
         return None
 
 
-def _program(document: Document, previous: Notebook | None) -> IRModule | PrimFunc:
+def _workload(document: Document, previous: Notebook | None) -> tuple[IRModule | PrimFunc, tuple[Note, ...]]:
     if previous is not None and previous.program is not None:
         before, now = workload_cell(previous.document), workload_cell(document)
         if before is not None and now is not None and before.text == now.text:
-            return previous.program
-    return read_program(document)
+            return previous.program, previous.notes
+    parsed = read_workload(document)
+    return parsed.program, parsed.notes
 
 
 def _with_steps(

@@ -10,9 +10,11 @@ import msgspec
 from ...engine.ir import For, Refusal, TilewrightError, Var, loops_and_blocks
 from ...engine.schedule import PRIMITIVES
 from ...engine.script import CallStep, Ref, read_calls
+from .evaluate import evaluate
 from .files import DocumentError
 from .lines import apply_call
 from .notebook import Notebook, State
+from .sizes import is_sizes_line, with_sizes_line
 
 
 class FixCall(msgspec.Struct, frozen=True, eq=False):
@@ -39,7 +41,8 @@ def is_applicable(state: State, calls: Sequence[str]) -> bool:
     """Whether each of `calls` can be read against the program. Whether they are legal only applying them tells."""
     try:
         for text in calls:
-            fix_call(state, text)
+            if not is_sizes_line(text):
+                fix_call(state, text)
     except TilewrightError:
         return False
     return bool(calls)
@@ -48,6 +51,9 @@ def is_applicable(state: State, calls: Sequence[str]) -> bool:
 def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
     """The notebook with all of `calls` at its end. Raises TilewrightError where one is refused; `notebook` stays as it is."""
     for text in calls:
+        if is_sizes_line(text):
+            notebook = evaluate(with_sizes_line(notebook.document, text), notebook)
+            continue
         call = fix_call(notebook.states[-1], text)
         notebook = apply_call(notebook, call.method, *call.args, **call.kwargs)
     return notebook

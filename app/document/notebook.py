@@ -10,7 +10,7 @@ import msgspec
 from ...engine.hwsim import Machine
 from ...engine.ir import IRModule, Place, PrimFunc, TilewrightError, Var
 from ...engine.schedule import Schedule
-from ...engine.script import CallStep
+from ...engine.script import CallStep, Note
 from .cells import Document
 
 Handle = Var | str
@@ -44,7 +44,8 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     """An evaluated document. What could not be had is None, and `error` says why (the first one in the file's order).
 
     `states[n]` is the moment before step `n`; the last one is now. `schedule_name` is the schedule's variable in the file.
-    `sizes` are numbers for the program's symbolic sizes, to simulate and to test with.
+    `sizes` are numbers for the program's symbolic sizes, to simulate and to test with; `notes` what is to be
+    said of the reading of its program.
     """
 
     document: Document
@@ -55,6 +56,7 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     error: TilewrightError | None = None
     schedule_name: str = "sch"
     sizes: Mapping[str, int] = {}
+    notes: tuple[Note, ...] = ()
 
     def __repr__(self) -> str:
         where = self.document.path or "without a file"

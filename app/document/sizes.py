@@ -57,6 +57,11 @@ def with_sizes_line(document: Document, line: str) -> Document:
     return _with_body(document, cell, f"{kept}{document.newline}{line}{rest}")
 
 
+def is_sizes_line(text: str) -> bool:
+    """Whether a line is one of sizes."""
+    return text.startswith(f"{NAME} = {{")
+
+
 def _with_body(document: Document, cell: Cell, body: str) -> Document:
     text = cell.marker + body
     return read_document("".join(text if c is cell else c.text for c in document.cells), document.path)
@@ -115,4 +120,4 @@ def sizes_for(func: PrimFunc, sizes: Mapping[str, int]) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if name in known}
 
 
-__all__ = ["calls_text", "read_sizes", "sizes_for", "with_sizes_line"]
+__all__ = ["calls_text", "is_sizes_line", "read_sizes", "sizes_for", "with_sizes_line"]

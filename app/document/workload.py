@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ...engine.ir import IRModule, PrimFunc, Refusal
-from ...engine.script import parse
+from ...engine.ir import Refusal
+from ...engine.script import Parsed, parse
+from ...engine.te import is_te
 from .cells import Cell, Document
 from .files import DocumentError
 from .places import marker_place
@@ -27,14 +28,27 @@ def workload_cell(document: Document) -> Cell | None:
     return candidates[0] if candidates else None
 
 
-def read_program(document: Document) -> IRModule | PrimFunc:
-    """The program of the workload cell. Raises ParseError with the file's lines, DocumentError "no-workload"."""
+def read_workload(document: Document) -> Parsed:
+    """The program of the workload cell. Raises ParseError with the file's lines, DocumentError "no-workload", "te-workload"."""
     cell = workload_cell(document)
     if cell is None:
         raise DocumentError(Refusal("no-workload", "the notebook has no program", expected="a cell `# %% workload`"))
+    if is_te(cell.body):
+        raise DocumentError(
+            Refusal(
+                "te-workload",
+                "the workload cell has TE text, whose schedule is no call of a block schedule",
+                expected="a program in TVMScript",
+                fix=(
+                    "the TE text, its schedule included, in a file of its own: tilewright convert FILE -o NOTEBOOK",
+                    "or the same text pasted into the app, at Open or into this cell",
+                ),
+                place=marker_place(cell, document),
+            )
+        )
     # Empty lines in front make the parser's lines the file's.
     padding = "\n" * (cell.body_line - 1)
-    return parse(padding + cell.body.lstrip("\ufeff"), document.path or "").program
+    return parse(padding + cell.body.lstrip("\ufeff"), document.path or "")
 
 
 def program_names(document: Document) -> tuple[str, ...]:

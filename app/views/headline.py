@@ -41,7 +41,7 @@ def verdict_value(state: State, store: Store) -> dict[str, str]:
     """status ("checking", "tested", "proved", "failed", "unknown") and a sentence."""
     if state.moment is None:
         return {"status": "unknown", "detail": "There is no program"}
-    verdict = store.verdict(state.moment.schedule)
+    verdict = store.verdict(state, state.moment.schedule)
     if verdict is None:
         return {"status": "checking", "detail": "Runs the program and the original on the same random inputs"}
     return {"status": verdict.status, "detail": verdict.detail}
@@ -73,12 +73,12 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
     if state.before is None or state.shown is None:
         return figure
     machine = store.machine(state)
-    before = store.report(state.before.schedule.described, machine)
+    before = store.report(store.costed(state, state.before.schedule), machine)
     if isinstance(before, TilewrightError):
         return figure | {"hint": "The machine could not run the program before the last step"}
     changes = [_change(before, report, "the step before")]
     # The original is simulated after the paint.
-    original = store.known("report", (state.shown.states[0].schedule.described, machine))
+    original = store.known("report", (store.costed(state, state.shown.states[0].schedule), machine))
     if isinstance(original, Report):
         changes.append(_change(original, report, "the original"))
     return figure | {"changes": changes}

@@ -25,7 +25,7 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
     if state.moment is None:
         return {"sections": [], "traffic": []}
     func = state.moment.schedule.func
-    held = held_buffers(func, store)
+    held = held_buffers(state, func, store)
     handle = row_ids(func).get(state.selected)
     sections: list[Section] = []
     colours = store.remember("colours", (func,), lambda: buffer_colours(func))
@@ -45,15 +45,19 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
     return {"sections": sections, "traffic": traffic}
 
 
-def held_buffers(func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
-    """What is really allocated for each intermediate buffer, after compaction; empty where that cannot be told."""
+def held_buffers(state: State, func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
+    """What is really allocated for each intermediate buffer, with the notebook's sizes, after compaction; empty where it cannot be told."""
+    sized = store.sized(state, func)
 
     def compute() -> dict[Buffer, Allocation]:
-        plan = store.plan(func)
-        found = plan if isinstance(plan, TilewrightError) else attempt("sizes", lambda: allocations(func, plan))
-        return {} if isinstance(found, TilewrightError) else {allocation.buffer: allocation for allocation in found}
+        plan = store.plan(sized.func)
+        found = plan if isinstance(plan, TilewrightError) else attempt("sizes", lambda: allocations(sized.func, plan))
+        if isinstance(found, TilewrightError):
+            return {}
+        before = {new: old for old, new in sized.buffers.items()}
+        return {before.get(allocation.buffer, allocation.buffer): allocation for allocation in found}
 
-    return store.remember("allocations", (func,), compute)
+    return store.remember("allocations", (func, sized), compute)
 
 
 def _section(title: str, kind: str = "", *, swatch: int | None = None, note: str = "") -> Section:

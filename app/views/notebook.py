@@ -35,7 +35,7 @@ def step_changes(state: State, store: Store) -> dict[int, dict[str, str]]:
     if state.shown is None:
         return found
     machine = store.machine(state)
-    reports = [store.report(moment.schedule.described, machine) for moment in state.shown.states]
+    reports = [store.report(store.costed(state, moment.schedule), machine) for moment in state.shown.states]
     for step in state.shown.steps:
         if step.index + 1 >= len(reports):
             break

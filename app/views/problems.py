@@ -22,10 +22,12 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
     problems: list[dict[str, Any]] = []
     if state.notebook.error is not None:
         problems.append(_problem("error", state.notebook.error.refusal))
+    problems += [_problem("info", Refusal("posted-text", n.text, place=n.place)) for n in state.notes]
+    problems += [_problem("info", Refusal("reading", n.text, place=n.place)) for n in state.notebook.notes]
     report = store.report_now(state)
     if isinstance(report, TilewrightError):
         problems.append(_problem("error", report.refusal) | _offer(state, report.refusal.fix))
-    verdict = store.verdict(state.moment.schedule)
+    verdict = store.verdict(state, state.moment.schedule)
     if verdict is not None and verdict.status in ("failed", "unknown"):
         severity = "error" if verdict.status == "failed" else "info"
         problems.append(_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail)))

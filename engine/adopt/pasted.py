@@ -6,34 +6,47 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
-from ..ir import IRModule, PrimFunc
+from ..ir import IRModule, Place, PrimFunc, TilewrightError
 from ..schedule import Schedule
 from ..script import CallStep, Note, ParseError, Ref, parse, read_calls
 from ..script.errors import parse_error
 from ..script.source import Source
 from ..te import is_te, read_te
 from .instructions import of_call
-from .trace import replayed
+from .trace import Replay, do_one
 
 _MAKERS = ("Schedule", "create_schedule")
 _SHOWN = ("print", "show")
+_PROGRAM = re.compile(r"^[ \t]*@[ \t]*[\w.]*(?:prim_func|ir_module|script\.tir)\b", re.MULTILINE)
+_MAKING = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[\w.]*\b(?:Schedule|create_schedule)\(", re.MULTILINE)
 
 
 class Pasted(msgspec.Struct, frozen=True, eq=False):
     """What a text says: its program, and the schedule that its lines make of it (no calls when it has none).
 
-    `names` are the text's variables for loops and blocks.
+    `names` are the text's variables for loops and blocks, `sources` the places of the lines that asked for the steps of the trace.
+    `stopped` is what is wrong with the first schedule line that is not applied, and `rest` are the places of that line and those after it.
     """
 
     program: IRModule | PrimFunc
     schedule: Schedule
     names: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
+    sources: tuple[Place, ...] = ()
+    stopped: TilewrightError | None = None
+    rest: tuple[Place, ...] = ()
+
+
+def is_post(text: str) -> bool:
+    """Whether `text` has a program in TVMScript and code that makes a schedule of it."""
+    return _PROGRAM.search(text) is not None and _MAKING.search(text) is not None
 
 
 def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Pasted:
@@ -41,9 +54,17 @@ def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename:
 
     Raises ParseError for a line that is not read, and the ScheduleError of a call that is refused.
     """
+    found = read_as_far_as_possible(text, program, filename)
+    if found.stopped is not None:
+        raise found.stopped
+    return found
+
+
+def read_as_far_as_possible(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Pasted:
+    """The same, with the schedule up to the first line that is not read or refused. Raises ParseError when there is no program."""
     if program is None and is_te(text):
         found = read_te(text, filename)
-        return Pasted(found.program, found.schedule, found.names)
+        return Pasted(found.program, found.schedule, found.names, sources=found.sources)
     source = Source(text, filename)
     lines = _lines(source)
     names: tuple[str, ...] = ()
@@ -52,12 +73,37 @@ def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename:
         parsed = parse(_only(source, lines.program), filename)
         program, notes = parsed.program, parsed.notes
         names = tuple(n.name for n in source.tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef))
-    calls = read_calls(_only(source, lines.schedule), filename)
-    receiver = _maker(calls[0], names) if calls else ""
-    for call in calls[1:]:
-        _require_receiver(call, receiver)
-    replay = replayed(Schedule(program), map(of_call, calls[1:]))
-    return Pasted(program, replay.schedule, replay.values, notes)
+    replay = Replay(Schedule(program))
+    sources: list[Place] = []
+    receiver = ""
+    for done, node in enumerate(lines.schedule):
+        try:
+            for call in read_calls(_only(source, [node]), filename):
+                if not receiver:
+                    receiver, taken = _maker(call, names)
+                    if names and taken not in names:
+                        notes = (
+                            *notes,
+                            Note(f"{taken} is taken to be {names[0]}, the program of the text", call.place),
+                        )
+                    continue
+                _require_receiver(call, receiver)
+                do_one(replay, of_call(call))
+                sources += [call.place] * (len(replay.schedule.trace.steps) - len(sources))
+        except TilewrightError as error:
+            rest = tuple(map(source.place, lines.schedule[done:]))
+            stopped = _placed(error, rest[0])
+            return Pasted(program, replay.schedule, replay.values, notes, tuple(sources), stopped, rest)
+    return Pasted(program, replay.schedule, replay.values, notes, tuple(sources))
+
+
+def _placed(error: TilewrightError, place: Place) -> TilewrightError:
+    """The error with the line that it is about."""
+    if error.refusal.place is not None:
+        return error
+    placed = type(error)(replace_fields(error.refusal, place=place))
+    placed.__cause__ = error
+    return placed
 
 
 class _Lines(msgspec.Struct, frozen=True):
@@ -102,13 +148,12 @@ def _first(node: ast.stmt) -> int:
     return min([node.lineno, *(d.lineno for d in decorators)])
 
 
-def _maker(call: CallStep, names: tuple[str, ...]) -> str:
-    """The schedule's variable, from the line that makes it."""
+def _maker(call: CallStep, names: tuple[str, ...]) -> tuple[str, str]:
+    """The schedule's variable and what it calls the program, from the line that makes it; "" for one that is given beside the text."""
     wanted = f"sch = tir.Schedule({names[0]})" if names else "sch = tir.Schedule(mod)"
     match call.args:
         case [Ref(name=name, index=None)] if call.method in _MAKERS and len(call.targets) == 1 and not call.kwargs:
-            if not names or name in names:
-                return call.targets[0]
+            return call.targets[0], name if names else ""
         case _:
             pass
     raise _error(call, "no-schedule-line", "schedule code starts by making the schedule", wanted)

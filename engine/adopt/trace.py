@@ -43,13 +43,18 @@ def replayed(schedule: Schedule, instructions: Iterable[Instruction]) -> Replay:
     """The schedule after the instructions, with what their variables stand for."""
     replay = Replay(schedule)
     for instruction in instructions:
-        try:
-            replay.do(instruction)
-        except TilewrightError as error:
-            if error.refusal.place is None:
-                error.add_note(f"at {instruction.where}: {instruction.method}")
-            raise
+        do_one(replay, instruction)
     return replay
+
+
+def do_one(replay: Replay, instruction: Instruction) -> None:
+    """One instruction more; an error says at which."""
+    try:
+        replay.do(instruction)
+    except TilewrightError as error:
+        if error.refusal.place is None:
+            error.add_note(f"at {instruction.where}: {instruction.method}")
+        raise
 
 
 class _Location:

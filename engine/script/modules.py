@@ -156,7 +156,9 @@ class _ModuleReader:
                 "not-a-program",
                 f"the class {node.name} is not a module",
                 expected="@I.ir_module above it",
-                fix=("@I.ir_module",),
+                fix=("@I.ir_module",)
+                if not node.bases
+                else ("paste what mod.show() prints instead of the Python that makes the module",),
             )
         functions: list[PrimFunc] = []
         attrs: Annotations = ()

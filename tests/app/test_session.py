@@ -81,7 +81,10 @@ def schedule_text(session: Session) -> str:
 
 
 def verdict_known(session: Session) -> bool:
-    return session.state.moment is not None and session.store.verdict(session.state.moment.schedule) is not None
+    return (
+        session.state.moment is not None
+        and session.store.verdict(session.state, session.state.moment.schedule) is not None
+    )
 
 
 def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_after_the_paint(session: Session) -> None:
@@ -91,7 +94,7 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
     session._clock.run_until(lambda: len(session.screen.later) == 2)
     moment = session.state.moment
     assert moment is not None
-    verdict = session.store.verdict(moment.schedule)
+    verdict = session.store.verdict(session.state, moment.schedule)
     assert verdict is not None and verdict.status == "proved"
     machine = session.store.machine(session.state)
     reports = [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]

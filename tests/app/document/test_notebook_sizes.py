@@ -1,0 +1,89 @@
+"""`sizes = {...}` in a notebook: what it is simulated and tested with."""
+
+from __future__ import annotations
+
+import pytest
+from support.te_sources import MATMUL_VTCM
+
+import tilewright
+from tilewright.app.actions import ApplyFix, EditCell, OpenText, act
+from tilewright.app.cli import main
+from tilewright.app.document import converted, evaluate, read_document
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.headline import figures
+from tilewright.app.views.inspector import held_buffers
+from tilewright.app.views.problems import problems_value
+from tilewright.engine.hwsim import Report
+
+LINE = 'sizes = {"M": 256, "K": 512, "N": 256}'
+NOTEBOOK = converted(read_document(MATMUL_VTCM), "dual-bank-npu").document.text
+
+
+def opened(text: str) -> State:
+    state = act(State(), OpenText(text))
+    assert state.notice is None
+    return state
+
+
+def test_given_no_sizes_when_shown_then_the_line_to_write_is_offered_and_does_it() -> None:
+    state, store = opened(NOTEBOOK), Store()
+    (problem,) = [p for p in problems_value(state, store)["problems"] if p["code"] == "missing-sizes"]
+    assert problem["applicable"] and problem["fix"] == ('sizes = {"M": 256, "K": 256, "N": 256}',)
+    state = act(state, ApplyFix(problem["fix"]))
+    assert state.notebook is not None and dict(state.notebook.sizes) == {"M": 256, "K": 256, "N": 256}
+    assert f'machine("dual-bank-npu")\n{problem["fix"][0]}\n' in state.notebook.document.text
+    assert isinstance(store.report_now(state), Report)
+    assert figures(state, store)[0]["value"] != "–"
+
+
+@pytest.mark.parametrize("cell", ["machine", "schedule"])
+def test_given_sizes_in_a_cell_then_report_and_tiles_are_for_them(cell: str) -> None:
+    state, store = opened(NOTEBOOK.replace(f"# %% {cell}\n", f"# %% {cell}\n{LINE}\n")), Store()
+    report = store.report_now(state)
+    assert isinstance(report, Report)
+    assert report.memory["local.vtcm[0]"].peak_bytes == 2 * 64 * 128 * 4
+    assert state.moment is not None
+    held = held_buffers(state, state.moment.schedule.func, store)
+    assert {b.name: a.tile for b, a in held.items()}["A_local.vtcm"] == (64, 128)
+
+
+def test_given_other_sizes_when_edited_then_another_report() -> None:
+    state, store = opened(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{LINE}\n")), Store()
+    first = store.report_now(state)
+    body = state.notebook.document.cells[0].body.replace("512", "1024") if state.notebook else ""
+    second = store.report_now(act(state, EditCell(0, body)))
+    assert isinstance(first, Report) and isinstance(second, Report) and second.cycles > first.cycles
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [('sizes = {"Q": 3}', "unknown-size"), ('sizes = {"M": 0}', "bad-size"), ('sizes = {"M": "many"}', "bad-sizes")],
+)
+def test_given_a_line_that_makes_no_sense_then_it_is_named(line: str, code: str) -> None:
+    notebook = evaluate(read_document(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{line}\n")))
+    assert notebook.error is not None and notebook.error.code == code
+    assert notebook.error.refusal.place is not None and notebook.error.refusal.place.line == 2
+
+
+def test_given_a_notebook_with_sizes_then_the_face_and_the_shell_use_them(tmp_path, capsys) -> None:
+    file = tmp_path / "sized.py"
+    file.write_text(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{LINE}\n"), encoding="utf-8")
+    notebook = tilewright.load(file)
+    cycles = tilewright.simulate(notebook).cycles
+    assert tilewright.verify(notebook, sizes={"M": 70, "K": 40, "N": 66}).status == "tested"
+    assert main(["run", str(file)]) == 0
+    assert f"{cycles:,} cycles" in capsys.readouterr().out
+    assert main(["run", str(file), "--size", "K=1024"]) == 0
+    assert f"{cycles:,} cycles" not in capsys.readouterr().out
+    assert main(["lower", str(file), "--sizes", "M=64,K=128", "--size", "N=64"]) == 0
+    assert 'T.alloc_buffer((8192,), scope="local.vtcm")' in capsys.readouterr().out
+
+
+def test_given_missing_sizes_when_run_then_the_options_are_said(tmp_path, capsys) -> None:
+    file = tmp_path / "te.py"
+    file.write_text(MATMUL_VTCM, encoding="utf-8")
+    assert main(["run", str(file)]) == 2
+    assert "--size M=256 --size K=256 --size N=256" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["run", str(file), "--size", "M=-1"])

@@ -1,0 +1,108 @@
+"""A post, program and schedule code in one text, opens as a notebook; what was passed over or found out is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.notebooks import MATMUL_NOTEBOOK
+from support.posts import EARLY_MATMUL_POST, RELAX_LOWERED, RELAX_POST, RELAX_SCHEDULE_POST, RELAX_SCHEDULED_POST
+from support.sources import MATMUL
+from support.te_sources import MATMUL_VTCM, VTA_MATMUL
+
+from tilewright.app.actions import EditCell, OpenText, Undo, act
+from tilewright.app.cli import main
+from tilewright.app.document import converted, evaluate, read_document
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.problems import problems_value
+from tilewright.engine.adopt import read_pasted
+from tilewright.engine.ir import structural_equal
+
+FUSED = RELAX_LOWERED + "\n" + RELAX_SCHEDULE_POST
+WHOLE_EARLY = EARLY_MATMUL_POST.replace(
+    "ax0, ax1 = sch.split(...)",
+    'Z = sch.get_block("Z")\ni, j, k = sch.get_axes(Z)\na, b, c, d = sch.split(i, factors=[None, 2, 4, 8], names=["a", "b", "c", "d"])',
+).replace("sch.fuse(...)", "ax0 = sch.fuse(b, c)")
+
+
+@pytest.mark.parametrize("text", [FUSED, WHOLE_EARLY, RELAX_SCHEDULED_POST])
+def test_given_a_post_when_converted_then_the_notebook_makes_the_same_schedule(text: str) -> None:
+    made = converted(read_document(text), "dual-bank-npu")
+    notebook = evaluate(made.document)
+    assert notebook.error is None and notebook.schedule is not None
+    assert structural_equal(notebook.schedule.mod, read_pasted(text).schedule.mod)
+    assert made.notes and made.stopped is None
+    assert converted(made.document, "dual-bank-npu").document is made.document
+    compile(made.document.text, "notebook", "exec")  # Python runs it too
+
+
+def test_given_a_post_when_converted_then_its_comments_stay_and_its_machine_knows_its_scopes() -> None:
+    text = converted(read_document(FUSED), "dual-bank-npu").document.text
+    assert 'tilewright.machine("matrix-vector-npu")' in text
+    assert "# move vector calculation after matrix\n" in text
+    assert '# sch.cache_read(compute_block, 0, "local", [matmul_local])\n' in text
+    assert '\nx_shared = sch.cache_read(matmul_block, 0, "shared")\n' in text
+
+
+def test_given_a_line_that_is_not_read_when_opened_then_the_program_opens_and_the_line_is_named() -> None:
+    state = act(State(), OpenText(EARLY_MATMUL_POST))
+    assert state.notice is None and state.notebook is not None and state.notebook.error is None
+    assert "# ax0, ax1 = sch.split(...)\n# sch.fuse(...)\n" in state.notebook.document.text
+    shown = problems_value(state, Store())["problems"]
+    assert [p["place"] for p in shown if p["code"] == "posted-text"] == ["line 1", "line 19"]
+
+
+def test_given_a_refused_line_when_opened_then_what_stood_before_is_applied() -> None:
+    state = act(State(), OpenText(FUSED.replace("sch.compute_at(w_shared, i1_0)", "sch.compute_inline(matmul_block)")))
+    assert state.notebook is not None and state.notebook.schedule is not None
+    assert state.notebook.schedule.trace.steps[-1].method == "compute_at"
+    assert "# sch.compute_inline(matmul_block)\n" in state.notebook.document.text
+
+
+def test_given_python_that_makes_the_program_when_opened_then_what_to_paste_is_said() -> None:
+    state = act(State(), OpenText(RELAX_POST + RELAX_SCHEDULE_POST + RELAX_SCHEDULED_POST))
+    assert state.notebook is None and state.notice is not None
+    assert state.notice.place == "line 8" and "mod.show()" in state.notice.fix[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [(FUSED, 0), (EARLY_MATMUL_POST, 2), (FUSED.replace('"T_add"', '"compute"'), 1)]
+)
+def test_given_a_post_when_run_from_the_shell_then_notes_and_lines_are_said(
+    text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "post.py"
+    file.write_text(text, encoding="utf-8")
+    assert main(["run", str(file)]) == code
+    said = capsys.readouterr().err
+    assert "tilewright: note: line" in said
+    assert code == 0 or "line " in said.rpartition("note:")[2]
+
+
+@pytest.mark.parametrize("text", [MATMUL_VTCM, FUSED, VTA_MATMUL])
+def test_given_pasted_code_in_the_workload_cell_then_it_becomes_workload_and_schedule(text: str) -> None:
+    state = act(State(), OpenText(MATMUL_NOTEBOOK))
+    assert state.notebook is not None
+    before = state.notebook.document
+    index = next(n for n, c in enumerate(before.cells) if c.kind == "workload")
+    state = act(state, EditCell(index, text))
+    assert state.notice is None and state.notebook is not None and state.notebook.error is None
+    assert state.notebook.schedule is not None
+    assert structural_equal(state.notebook.schedule.mod, read_pasted(text).schedule.mod)
+    assert [c.text for c in state.notebook.document.of_kind("machine")] == [c.text for c in before.of_kind("machine")]
+    undone = act(state, Undo())
+    assert undone.notebook is not None and undone.notebook.document.text == before.text
+
+
+def test_given_a_file_with_te_text_in_its_workload_cell_then_what_to_do_is_said() -> None:
+    notebook = evaluate(
+        read_document(f"# %% workload\n{MATMUL_VTCM}\n# %% schedule\nsch = tilewright.Schedule(main)\n")
+    )
+    assert notebook.error is not None and notebook.error.code == "te-workload"
+    assert "tilewright convert" in notebook.error.refusal.fix[0]
+
+
+def test_given_a_plain_program_then_its_text_stays() -> None:
+    document = read_document(MATMUL)
+    assert converted(document, "dual-bank-npu").document is document
