@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.engine.execute import run
+from tilewright.engine.lower import lower
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
@@ -21,6 +22,68 @@ def function(params, body):
 
 
 REFUSED = {
+    "a tile of one that is filled in the first iteration only": (
+        function(
+            {"A": (3,), "C": (1,)},
+            """
+            X = T.sblock_alloc_buffer((1, 3), "int32")
+            for i in range(4):
+                for j in range(3):
+                    with T.sblock("X"):
+                        v = T.axis.spatial(1, i)
+                        w = T.axis.spatial(3, j)
+                        T.where(i < 1)
+                        X[0, w] = A[w]
+            for k in range(3):
+                with T.sblock("C"):
+                    r = T.axis.reduce(3, k)
+                    with T.init():
+                        C[0] = 0
+                    C[0] = C[0] + X[0, r]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("C", "i"),
+        "not-ready",
+    ),
+    "a copy of what a view beside it changes": (
+        function(
+            {"A": (6, 2), "C": (6, 1)},
+            """
+            for i in range(2):
+                with T.sblock("tile"):
+                    v = T.axis.spatial(2, i)
+                    T.reads(A[v * 3:v * 3 + 3, 0:2])
+                    T.writes(C[v * 3:v * 3 + 3, 0])
+                    rows = T.match_buffer(C[v * 3:v * 3 + 3, 0], (3, 1), "int32")
+                    for n in range(3):
+                        with T.sblock("first"):
+                            w = T.axis.spatial(3, n)
+                            C[v * 3 + w, 0] = 0
+                    for k, n in T.grid(2, 3):
+                        with T.sblock("sum"):
+                            w, r = T.axis.remap("SR", [n, k])
+                            rows[w, 0] = rows[w, 0] + A[v * 3 + w, r]
+            """,
+        ),
+        lambda s: s.cache_write("first", 0, "local"),
+        "opaque-access",
+    ),
+    "a padding of what lies between iterators around the block": (
+        function(
+            {"A": (4, 4), "C": (4, 4)},
+            """
+            for i in range(4):
+                with T.sblock("row"):
+                    v = T.axis.spatial(4, i)
+                    for j in range(4):
+                        with T.sblock("C"):
+                            w = T.axis.spatial(4, j)
+                            C[v, w] = A[v, w]
+            """,
+        ),
+        lambda s: s.pad_einsum("C", (3,)),
+        "not-an-einsum",
+    ),
     "a sum whose last term has the init": (
         function(
             {"A": (4,), "C": (4,)},
@@ -424,3 +487,5 @@ def test_given_a_wild_program_when_changed_then_it_computes_the_same(name):
     after = run(sch.func, arrays)
     assert all((before[name] == after[name]).all() for name in before)
     assert sch.verify().status == "tested"
+    lowered = run(lower(sch.func), arrays)
+    assert all((before[name] == lowered[name]).all() for name in before)
