@@ -24,7 +24,9 @@ from ..ir import (
     For,
     IfThenElse,
     IterVar,
+    LaunchThread,
     LetStmt,
+    Ramp,
     Range,
     SeqStmt,
     Stmt,
@@ -159,7 +161,7 @@ def _sure_write(block: Block, buffer: Buffer) -> _Access | None:
 def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
     """The first store to `buffer` under no branch, or block that writes it."""
     match stmt:
-        case BufferStore() if stmt.buffer is buffer:
+        case BufferStore() if stmt.buffer is buffer and not _has_gaps(stmt):
             return _Access((BufferRegion(buffer, tuple(build.point(i) for i in stmt.indices)),), loops)
         case BlockRealize() if build.is_true(stmt.predicate):
             inner = _sure_write(stmt.block, buffer)
@@ -170,12 +172,20 @@ def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
             return next((a for s in stmt.seq if (a := _find_store(s, buffer, loops)) is not None), None)
         case For() if has_iterations(stmt.extent, loops):
             return _find_store(stmt.body, buffer, {**loops, stmt.loop_var: Range(stmt.min, stmt.extent)})
+        case LaunchThread(var=var, extent=extent, body=body):
+            return _find_store(build.serial(var, extent, body), buffer, loops)
         case AssertStmt() | AttrStmt():
             return _find_store(stmt.body, buffer, loops)
         case LetStmt():
             return _find_store(substitute(stmt.body, {stmt.var: stmt.value}), buffer, loops)
         case _:
             return None
+
+
+def _has_gaps(store: BufferStore) -> bool:
+    """Whether a vector is stored with elements between its lanes."""
+    last = store.indices[-1] if store.indices else None
+    return isinstance(last, Ramp) and not build.is_const(last.stride, 1)
 
 
 def _covers(

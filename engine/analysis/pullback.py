@@ -19,7 +19,9 @@ from ..ir import (
     Expr,
     For,
     IndexMap,
+    LaunchThread,
     Node,
+    Ramp,
     Range,
     Var,
     build,
@@ -93,6 +95,10 @@ class _Loads:
             case For():
                 self.loops[node.loop_var] = Range(node.min, node.extent)
             case Block():
+                self.is_nested = True
+            case LaunchThread():
+                self.loops[node.var] = build.make_range(0, node.extent)
+            case BufferLoad(indices=(*_, Ramp())) if node.buffer is self.buffer:
                 self.is_nested = True
             case BufferLoad() if node.buffer is self.buffer:
                 self.found.append(node.indices)

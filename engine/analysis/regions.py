@@ -27,6 +27,7 @@ from ..ir import (
     Expr,
     For,
     IntImm,
+    LaunchThread,
     Let,
     LetStmt,
     Node,
@@ -183,6 +184,9 @@ class _Accesses:
         match node:
             case For():
                 context = context.under(node)
+            case LaunchThread():
+                self.visit(build.serial(node.var, node.extent, node.body), context)
+                return
             case Call(op="tvm_access_ptr", args=(_, BufferData(buffer=buffer), *others, IntImm(value=mask))) if (
                 mask in (1, 2)
             ):

@@ -16,6 +16,7 @@ from ..ir import (
     BufferStore,
     Expr,
     For,
+    LaunchThread,
     Range,
     Stmt,
     Var,
@@ -53,6 +54,8 @@ def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: tuple[Var, ...] = (
         return seen[stmt.buffer] == 1 and all(any(uses_var(i, v) for i in stmt.indices) for v in loops)
     if isinstance(stmt, For):
         loops = (*loops, stmt.loop_var)
+    elif isinstance(stmt, LaunchThread):
+        loops = (*loops, stmt.var)
     return all(_stores_once(child, seen, loops) for child in children(stmt) if isinstance(child, Stmt))
 
 

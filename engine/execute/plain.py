@@ -2,8 +2,8 @@
 
 A block realize becomes its predicate as a condition, its buffers as `Allocate`, its init under the condition that every reduction
 iterator is at its start, and its iterators the expressions they are bound to. Matched buffers become the buffer behind them (whose
-bounds are the ones that are watched), loops of one iteration their only value, stores of vectors loops over their lanes. What is left: For, SeqStmt, IfThenElse, BufferStore,
-Allocate, LetStmt, AssertStmt, Evaluate, `Within`.
+bounds are the ones that are watched), loops of one iteration their only value, stores of vectors loops over their lanes. What is left:
+For, SeqStmt, IfThenElse, BufferStore, Allocate, LetStmt, AssertStmt, Evaluate, `Within`.
 """
 
 from __future__ import annotations

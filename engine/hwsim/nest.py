@@ -28,6 +28,7 @@ from ..ir import (
     For,
     IfThenElse,
     IntImm,
+    LaunchThread,
     LetStmt,
     Node,
     PrimFunc,
@@ -41,6 +42,7 @@ from ..ir import (
     substitute,
     walk_stmts,
 )
+from ..ir import dtype as dt
 from ..lower import Banks, banks_noted, marked_buffers
 from .errors import refuse
 
@@ -152,6 +154,8 @@ class _Reader:
                 return [node for s in seq for node in self.read(s, around)]
             case For():
                 return self._loop(stmt, around)
+            case LaunchThread(var=var, extent=extent, body=body):
+                return self._loop(build.serial(var, extent, body), around)
             case BlockRealize():
                 return self._realize(stmt, around)
             case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
@@ -222,6 +226,8 @@ class _Reader:
         match stmt:
             case SeqStmt(seq=seq):
                 return [p for s in seq for p in self._pieces(s, around, outer)]
+            case LaunchThread(var=var, extent=extent, body=body):
+                return self._pieces(build.serial(var, extent, body), around, outer)
             case For():
                 loop, condition = self._enter(stmt)
                 inside = msgspec.structs.replace(
@@ -245,7 +251,7 @@ class _Reader:
 
     def _piece(self, stmt: Stmt, around: _Around, outer: int) -> Piece:
         loops = around.loops[outer:]
-        if isinstance(stmt, BufferStore):
+        if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
             store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
             return Piece(self._unaliased(store), loops, around.conditions)
         block = around.block

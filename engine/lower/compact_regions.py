@@ -23,6 +23,7 @@ from ..ir import (
     For,
     IfThenElse,
     IntImm,
+    LaunchThread,
     Let,
     LetStmt,
     Node,
@@ -71,6 +72,8 @@ class _Collector:
         match node:
             case For():
                 return self._loop(node)
+            case LaunchThread():
+                return self._loop(build.serial(node.var, node.extent, node.body))
             case BlockRealize():
                 return self._realize(node)
             case Block():

@@ -15,6 +15,7 @@ from ..ir import (
     AssertStmt,
     Block,
     BlockRealize,
+    Broadcast,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -28,6 +29,7 @@ from ..ir import (
     LetStmt,
     Node,
     PrimFunc,
+    Ramp,
     SeqStmt,
     Stmt,
     Var,
@@ -232,6 +234,8 @@ class Program:
                 yield from self._stores(then_case, place.when(c, holds=True).at(0))
                 if else_case is not None:
                     yield from self._stores(else_case, place.when(c, holds=False).at(1))
+            case BufferStore() if any(isinstance(n, Ramp | Broadcast) for n in walk(stmt)):
+                raise Unknown("there are vectors, whose lanes are not told apart")
             case BlockRealize():
                 yield from self._block(stmt, place)
             case LetStmt(var=var, value=value, body=body):

@@ -14,6 +14,7 @@ from ..ir import (
     For,
     IntImm,
     IterVar,
+    LaunchThread,
     Node,
     Predicate,
     PrimFunc,
@@ -40,7 +41,7 @@ def _index_variables(func: PrimFunc) -> list[Var]:
     found: dict[Var, None] = {}
     for node in walk(func):
         match node:
-            case For(loop_var=var) | IterVar(var=var):
+            case For(loop_var=var) | IterVar(var=var) | LaunchThread(var=var):
                 found[var] = None
             case Buffer():
                 parts = (*node.shape, *node.strides, node.elem_offset)
@@ -64,6 +65,8 @@ def _widened(node: Node, dtype: str) -> Node:
         case For():
             first, extent = cast_all((node.min, node.extent))
             return replace_fields(node, min=first, extent=extent)
+        case LaunchThread():
+            return replace_fields(node, extent=build.cast(node.extent, dtype))
         case BlockRealize():
             return replace_fields(node, iter_values=cast_all(node.iter_values))
         case BufferLoad():

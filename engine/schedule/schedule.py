@@ -22,6 +22,7 @@ from .primitives.targets import Target, legal_targets
 from .primitives.tensorize import described
 from .repairs import find_repair
 from .trace import Step, Trace, renamed
+from .vectors import has_vectors, require_vectors
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
@@ -55,6 +56,7 @@ class Schedule(Calls):
         self._context: Context | None = None
         self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._described: tuple[PrimFunc, PrimFunc] | None = None
+        self._vectors: bool | None = None
 
     def __repr__(self) -> str:
         """One line for a prompt; `show` prints the program, `trace` has the calls."""
@@ -129,6 +131,7 @@ class Schedule(Calls):
         other._context = self._context
         other._intrinsics = self._intrinsics
         other._described = self._described
+        other._vectors = self._vectors
         return other
 
     def replayed(self) -> Schedule:
@@ -277,6 +280,8 @@ class Schedule(Calls):
                 raise
             fix = tuple(call for call in error.refusal.fix if call not in map(str, repair))
             raise ScheduleError(replace_fields(error.refusal, fix=fix, repair=repair)) from error
+        if self._has_vectors(name, result.func):
+            require_vectors(result.func, name)
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
@@ -293,6 +298,14 @@ class Schedule(Calls):
         if layout is not None:
             layouts = (*layouts, (self.func_name, layout))
         self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step)), layouts))
+
+    def _has_vectors(self, method: str, func: PrimFunc) -> bool:
+        """Whether there may be vectors in the program: they come with it, or with an intrinsic."""
+        if self._vectors is None:
+            self._vectors = any(map(has_vectors, self.original.functions))
+        if method == "tensorize" and not self._vectors:
+            self._vectors = has_vectors(func)
+        return self._vectors
 
     def _canonical(self, key: str, value: object) -> object:
         """Lists as tuples, loops given by name as their handles."""

@@ -15,6 +15,7 @@ from ..ir import (
     NE,
     And,
     Buffer,
+    BufferRegion,
     Call,
     Expr,
     FloatImm,
@@ -61,9 +62,9 @@ _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
 
 
 def _operand(reader: ExpressionReader, node: ast.expr) -> Value:
-    """The value of an operand; what another language has for expressions is one here."""
+    """The value of an operand; what another language has for expressions is one here, and a slice is a vector."""
     value = reader.value(node)
-    return reader.as_expr(value, node) if isinstance(value, Foreign) else value
+    return reader.as_expr(value, node) if isinstance(value, Foreign | BufferRegion) else value
 
 
 def binary(reader: ExpressionReader, node: ast.BinOp) -> Value:
