@@ -38,6 +38,11 @@ def test_given_the_presets_when_asked_for_scopes_then_they_are_those_of_the_disc
     matrix, vector = shared.engine("matrix"), shared.engine("vector")
     assert matrix.writes == vector.reads == ("local",)
     assert dual.find_memory("nowhere") is None
+    vtcm = dual.find_memory("local.vtcm_Block_2")
+    assert vtcm is dual.find_memory("local.vtcm") and vtcm.block_of("local.vtcm_Block_2") == 1
+    assert vtcm.block_of("local.vtcm") is None
+    vta = load_machine("vta")
+    assert [vta.find_memory(f"local.{b}_buffer").name for b in ("inp", "wgt", "acc")] == ["inp", "wgt", "acc"]
 
 
 def test_given_a_file_when_loaded_by_path_then_it_is_the_machine(tmp_path):
@@ -67,6 +72,8 @@ def test_given_no_such_machine_when_loaded_then_refused(name: str):
         ("banks = 2", "banks =", "machine-file", "banks ="),
         ('scopes = ["local"]', 'scopes = ["global"]', "scope-taken", 'scopes = ["global"]\ncapacity_bytes = 8_192'),
         ('scopes = ["local"]', "scopes = []", "no-scope", "scopes = []"),
+        ('scopes = ["local"]', 'scopes = ["local"]\nblock_scopes = ["a", "a"]', "scope-taken", "block_scopes"),
+        ('scopes = ["local"]', 'scopes = ["local"]\nblock_scopes = ["global"]', "scope-taken", "block_scopes"),
         ("tile_rows = 8\n", "", "missing-figure", "[engines.matrix]"),
         ('kind = "matrix"', 'kind = "tensor"', "bad-figure", 'kind = "tensor"'),
         (

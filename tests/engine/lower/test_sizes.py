@@ -91,6 +91,18 @@ def test_given_missing_sizes_when_simulated_then_all_are_named() -> None:
     assert report.memory["local.vtcm[1]"].peak_bytes == 64 * 64 * 4, "the discussion's second block holds the result"
 
 
+def test_given_scopes_of_physical_blocks_then_buffers_lie_there_and_blocks_that_are_not_are_refused() -> None:
+    machine = load_machine("dual-bank-npu")
+    sizes = {"M": 128, "K": 128, "N": 128}
+    func = with_sizes(read_te(MATMUL_VTCM.replace('"local.vtcm"', '"local.vtcm_Block_1"')).schedule.func, sizes).func
+    report = simulate(func, machine)
+    assert report.memory["local.vtcm[0]"].allocated_bytes == 2 * 64 * 128 * 4
+    assert report.memory["local.vtcm[1]"].allocated_bytes == 64 * 64 * 4
+    with pytest.raises(TilewrightError) as caught:
+        simulate(func, machine.replace("memories.vtcm.banks", 1))
+    assert caught.value.code == "no-such-bank"
+
+
 def test_given_laid_out_parameters_when_checked_with_sizes_then_compared_through_the_layout() -> None:
     sch = tilewright.Schedule(read_te(BOX_BLUR_SCHEDULE).program)
     sch.transform_layout("box_blur", ("write", 0), lambda y, x, c: [x, c, y])
