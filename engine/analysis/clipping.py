@@ -14,6 +14,8 @@ Ranges = Mapping[Var, Range]
 
 def clipped(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
     """The block over shorter loops without the terms of its predicate that each cut one loop, of a single iterator, by a constant."""
+    if build.is_true(realize.predicate):
+        return realize, loops
     for var, loop in loops.items():
         users = [v for v in realize.iter_values if uses_var(v, var)]
         first, trips = build.int_value(loop.min), build.int_value(loop.extent)

@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from ..arith import detect_iter_map, linear, prove, simplify
+from ..arith import Analyzer, detect_iter_map, linear, prove, simplify
 from ..ir import (
     LT,
     AssertStmt,
@@ -114,11 +114,11 @@ def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, ar
     realize, inner = joined_splits(guarded, inner_loops(index, realize, around))
     outer = {f.loop_var: Range(f.min, f.extent) for f in around}
     written, inner = realized(write.regions[0], realize), {**inner, **write.loops}
-    made = hull([written], inner, outer)
+    made, known = hull([written], inner, outer), Analyzer(outer)
     return (
         _leaves_no_gaps(realize, write, {**inner, **outer})
         and _is_dense(written, inner, outer)
-        and all(_contains(m, n, None, outer) for m, n in zip(made.region, box.region, strict=True))
+        and all(_contains(m, n, None, known) for m, n in zip(made.region, box.region, strict=True))
     )
 
 
@@ -208,21 +208,21 @@ def _covers(
     made = hull([written], inner, outer)
     consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
     needed = hull([realized(r, consumer) for r in read.regions], {**theirs, **read.loops}, outer)
-    shape = written.buffer.shape
+    shape, known = written.buffer.shape, Analyzer(outer)
     return _is_dense(written, inner, outer) and all(
-        _contains(m, n, None if whole else extent, outer)
+        _contains(m, n, None if whole else extent, known)
         for m, n, extent in zip(made.region, needed.region, shape, strict=True)
     )
 
 
-def _contains(outer: Range, inner: Range, limit: Expr | None, ranges: Ranges) -> bool:
+def _contains(outer: Range, inner: Range, limit: Expr | None, known: Analyzer) -> bool:
     """Whether `inner`, cut to what lies from 0 to below `limit`, is within `outer`."""
     end = build.add(outer.min, outer.extent)
     starts, ends = build.le(outer.min, inner.min), build.ge(end, build.add(inner.min, inner.extent))
     if limit is None:
-        return prove(starts, ranges) and prove(ends, ranges)
-    starts_low = prove(starts, ranges) or prove(build.le(outer.min, 0), ranges)
-    return starts_low and (prove(ends, ranges) or prove(build.ge(end, limit), ranges))
+        return known.proves(starts) and known.proves(ends)
+    starts_low = known.proves(starts) or known.proves(build.le(outer.min, 0))
+    return starts_low and (known.proves(ends) or known.proves(build.ge(end, limit)))
 
 
 def _leaves_no_gaps(realize: BlockRealize, write: _Access, ranges: Ranges, known: Sequence[Expr] = ()) -> bool:

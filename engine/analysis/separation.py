@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from ..arith import Linear, detect_iter_map, linear
 from ..ir import (
     Block,
@@ -26,35 +28,56 @@ def separated_loops(a: Sequence[Range], b: Sequence[Range], loops: Ranges) -> se
     if same_point and is_injective([x.min for x in a], loops):
         return set(loops)
     known: set[Var] = {v for v, r in loops.items() if build.is_const(r.extent, 1)}
+    return _separated_by_axes([_steps(x, y, loops) for x, y in zip(a, b, strict=True)], known)
+
+
+class _Steps(msgspec.Struct, frozen=True):
+    """An axis along which loops step: (loop, step, trips) by growing step, and what the boxes' widths can bridge."""
+
+    steps: tuple[tuple[Var, int, int | None], ...] = ()
+    reach: int = 0
+
+
+def _separated_by_axes(axes: Sequence[_Steps], known: set[Var]) -> set[Var]:
+    """`known` and the loops that the axes tell apart, one with the help of the others."""
     while True:
         before = len(known)
-        for x, y in zip(a, b, strict=True):
-            known |= _separated_by_axis(x, y, loops, known)
+        for axis in axes:
+            known |= _separated_by_axis(axis, known)
         if len(known) == before:
             return known
 
 
-def _separated_by_axis(a: Range, b: Range, loops: Ranges, known: set[Var]) -> set[Var]:
-    """Loops whose step on this axis is larger than all that smaller steps and the boxes' widths can bridge."""
+def _steps(a: Range, b: Range, loops: Ranges) -> _Steps:
+    """The steps of an axis; none where the loops move the boxes in another way."""
     left = linear(a.min)
     right = left if a.min is b.min else linear(b.min)
     width_a, width_b = build.int_value(a.extent), build.int_value(b.extent)
     if left is None or right is None or width_a is None or width_b is None:
-        return set()
+        return _Steps()
     gap = Linear((), 0) if a.min is b.min else linear(build.sub(a.min, b.min))
     if gap is None or gap.terms:
-        return set()
-    if any(not isinstance(atom, Var) and any(uses_var(atom, v) for v in loops) for atom, _ in left.terms):
-        return set()
-    reach: int | None = abs(gap.constant) + max(width_a, width_b) - 1
+        return _Steps()
+    if any(not isinstance(atom, Var) and free_vars(atom) & loops.keys() for atom, _ in left.terms):
+        return _Steps()
+    steps = [(atom, abs(factor)) for atom, factor in left.terms if isinstance(atom, Var) and atom in loops]
+    in_order = sorted(steps, key=lambda step: step[1])
+    return _Steps(
+        tuple((loop, step, build.int_value(loops[loop].extent)) for loop, step in in_order),
+        abs(gap.constant) + max(width_a, width_b) - 1,
+    )
+
+
+def _separated_by_axis(axis: _Steps, known: set[Var]) -> set[Var]:
+    """Loops whose step on this axis is larger than all that smaller steps and the boxes' widths can bridge."""
+    reach: int | None = axis.reach
     found: set[Var] = set()
-    for atom, factor in sorted(left.terms, key=lambda term: abs(term[1])):
-        if not isinstance(atom, Var) or atom not in loops or atom in known:
+    for loop, step, trips in axis.steps:
+        if loop in known:
             continue
         # A step that smaller ones can bridge leaves them open too: they may differ where it differs.
-        found = found | {atom} if reach is not None and abs(factor) > reach else set()
-        trips = build.int_value(loops[atom].extent)
-        reach = None if reach is None or trips is None else reach + abs(factor) * (trips - 1)
+        found = found | {loop} if reach is not None and step > reach else set()
+        reach = None if reach is None or trips is None else reach + step * (trips - 1)
     return found
 
 
@@ -62,15 +85,8 @@ def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
     """Whether different values of the variables (of more than one trip) always give different indices."""
     loops = {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)}
     points = [build.point(i) for i in indices]
-    known: set[Var] = set()
-    while True:
-        before = len(known)
-        for point in points:
-            known |= _separated_by_axis(point, point, loops, known)
-        if len(known) == len(loops):
-            return True
-        if len(known) == before:
-            break
+    if len(_separated_by_axes([_steps(p, p, loops) for p in points], set())) == len(loops):
+        return True
     inner = [i for i in (without_outer(index, loops) for index in indices) if i is not None]
     found = detect_iter_map(inner, dict(loops)) if len(inner) == len(indices) else None
     return found is not None and found.bijective

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ..ir import EQ, Expr, IndexMap, Range, Var, build
+from ..ir import Expr, IndexMap, Range, Var, build
 from ..ir import dtype as dt
 from .analyzer import Analyzer, Ranges
 from .division import Bounds
@@ -61,12 +61,12 @@ def bounds(expr: Expr, ranges: Ranges | None = None) -> Bounds:
 
 def prove(condition: Expr, ranges: Ranges | None = None) -> bool:
     """True only when the condition surely holds for all values of the variables."""
-    return Analyzer(ranges).decided(condition) is True
+    return Analyzer(ranges).proves(condition)
 
 
 def prove_equal(a: Expr, b: Expr, ranges: Ranges | None = None) -> bool:
     """True only when both surely have the same value."""
-    return prove(EQ(*build.match_dtypes(a, b)), ranges)
+    return Analyzer(ranges).proves_equal(a, b)
 
 
 def linear(expr: Expr) -> Linear | None:

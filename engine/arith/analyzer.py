@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from ..ir import (
+    EQ,
     Add,
     And,
     BinaryOp,
@@ -44,6 +45,8 @@ from .forms import Digit, Sum, structure_key, sum_expr
 
 Ranges = Mapping[Var, Range]
 _MOST_PRODUCT_TERMS = 64
+_LEAVES = (IntImm, Var)
+_CHOICES = (Select, Call, Cast)
 
 
 class Analyzer:
@@ -192,9 +195,9 @@ class Analyzer:
         if expr.dtype == "bool":
             result = self._condition(expr)
         elif dt.is_index(expr.dtype):
-            if isinstance(expr, IntImm | Var) and expr not in self.ranges:
+            if isinstance(expr, _LEAVES) and expr not in self.ranges:
                 return expr
-            result = self._chosen(expr) if isinstance(expr, Select | Call | Cast) else self._integer(expr)
+            result = self._chosen(expr) if isinstance(expr, _CHOICES) else self._integer(expr)
         else:
             result = self._inside(expr)
         return expr if structural_equal(result, expr) else result
@@ -204,7 +207,7 @@ class Analyzer:
 
     def _chosen(self, expr: Expr) -> Expr:
         inside = self._inside(expr)
-        return inside if isinstance(inside, Select | Call | Cast) else self.simplify(inside)
+        return inside if isinstance(inside, _CHOICES) else self.simplify(inside)
 
     def _condition(self, expr: Expr) -> Expr:
         match expr:
@@ -240,6 +243,14 @@ class Analyzer:
             return decided(type(condition), self._gap(condition), self.sum_bounds)
         result = self.simplify(condition)
         return bool(result.value) if isinstance(result, IntImm) else None
+
+    def proves(self, condition: Expr) -> bool:
+        """True only when the condition surely holds for all values of the variables."""
+        return self.decided(condition) is True
+
+    def proves_equal(self, a: Expr, b: Expr) -> bool:
+        """True only when both surely have the same value."""
+        return a is b or self.proves(EQ(*build.match_dtypes(a, b)))
 
 
 class _Reasoning:

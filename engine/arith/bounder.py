@@ -30,6 +30,7 @@ from .forms import Digit, Sum
 
 UNKNOWN = Bounds()
 _MOST_EXTREMES = 4
+_EXTREMES = (Min, Max)
 
 
 class Bounder:
@@ -52,7 +53,7 @@ class Bounder:
                 self._end(form, lowest=True) if found.low is None else found.low,
                 self._end(form, lowest=False) if found.high is None else found.high,
             )
-        extremes = sum(isinstance(d.source, Min | Max) for d in form.digits)
+        extremes = sum(isinstance(d.source, _EXTREMES) for d in form.digits)
         if not extremes or len(form.digits) == 1 or extremes > _MOST_EXTREMES:
             return found
         return Bounds(
@@ -196,7 +197,7 @@ class Bounder:
 def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[Digit, Digit]]]:
     """Digits `max(x, c) - max(y, c)` (or min) taken out as pairs."""
     left = list(digits)
-    if not any(isinstance(d.source, Min | Max) for d in digits):
+    if not any(isinstance(d.source, _EXTREMES) for d in digits):
         return left, []
     pairs: list[tuple[Digit, Digit]] = []
     for plus in digits:

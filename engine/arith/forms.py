@@ -15,6 +15,8 @@ import msgspec
 
 from ..ir import Buffer, Expr, Node, Var, build
 
+_NAMES = (Var, Buffer)
+
 
 class Digit(msgspec.Struct, frozen=True, eq=False):
     """`source % upper // lower * scale`; no `upper` means unbounded. `lower` divides `upper`. `key` is equal for equal sources."""
@@ -71,7 +73,7 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
 
 def structure_key(node: object) -> Hashable:
     """Equal for expressions of equal structure over the same variables and buffers."""
-    if isinstance(node, Var | Buffer):
+    if isinstance(node, _NAMES):
         return node
     if isinstance(node, Node):
         return type(node), tuple(structure_key(getattr(node, name)) for name in type(node).__struct_fields__)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from ..analysis import hull, unfused
-from ..arith import interval, inverse, prove, prove_equal, simplify
+from ..arith import Analyzer, Relaxer, inverse, prove, simplify
 from ..ir import (
     Add,
     Block,
@@ -69,22 +69,21 @@ def needed_domains(
     `every`: all that meets any of the boxes must be covered; else all that meets one of them, whichever it is, and as much of the
     others as happens to be. Iterators that no box says anything about run over all of their domain. Refuses "region-not-solvable".
     """
-    found: dict[Var, _Solution] = {}
+    known, found = Analyzer(ranges), dict[Var, _Solution]()
     bounded: list[set[Var]] = []
     for buffer, box in required.items():
         mine = [r for r in provided if r.buffer is buffer]
         axes = hull(mine, {}, {}).region if len(mine) > 1 else mine[0].region
         if not every:
             require_within(block, BufferRegion(buffer, tuple(axes)))
-        solved = _solve_map(block, axes, box, ranges)
+        solved = _solve_map(block, axes, box, known)
         if solved is None:
-            solved = _solve_axes(block, axes, box, ranges)
+            solved = _solve_axes(block, axes, box, known)
         bounded.append(set(solved))
         for var, solution in solved.items():
-            known = found.get(var)
-            found[var] = solution if known is None else _united(known, solution, ranges)
+            found[var] = _united(found[var], solution, known) if var in found else solution
     _require_covering(block, bounded, set(found), every=every)
-    return tuple(_domain(iv, found.get(iv.var), ranges) for iv in block.iter_vars)
+    return tuple(_domain(iv, found.get(iv.var), known) for iv in block.iter_vars)
 
 
 # An iteration that reads outside of the buffer, hence nothing of it (the border of a padding), meets no box of what is made of it: it
@@ -111,25 +110,25 @@ def _require_covering(block: Block, bounded: Sequence[set[Var]], found: set[Var]
         )  # fmt: skip
 
 
-def _united(a: _Solution, b: _Solution, ranges: Ranges) -> _Solution:
+def _united(a: _Solution, b: _Solution, known: Analyzer) -> _Solution:
     def union(x: Span, y: Span) -> Span:
-        low = simplify(build.minimum(x.low, y.low), ranges)
-        return Span(low, simplify(build.maximum(x.high, y.high), ranges))
+        low = known.simplify(build.minimum(x.low, y.low))
+        return Span(low, known.simplify(build.maximum(x.high, y.high)))
 
     return _Solution(union(a.needed, b.needed), union(a.possible, b.possible))
 
 
-def _domain(iter_var: IterVar, solution: _Solution | None, ranges: Ranges) -> Domain:
+def _domain(iter_var: IterVar, solution: _Solution | None, known: Analyzer) -> Domain:
     """The needed span, cut to what the iterator may take: at once where that is known, else by a guard."""
     whole = _inclusive(iter_var.dom)
     if solution is None:
         return Domain(whole)
     needed = solution.needed
-    possible = _intersection(solution.possible, whole, ranges)
-    both = _intersection(needed, possible, ranges)
-    if _same(needed, both, ranges):
+    possible = _intersection(solution.possible, whole, known)
+    both = _intersection(needed, possible, known)
+    if _same(needed, both, known):
         return Domain(needed)
-    if _same(possible, both, ranges):
+    if _same(possible, both, known):
         return Domain(possible)
     if build.int_value(both.low) is not None and build.int_value(both.high) is not None:
         return Domain(both)
@@ -140,19 +139,19 @@ def _inclusive(dom: Range) -> Span:
     return Span(dom.min, build.sub(build.add(dom.min, dom.extent), 1))
 
 
-def _intersection(a: Span, b: Span, ranges: Ranges) -> Span:
-    low = simplify(build.maximum(a.low, b.low), ranges)
-    return Span(low, simplify(build.minimum(a.high, b.high), ranges))
+def _intersection(a: Span, b: Span, known: Analyzer) -> Span:
+    low = known.simplify(build.maximum(a.low, b.low))
+    return Span(low, known.simplify(build.minimum(a.high, b.high)))
 
 
-def _same(a: Span, b: Span, ranges: Ranges) -> bool:
-    return prove_equal(a.low, b.low, ranges) and prove_equal(a.high, b.high, ranges)
+def _same(a: Span, b: Span, known: Analyzer) -> bool:
+    return known.proves_equal(a.low, b.low) and known.proves_equal(a.high, b.high)
 
 
 # A map that can be turned round: every iterator as a function of the axes, and its hull over the box.
 
 
-def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: Ranges) -> dict[Var, _Solution] | None:
+def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, known: Analyzer) -> dict[Var, _Solution] | None:
     """The solution when the block's iterators map one to one onto the elements it touches; None when they do not."""
     if not all(build.is_const(axis.extent, 1) for axis in axes):
         return None
@@ -160,15 +159,15 @@ def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: R
     back = inverse(IndexMap(params, tuple(axis.min for axis in axes)), [iv.dom for iv in block.iter_vars])
     if back is None:
         return None
-    needed = dict(zip(back.params, box.region, strict=True))
-    possible = dict(zip(back.params, build.full_region(box.buffer).region, strict=True))
+    needed = Relaxer(dict(zip(back.params, box.region, strict=True)), known)
+    possible = Relaxer(dict(zip(back.params, build.full_region(box.buffer).region, strict=True)), known)
     result: dict[Var, _Solution] = {}
     values = dict(zip(params, back.indices, strict=True))
     for param, axis in zip(back.params, axes, strict=True):
         if isinstance(axis.min, Var) and axis.min in values:
             values[axis.min] = param  # an iterator of one trip is only met where the box holds it
     for var, value in values.items():
-        over_box, over_buffer = interval(value, needed, ranges), interval(value, possible, ranges)
+        over_box, over_buffer = needed.interval(value), possible.interval(value)
         if over_box is None or over_buffer is None:
             return None
         result[var] = _Solution(Span(over_box.min, over_box.max), Span(over_buffer.min, over_buffer.max))
@@ -178,7 +177,7 @@ def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: R
 # Else axis by axis: each names at most one iterator.
 
 
-def _solve_axes(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: Ranges) -> dict[Var, _Solution]:
+def _solve_axes(block: Block, axes: Sequence[Range], box: BufferRegion, known: Analyzer) -> dict[Var, _Solution]:
     iterators = {iv.var for iv in block.iter_vars}
     result: dict[Var, _Solution] = {}
     for axis, needed, extent in zip(axes, box.region, box.buffer.shape, strict=True):
@@ -186,14 +185,13 @@ def _solve_axes(block: Block, axes: Sequence[Range], box: BufferRegion, ranges: 
             continue
         over_buffer = Span(build.const(0, extent.dtype), build.sub(extent, 1))
         for var, solution in _solve_axis(axis, _Solution(_inclusive(needed), over_buffer), iterators).items():
-            solution = _simplified(solution, ranges)
-            known = result.get(var)
-            result[var] = solution if known is None else _united(known, solution, ranges)
+            solution = _simplified(solution, known)
+            result[var] = _united(result[var], solution, known) if var in result else solution
     return result
 
 
-def _simplified(solution: _Solution, ranges: Ranges) -> _Solution:
-    spans = (Span(simplify(s.low, ranges), simplify(s.high, ranges)) for s in (solution.needed, solution.possible))
+def _simplified(solution: _Solution, known: Analyzer) -> _Solution:
+    spans = (Span(known.simplify(s.low), known.simplify(s.high)) for s in (solution.needed, solution.possible))
     return _Solution(*spans)
 
 
