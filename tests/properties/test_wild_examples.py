@@ -22,6 +22,25 @@ def function(params, body):
 
 
 REFUSED = {
+    "a copy of what a tile would read past the end": (
+        function(
+            {"A": (7,), "C": (7,)},
+            """
+            for i in range(3):
+                with T.sblock("tile"):
+                    v = T.axis.spatial(3, i)
+                    T.reads(A[v * 3:v * 3 + 3])
+                    T.writes(C[v * 3:v * 3 + 3])
+                    for j in range(3):
+                        with T.sblock("C"):
+                            w = T.axis.spatial(3, j)
+                            T.where(v * 3 + j < 7)
+                            C[v * 3 + w] = A[v * 3 + w]
+            """,
+        ),
+        lambda s: s.cache_read("C", 0, "local"),
+        "outside-buffer",
+    ),
     "a tile of one that is filled in the first iteration only": (
         function(
             {"A": (3,), "C": (1,)},
@@ -396,6 +415,23 @@ def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused
 
 
 KEPT = {
+    "a tile that declares what lies before the buffer, through a cache": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            with T.sblock("tile"):
+                T.reads(A[-1:4])
+                T.writes(C[0:4])
+                for i in range(4):
+                    with T.sblock("C"):
+                        v = T.axis.spatial(4, i)
+                        T.reads(A[v - 1])
+                        T.writes(C[v])
+                        C[v] = T.if_then_else(0 <= v - 1, A[v - 1], 0)
+            """,
+        ),
+        lambda s: s.cache_read("C", 0, "local"),
+    ),
     "read before it is overwritten, through a cache": (
         function(
             {"A": (4,), "C": (4,)},

@@ -57,7 +57,7 @@ def cache_read(
     when there is no writer, or one that only overwrites what was read before.
     `consumer_blocks` says who reads the copy; default: every block of the scope.
     Where the copy stands in no loop, the cache has the size of what is copied, and is indexed from its start.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, opaque-access.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheRead.
     """
     source = ctx.buffer_region(block, read_buffer_index, side="read").buffer
@@ -71,6 +71,7 @@ def cache_read(
         site = Site(scope, 0)
         require_needed(ctx, consumers, source)
         region = guarded_read_region(ctx, scope, consumers, source) or scope_read_region(scope, source)
+        require_inside(ctx, consumers[0], region)
     elif is_overwritten_later(ctx, scope, writer, consumers, source):
         site = Site(scope, 0)
         region = build.full_region(source)
@@ -182,15 +183,20 @@ def require_in_place(realize: BlockRealize, buffer: Buffer) -> tuple[BufferRegio
     return realized(found[0], realize), realized(found[1], realize)
 
 
+# What is copied must be there: a region that a block declares may be wider than the buffer, where it reads under conditions.
+def require_inside(ctx: Context, realize: BlockRealize, *regions: BufferRegion) -> None:
+    ranges = ctx.loop_ranges(realize)
+    if not all(is_within(region, build.full_region(region.buffer), ranges) for region in regions):
+        raise refuse(
+            "outside-buffer", f"what block {realize.block.name!r} uses of {regions[0].buffer.name!r} may leave the buffer", realize,
+            expected="regions inside of the buffer in every iteration of its loops",
+        )  # fmt: skip
+
+
 # What the cache gives back, it must have got: from the buffer, or from the block.
 def require_returned(ctx: Context, realize: BlockRealize, read: BufferRegion, written: BufferRegion) -> None:
     ranges = ctx.loop_ranges(realize)
-    whole = build.full_region(read.buffer)
-    if not (is_within(read, whole, ranges) and is_within(written, whole, ranges)):
-        raise refuse(
-            "outside-buffer", f"what block {realize.block.name!r} uses of {read.buffer.name!r} may leave the buffer", realize,
-            expected="regions inside of the buffer in every iteration of its loops",
-        )  # fmt: skip
+    require_inside(ctx, realize, read, written)
     if is_within(written, read, ranges):
         return
     if not build.is_true(realize.predicate) or not writes_all(

@@ -144,8 +144,8 @@ def length_of(body: Stmt) -> int:
 
 
 def scope_read_region(scope: Block, buffer: Buffer) -> BufferRegion:
-    """What the scope says it reads of `buffer`; all of it when it does not say."""
-    return next((r for r in scope.reads if r.buffer is buffer), build.full_region(buffer))
+    """What the scope says it reads of `buffer`, as far as it is there; all of it when it does not say."""
+    return next((_within(r) for r in scope.reads if r.buffer is buffer), build.full_region(buffer))
 
 
 def guarded_read_region(
