@@ -7,6 +7,7 @@ iterator, each piece of it once, the map is a bijection, and it can be turned ro
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import prod
 
 import msgspec
@@ -45,11 +46,13 @@ class IterSum(msgspec.Struct, frozen=True, eq=False):
 
 
 class IterMap(msgspec.Struct, frozen=True, eq=False):
-    """One sum a value. `injective`: different iterations give different values; `bijective`: and every value of the box is met."""
+    """One sum a value. `injective`: different iterations give different values; `bijective`: and every value of the box is met;
+    `separate`: no part of an iterator is in two places, so that no value says something of another one."""
 
     sums: tuple[IterSum, ...]
     injective: bool
     bijective: bool
+    separate: bool
 
 
 class _NotIteratorsError(Exception):
@@ -64,7 +67,7 @@ def detect_iter_map(values: Sequence[Expr], iters: Mapping[Var, Range]) -> IterM
     except _NotIteratorsError:
         return None
     injective = _partition(sums, reader.variables)
-    return IterMap(sums, injective, injective and all(s.compact for s in sums))
+    return IterMap(sums, injective, injective and all(s.compact for s in sums), _separate(sums))
 
 
 def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
@@ -122,6 +125,23 @@ def _partition(sums: Sequence[IterSum], variables: Mapping[Var, int | None]) -> 
         open_parts = [p for p in open_parts if p.key != key]
         open_parts.extend(fused.parts if fused is not None else ())
     return all(_makes_whole([p for p in open_parts if p.key is var]) for var in variables)
+
+
+def _separate(sums: Sequence[IterSum]) -> bool:
+    """Whether no part of a variable, or of a fused iterator, stands in two places."""
+    open_parts = [p for s in sums for p in s.parts]
+    for key, group in _fused_groups(sums):
+        fused = group[0].fused
+        open_parts = [p for p in open_parts if p.key != key]
+        open_parts.extend(fused.parts if fused is not None else ())
+        if not _apart(group):
+            return False
+    return all(_apart([p for p in open_parts if p.key == key]) for key in {p.key for p in open_parts})
+
+
+def _apart(parts: Sequence[IterPart]) -> bool:
+    ordered = sorted(parts, key=lambda p: p.lower)
+    return all(p.extent is not None and q.lower >= p.lower * p.extent for p, q in pairwise(ordered))
 
 
 def _makes_whole(parts: Sequence[IterPart]) -> bool:

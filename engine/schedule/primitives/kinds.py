@@ -7,6 +7,7 @@ import re
 from msgspec.structs import replace as replace_fields
 
 from ...ir import Annotation, AnnotationMap, Block, BlockRealize, Expr, For, ForKind, StringImm, build, uses_var
+from ..affine import require_affine_below
 from ..checks import require_order_free, require_updates_apart
 from ..context import BlockRV, Context, LoopRV, Result, with_block
 from ..errors import refuse
@@ -110,6 +111,7 @@ def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None
     cross_thread = thread_tag is not None and thread_tag.startswith("threadIdx")
     require_spatial(ctx, old, kind, reduction_allowed=cross_thread)
     require_order_free(ctx, [old], [old.loop_var], kind)
+    require_affine_below(ctx, old, kind)
     if not cross_thread:
         require_updates_apart(ctx, old, kind)
     return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}))

@@ -26,6 +26,7 @@ from ...ir import (
 )
 from ...ir import Buffer as _Buffer
 from ...script import expr_text
+from ..affine import require_affine_below
 from ..checks import require_in_blocks, require_no_reads_before_blocks, require_order_free
 from ..context import Context, LoopRV, Result
 from ..errors import refuse
@@ -117,9 +118,9 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
         for i, j, k in T.grid(a, b, c):          for k, j, i in T.grid(c, b, a):
             f(i, j, k)                    =>         f(i, j, k)                       # reorder(k, i)
     Requires: the loops stand in one chain with only loops between; no extent depends on a loop that comes to stand inside; the blocks
-    below give the same result in any order of their iterators.
+    below give the same result in any order of their iterators, and are bound to their loops split and fused.
     Returns: nothing; all loops live on.
-    Errors: duplicate-loop, not-one-chain, extent-depends, order-dependent, opaque-iterator.
+    Errors: duplicate-loop, not-one-chain, extent-depends, order-dependent, opaque-iterator, not-affine.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Reorder.
     """
     named = [ctx.loop(v) for v in ordered_loops]
@@ -132,6 +133,7 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
     order = [next(wanted) if f in named else f for f in chain]
     require_extents_above(order)
     require_order_free(ctx, chain, [f.loop_var for f in named], "reorder")
+    require_affine_below(ctx, chain[0], "reorder", still=ctx.index.loops_above(chain[0]))
     return Result(ctx.replaced({chain[0]: build.nest(order, chain[-1].body)}))
 
 

@@ -1,0 +1,64 @@
+"""Loops change their order or run at once around blocks whose iterators are these loops, split and fused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse
+
+TEXT = """@T.prim_func(s_tir=True)
+def main(A: T.Buffer(({n}, {m}), "float32"), B: T.Buffer(({n}, {m}), "float32")):
+    for i, j, k in T.grid(6, 4, 4):
+        with T.sblock("B"):
+{where}            vi = T.axis.spatial({n}, {vi})
+            vj = T.axis.spatial({m}, {vj})
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+"""
+
+
+def made(vi: str, vj: str, n: int, m: int, where: str = "") -> Schedule:
+    condition = f"            T.where({where})\n" if where else ""
+    return Schedule(parse(TEXT.format(n=n, m=m, vi=vi, vj=vj, where=condition)).program)
+
+
+@pytest.mark.parametrize(
+    "sch",
+    [
+        pytest.param(made("i * 4 + j", "k", 24, 4), id="split"),
+        pytest.param(made("(i * 4 + j) // 3", "(i * 4 + j) % 3 * 4 + k", 8, 12), id="fused"),
+        pytest.param(made("i * 4 + j", "k", 22, 4, "i * 4 + j < 22"), id="an uneven split"),
+        pytest.param(made("i", "j * 4 + k", 6, 16, "i < 5"), id="a condition on one loop"),
+    ],
+)
+def test_given_loops_split_and_fused_when_reordered_and_run_at_once_then_accepted(sch: Schedule) -> None:
+    sch.reorder("k", "i")
+    sch.parallel("k")
+    assert sch.verify().status == "tested"
+
+
+REFUSED = {
+    "a loop squared": made("i * i * 4 + j", "k", 104, 4),
+    "a gap": made("i * 4 + j", "k * 16", 24, 64),
+    "a condition that ties two iterators": made("i", "j * 4 + k", 6, 16, "i + k < 7"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_given_other_bindings_when_reordered_or_run_at_once_then_refused_as_tvm_does(name: str) -> None:
+    for call in (lambda s: s.reorder("k", "i"), lambda s: s.parallel("i"), lambda s: s.vectorize("k")):
+        with pytest.raises(ScheduleError) as caught:
+            call(REFUSED[name].copy())
+        assert caught.value.refusal.code == "not-affine"
+
+
+def test_given_a_loop_squared_outside_when_reordered_then_loops_further_in_are_judged_alone() -> None:
+    sch = made("i * i * 4 + j", "k", 104, 4)
+    sch.reorder("k", "j")
+    assert sch.verify().status == "tested"
+
+
+def test_given_windows_that_overlap_when_reordered_within_then_accepted() -> None:
+    sch = made("i * 2 + j", "k", 14, 4)
+    sch.reorder("k", "j")
+    assert sch.verify().status == "tested"
