@@ -151,11 +151,12 @@ def _sure_write(block: Block, buffer: Buffer) -> _Access | None:
     regions = [w for w in block.writes if w.buffer is buffer]
     if len(regions) != 1:
         return None
-    if any(m.source.buffer is buffer for m in block.match_buffers) or buffer in addressed_buffers(block.body):
-        return _Access((regions[0],), {})
     found = _find_store(block.body, buffer, {})
     is_point = all(build.is_const(r.extent, 1) for r in regions[0].region)
-    return _Access((regions[0],), {}) if is_point and found is not None else found
+    if is_point and found is not None:
+        return _Access((regions[0],), {})
+    viewed = any(m.source.buffer is buffer for m in block.match_buffers)
+    return _Access((regions[0],), {}) if viewed or buffer in addressed_buffers(block.body) else found
 
 
 def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:

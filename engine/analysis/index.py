@@ -26,6 +26,7 @@ from ..ir import (
     PrimFunc,
     Stmt,
     Var,
+    addressed_buffers,
     child_stmts,
     children,
     map_children,
@@ -52,6 +53,7 @@ class ProgramIndex:
         self._parent: dict[Stmt, Stmt] = {}
         self._realizes: dict[str, BlockRealize] = {}
         self._loops: dict[Var, For] = {}
+        self._loose: dict[Block, set[Buffer]] = {}
         self._found_below: dict[Stmt, tuple[BlockRealize, ...]] = {}
         stack: list[tuple[Node, Stmt | None]] = [(func.body, None)]
         while stack:
@@ -222,12 +224,24 @@ class ProgramIndex:
             if self.scope_of(self._realizes[other]) is scope:
                 yield other
 
+    @cached_property
+    def addressed(self) -> set[Buffer]:
+        """The buffers whose address is taken somewhere."""
+        return addressed_buffers(self.func)
+
     def touched_loosely(self, scope: Block, apart: Container[Node] = ()) -> set[Buffer]:
         """The buffers that the scope touches otherwise than its blocks say: in conditions, bounds of loops, bindings, bare stores, and
         those that some blocks use by name and others through a view around them.
 
         What stands in the nodes `apart` does not count.
         """
+        if apart:
+            return self._touched_loosely(scope, apart)
+        if scope not in self._loose:
+            self._loose[scope] = self._touched_loosely(scope, ())
+        return self._loose[scope]
+
+    def _touched_loosely(self, scope: Block, apart: Container[Node]) -> set[Buffer]:
         found = self._aliased(scope)
         stack: list[Node] = [scope.body]
         while stack:

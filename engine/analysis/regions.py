@@ -253,6 +253,8 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
 
 def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
     """The region as the loops of `context` run; axes that do not depend on them stay as they are written."""
+    if not context.loops:
+        return BufferRegion(region.buffer, tuple(map(context.bound, region.region)))
     known = Relaxer(context.loops, Analyzer())
     axes: list[Range] = []
     for axis, size in zip(map(context.bound, region.region), region.buffer.shape, strict=True):

@@ -78,6 +78,8 @@ class Relaxer:
     def _relaxed_in(self, source: Expr) -> set[Var]:
         """The relaxed variables a source depends on, through the ranges of relaxed ones as well."""
         found: set[Var] = set()
+        if not self.relaxed or (isinstance(source, Var) and source not in self.relaxed):
+            return found
         stack = [node for node in walk(source) if isinstance(node, Var)]
         while stack:
             var = stack.pop()

@@ -56,7 +56,7 @@ class Schedule(Calls):
         self._context: Context | None = None
         self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._described: tuple[PrimFunc, PrimFunc] | None = None
-        self._vectors: bool | None = None
+        self._vectors = any(map(has_vectors, module.functions))
 
     def __repr__(self) -> str:
         """One line for a prompt; `show` prints the program, `trace` has the calls."""
@@ -301,8 +301,6 @@ class Schedule(Calls):
 
     def _has_vectors(self, method: str, func: PrimFunc) -> bool:
         """Whether there may be vectors in the program: they come with it, or with an intrinsic."""
-        if self._vectors is None:
-            self._vectors = any(map(has_vectors, self.original.functions))
         if method == "tensorize" and not self._vectors:
             self._vectors = has_vectors(func)
         return self._vectors

@@ -25,7 +25,6 @@ from ...ir import (
     Node,
     Range,
     Var,
-    addressed_buffers,
     build,
     replace_nodes,
     rewrite,
@@ -119,7 +118,7 @@ def require_only_consumer(ctx: Context, producer: BlockRealize, realize: BlockRe
         for r in map(ctx.index.realize, ctx.index.block_names)
         if any(m.source.buffer is buffer for m in r.block.match_buffers)
     ]
-    if views or buffer in addressed_buffers(ctx.func.body):
+    if views or buffer in ctx.index.addressed:
         raise refuse("opaque-access", f"{buffer.name!r} is also used by its address or by views", *views)
     moves.require_not_loose(ctx, producer)
 

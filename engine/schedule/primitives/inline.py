@@ -23,7 +23,6 @@ from ...ir import (
     Range,
     Stmt,
     Var,
-    addressed_buffers,
     build,
     rewrite,
     structural_equal,
@@ -149,7 +148,7 @@ def _require_direct_access(ctx: Context, buffer: Buffer) -> None:
     for name in ctx.index.block_names:
         if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
             raise refuse("opaque-access", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
-    if buffer in addressed_buffers(ctx.func.body):
+    if buffer in ctx.index.addressed:
         raise refuse("opaque-access", f"the address of {buffer.name!r} is taken", buffer)
 
 

@@ -16,7 +16,6 @@ from ...ir import (
     IntImm,
     Node,
     Var,
-    addressed_buffers,
     build,
     free_vars,
     rewrite,
@@ -150,7 +149,7 @@ def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_se
 def require_views_follow(ctx: Context, buffer: Buffer, index_map: IndexMap) -> None:
     if keeps_indices(index_map):
         return
-    addressed = addressed_buffers(ctx.func.body)
+    addressed = ctx.index.addressed
     for name in ctx.index.block_names:
         views = {b: m for m in ctx.index.block(name).match_buffers for b in (m.source.buffer, m.buffer)}
         for match in ctx.index.block(name).match_buffers:
@@ -175,7 +174,7 @@ def require_no_views(ctx: Context, buffer: Buffer) -> None:
 
 # Who has the address finds the elements where they lay.
 def require_no_address(ctx: Context, buffer: Buffer) -> None:
-    if buffer in addressed_buffers(ctx.func.body):
+    if buffer in ctx.index.addressed:
         raise refuse(
             "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for cannot follow a new layout", buffer,
             expected="a buffer that is only accessed by its indices",

@@ -15,7 +15,6 @@ from ...ir import (
     Expr,
     Node,
     PrimFunc,
-    addressed_buffers,
     build,
     replace_buffers,
     rewrite,
@@ -143,7 +142,7 @@ def require_number_type(buffer: Buffer, dtype: object) -> None:
 
 # Who has the address finds elements of the old type.
 def require_indices_only(ctx: Context, buffers: object) -> None:
-    for buffer in addressed_buffers(ctx.func.body):
+    for buffer in ctx.index.addressed:
         if buffer in cast("dict[Buffer, Buffer]", buffers):
             raise refuse(
                 "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for knows the old type", buffer,

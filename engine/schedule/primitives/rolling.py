@@ -28,7 +28,6 @@ from ...ir import (
     PrimFunc,
     Range,
     Var,
-    addressed_buffers,
     build,
     free_vars,
     replace_nodes,
@@ -160,7 +159,7 @@ def require_own_buffer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> N
     if len(realize.block.writes) != 1:
         raise refuse("not-complete", f"block {realize.block.name!r} writes several buffers", realize, expected="one")
     viewed = any(m.source.buffer is buffer for n in ctx.index.block_names for m in ctx.index.block(n).match_buffers)
-    if viewed or buffer in addressed_buffers(ctx.func.body) or buffer.strides or buffer.elem_offset is not None:
+    if viewed or buffer in ctx.index.addressed or buffer.strides or buffer.elem_offset is not None:
         raise refuse("opaque-access", f"{buffer.name!r} is used by address, by views, or has strides", realize, buffer)
 
 
