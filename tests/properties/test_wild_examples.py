@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from tilewright.engine.execute import run
+from tilewright.engine.ir import first_difference
 from tilewright.engine.lower import lower
 from tilewright.engine.schedule import Schedule, ScheduleError
-from tilewright.engine.script import parse
+from tilewright.engine.script import parse, to_script
 
 HEAD = "@T.prim_func(s_tir=True)\ndef main({}):\n"
 
@@ -22,6 +23,20 @@ def function(params, body):
 
 
 REFUSED = {
+    "a padding of what is stored only now and then": (
+        function(
+            {"A": (3,), "C": (3,)},
+            """
+            for i in range(3):
+                with T.sblock("C"):
+                    v = T.axis.spatial(3, i)
+                    if A[v] > 0:
+                        C[v] = A[v]
+            """,
+        ),
+        lambda s: s.pad_einsum("C", (2,)),
+        "not-an-einsum",
+    ),
     "a copy of what a tile would read past the end": (
         function(
             {"A": (7,), "C": (7,)},
@@ -415,6 +430,22 @@ def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused
 
 
 KEPT = {
+    "a loop in pieces, each with a view of its own": (
+        function(
+            {"A": (4, 3), "C": (4, 3)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[v, 0:3])
+                    T.writes(C[v, 0:3])
+                    row = T.match_buffer(C[v, 0:3], (3,), "int32")
+                    for j in range(3):
+                        row[j] = A[v, j]
+            """,
+        ),
+        lambda s: s.loop_partition("i", [1]),
+    ),
     "a tile that declares what lies before the buffer, through a cache": (
         function(
             {"A": (4,), "C": (4,)},
@@ -523,5 +554,6 @@ def test_given_a_wild_program_when_changed_then_it_computes_the_same(name):
     after = run(sch.func, arrays)
     assert all((before[name] == after[name]).all() for name in before)
     assert sch.verify().status == "tested"
+    assert first_difference(parse(to_script(sch.func)).program, sch.func) is None
     lowered = run(lower(sch.func), arrays)
     assert all((before[name] == lowered[name]).all() for name in before)

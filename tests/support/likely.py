@@ -8,7 +8,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from tilewright.engine.analysis import is_update
-from tilewright.engine.ir import Call, For, SeqStmt, Var, build, walk
+from tilewright.engine.ir import BufferStore, Call, For, SeqStmt, Var, build
 from tilewright.engine.schedule import Schedule
 
 T = TypeVar("T")
@@ -91,8 +91,10 @@ class Likely:
         return not self.is_reduction(name) and is_update(self.index.block(name))
 
     def is_padding(self, name: str) -> bool:
+        """It stores a value where a condition holds, and a constant elsewhere."""
         body = self.index.block(name).body
-        return any(isinstance(n, Call) and n.op == "if_then_else" for n in walk(body))
+        value = body.value if isinstance(body, BufferStore) else None
+        return isinstance(value, Call) and value.op == "if_then_else"
 
     def is_rolling(self, name: str) -> bool:
         """An intermediate below a loop that its consumer is below too."""

@@ -223,3 +223,29 @@ class Module:
         return permute_dims
 """
 """What the pipeline of RELAX_POST gives, which the post schedules."""
+
+SEPARATED_POST = """\
+import tvm
+from tvm import te, tir
+from tvm.script import tir as T
+
+@T.prim_func
+def before_vectorize(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (128, 32))
+    B = T.match_buffer(b, (128, 32))
+    C = T.alloc_buffer(shape=(128, 32))
+    for i, j in T.grid(128, 32):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(128, 32):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = C[vi, vj] * 2.0
+
+sch = tir.Schedule(before_vectorize)
+print(tvm.lower(sch.mod))
+sch.transform_layout("C", "C", lambda i, j: [i%2, te.AXIS_SEPARATOR, i//2, j])
+print(tvm.lower(sch.mod))
+"""
+"""*Non contiguous memory*, an answer: the layout that keeps two blocks apart."""

@@ -28,6 +28,7 @@ from ...ir import (
     substitute,
     uses_var,
     walk,
+    walk_stmts,
 )
 from ..checks import require_in_blocks, used_outside_of_blocks
 from ..context import BlockRV, Context, LoopRV, Result
@@ -187,8 +188,9 @@ def _with_domain(old: For, var: Var, piece: For) -> Stmt:
 def _copied(piece: For, var: Var, suffix: str, taken: set[str], taken_buffers: set[str]) -> For:
     """The piece with variables, buffers and blocks of its own; `var` stays."""
     body, _ = fresh_vars(piece.body)
+    views = [m.buffer for s in walk_stmts(body) if isinstance(s, Block) for m in s.match_buffers]
     own: dict[Buffer, Buffer] = {
-        b: replace_fields(b, name=_fresh(b.name, taken_buffers)) for b in allocated_buffers(body)
+        b: replace_fields(b, name=_fresh(b.name, taken_buffers)) for b in (*allocated_buffers(body), *views)
     }
     body = replace_buffers(body, own)
 

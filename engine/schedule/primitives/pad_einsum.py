@@ -24,6 +24,7 @@ from ...ir import (
     FloorDiv,
     FloorMod,
     For,
+    IfThenElse,
     IterVar,
     Mod,
     Mul,
@@ -139,7 +140,7 @@ def require_trivial_accesses(realize: BlockRealize) -> list[_Access]:
     for node in walk(block):
         if isinstance(node, BufferLoad | BufferStore) and _differ(node.indices, at.get(node.buffer)):
             raise _not_einsum(realize, f"an access of {node.buffer.name!r} that the block does not declare")
-        if isinstance(node, Block | For) and node is not block:
+        if isinstance(node, Block | For | IfThenElse) and node is not block:
             raise _not_einsum(realize, "more than stores")
     return found
 
