@@ -20,6 +20,7 @@ from ..ir import (
     Add,
     And,
     Block,
+    BlockRealize,
     Buffer,
     BufferData,
     BufferLoad,
@@ -27,6 +28,7 @@ from ..ir import (
     Call,
     Expr,
     FloatImm,
+    For,
     IntImm,
     LetStmt,
     Max,
@@ -80,9 +82,25 @@ def find_update(block: Block) -> Update | str:
 
 
 def is_associative_update(block: Block) -> bool:
-    """Whether the block does `x = op(x, …)` for one element x and an op whose order does not matter, or so for several at once."""
-    found = find_update(block)
+    """Whether the block does `x = op(x, …)` for one element x and an op whose order does not matter, or so for several at once.
+    A block around loops around one such block, as blockize makes it, does so for each element of a tile."""
+    found = find_update(_worker(block))
     return isinstance(found, Update) and not found.keeps_order
+
+
+def _worker(block: Block) -> Block:
+    """The block inside that does all the work of a block of blocks; else the block."""
+    body, asked = block.body, list[Expr]()
+    while isinstance(body, For):
+        asked += [body.min, body.extent]
+        body = body.body
+    if not isinstance(body, BlockRealize) or body.block.init is not None:
+        return block
+    asked += [*body.iter_values, body.predicate]
+    # Views may show the element under another name, and a condition may ask for it.
+    plain = not block.match_buffers and not body.block.match_buffers
+    plain = plain and not any(isinstance(n, BufferLoad) for e in asked for n in walk(e))
+    return _worker(body.block) if plain else block
 
 
 def find_identities(block: Block, update: Update) -> Values | str:
