@@ -1,6 +1,7 @@
 # make run    create the environment, install, start the app and print its address (PORT=5006; a free port if that is taken)
 # make test   everything on a fresh machine: make check, then all tests (apache-tvm and a Chromium are fetched where missing)
 # make check  ruff, basedpyright, who imports whom
+# make seeds  write docs/seeds.md, the five discussions as this version reads and simulates them
 # make clean  remove what the others made
 
 VENV := .venv
@@ -9,7 +10,7 @@ PORT ?= 5006
 JOBS ?= 2
 PYTEST ?=
 
-.PHONY: run test check format clean environment help
+.PHONY: run test check format seeds clean environment help
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -32,6 +33,9 @@ check: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+seeds: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(PY) -m support.seeds docs/seeds.md
 
 environment: $(VENV)/.installed-dev
 

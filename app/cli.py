@@ -118,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         "convert", help="write TE text or posted code as a notebook, its schedule as block calls"
     )
     convert.add_argument("file", metavar="FILE", help="a file of TE text, or of a program and schedule code for it")
+    _takes_sizes(convert)
     convert.add_argument("-o", "--output", metavar="OUT", help="the notebook to write (default: standard output)")
     convert.set_defaults(run=_convert)
 
@@ -187,7 +188,7 @@ def free_port(port: int, address: str = ADDRESS) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    notebook, schedule = _opened(arguments.file)
+    notebook, schedule = _opened(arguments)
     machine = (
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
@@ -218,7 +219,7 @@ def _simulated(func: PrimFunc, machine: Machine) -> Report:
 
 
 def _lower(arguments: argparse.Namespace) -> int:
-    notebook, schedule = _opened(arguments.file)
+    notebook, schedule = _opened(arguments)
     func = with_sizes(schedule.func, _sizes(arguments, notebook, schedule)).func
     try:
         lowered = lower(func, arguments.until)
@@ -231,7 +232,7 @@ def _lower(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    notebook, schedule = _opened(arguments.file)
+    notebook, schedule = _opened(arguments)
     text = to_tvm_python(schedule, notebook.names, arguments.tvm)
     if arguments.output is None:
         print(text, end="", flush=True)
@@ -245,7 +246,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
-    document = _notebook(arguments.file)
+    document = _notebook(arguments)
     if arguments.output is None:
         print(document.text, end="", flush=True)
     else:
@@ -258,12 +259,14 @@ def _machines(arguments: argparse.Namespace) -> int:
     return FINE
 
 
-def _notebook(file: str) -> Document:
+def _notebook(arguments: argparse.Namespace) -> Document:
     """The file as a notebook: one of TE text or of posted code is made one, with its schedule as calls."""
     try:
-        found = converted(load_document(file), DEFAULT_MACHINE)
+        found = converted(load_document(arguments.file), DEFAULT_MACHINE, dict(getattr(arguments, "size", ())))
     except ScheduleError as error:
         raise RefusedError(error) from error
+    if found.sizes_used:
+        arguments.size = []  # the program has numbers there
     say_notes(found.notes)
     if isinstance(found.stopped, ScheduleError):
         raise RefusedError(found.stopped) from found.stopped
@@ -278,9 +281,9 @@ def say_notes(notes: Sequence[Note]) -> None:
         print(f"tilewright: note: line {note.place.line}: {note.text}", file=sys.stderr)
 
 
-def _opened(file: str) -> tuple[Notebook, Schedule]:
+def _opened(arguments: argparse.Namespace) -> tuple[Notebook, Schedule]:
     """The notebook of a file with all of its lines applied; raises what is wrong in it."""
-    notebook = evaluate(_notebook(file))
+    notebook = evaluate(_notebook(arguments))
     say_notes(notebook.notes)
     if isinstance(notebook.error, ScheduleError):
         raise RefusedError(notebook.error) from notebook.error

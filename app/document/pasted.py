@@ -6,7 +6,7 @@ line that is not read or refused ends the calls; it and those after it stay as c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,24 +34,32 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
     document: Document
     notes: tuple[Note, ...] = ()
     stopped: TilewrightError | None = None
+    sizes_used: frozenset[str] = frozenset()
 
 
-def converted(document: Document, machine: str) -> Converted:
+def converted(document: Document, machine: str, sizes: Mapping[str, int] | None = None) -> Converted:
     """A plain file of TE text, of a post, or of a program without its indentation as a notebook; every other document as it is.
 
     The machine is the preset `machine`, or the first that has all the program's scopes. The notebook gets a path of its own beside the
-    file. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
+    file. `sizes` are numbers for symbolic sizes, put in where the schedule of TE text cannot be made for all: then they are `sizes_used`.
+    Raises ParseError, and for TE text ScheduleError, with the lines of the text.
     """
     if any(cell.kind != "preamble" for cell in document.cells):
         return Converted(document)
     text = document.text.lstrip("\ufeff")
     if not is_te(text) and not is_post(text) and not _has_notes(document):
         return Converted(document)
-    found = read_as_far_as_possible(text, filename=document.path or "")
+    used: frozenset[str] = frozenset()
+    try:
+        found = read_as_far_as_possible(text, filename=document.path or "")
+    except TilewrightError:
+        if not sizes or not is_te(text):
+            raise
+        found, used = read_as_far_as_possible(text, filename=document.path or "", sizes=sizes), frozenset(sizes)
     made = read_document(
         notebook_of(text, found, machine_for(found, machine)), _beside(document.path) if document.path else None
     )
-    return Converted(made, found.notes, found.stopped)
+    return Converted(made, found.notes, found.stopped, used)
 
 
 def edited_cell(document: Document, cell: Cell, body: str, machine: str) -> Converted:
@@ -180,7 +188,7 @@ def _line(step: Step, variables: dict[Var | str, str]) -> str:
         "sch",
         step.method,
         arguments,
-        lambda handle: variables.get(handle, repr(handle.name if isinstance(handle, Var) else handle)),
+        lambda handle: variables.get(handle, f'"{handle.name if isinstance(handle, Var) else handle}"'),
         separator="tilewright.AXIS_SEPARATOR",
     )
     for handle in step.results:

@@ -60,10 +60,18 @@ def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename:
     return found
 
 
-def read_as_far_as_possible(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Pasted:
-    """The same, with the schedule up to the first line that is not read or refused. Raises ParseError when there is no program."""
+def read_as_far_as_possible(
+    text: str,
+    program: IRModule | PrimFunc | None = None,
+    filename: str = "",
+    sizes: Mapping[str, int] | None = None,
+) -> Pasted:
+    """The same, with the schedule up to the first line that is not read or refused; `sizes` are those of `read_te`.
+
+    Raises ParseError when there is no program, and for TE text whatever `read_te` raises.
+    """
     if program is None and is_te(text):
-        found = read_te(text, filename)
+        found = read_te(text, filename, sizes)
         return Pasted(found.program, found.schedule, found.names, sources=found.sources)
     source = Source(text, filename)
     lines = _lines(source)

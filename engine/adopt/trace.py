@@ -22,7 +22,7 @@ _QUERIES = frozenset(
 _BLOCKS = frozenset({"get_block", "get_sblock"})
 _MARKERS = frozenset({"enter_postproc"})
 """Instructions that do nothing to the program."""
-_EARLY = {"get_axes": "get_loops"}
+_EARLY = {"get_axes": "get_loops", "get_axis": "get_loop"}
 """What methods were called in 2021."""
 
 ROOT, INLINE = -1, -2
