@@ -1,0 +1,96 @@
+"""Schedule calls on programs with vectors: blocks of vectors move as others do, and no call tears a vector apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from support.calls import apply, calls
+from support.meaning import Meaning
+from support.vectors import STAGED
+
+from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.ir import first_difference
+from tilewright.engine.lower import LowerError, lower
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+
+def staged() -> Schedule:
+    return Schedule(parse(STAGED).program)
+
+
+ACCEPTED: dict[str, Callable[[Schedule], object]] = {
+    "a producer of its elements": lambda s: s.compute_at("B", s.get_loops("D")[1]),
+    "a consumer of its elements": lambda s: s.reverse_compute_at("C", s.get_loops("D")[1]),
+    "a copy of what it reads": lambda s: s.compute_at(s.cache_read("D", 0, "local"), s.get_loops("D")[1]),
+    "a copy of what it writes": lambda s: s.reverse_compute_at(s.cache_write("D", 0, "local"), s.get_loops("D")[1]),
+    "its loops": lambda s: s.split(s.fuse(*s.get_loops("D")), [None, 3]),
+    "a layout of rows": lambda s: s.transform_layout("D", ("read", 0), lambda i, j: (i // 4, i % 4, j)),
+    "its iterators": lambda s: s.transform_block_layout("D", lambda i, j: (i * 4 + j,)),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_given_a_block_of_vectors_then_calls_keep_the_meaning(name: str):
+    sch = staged()
+    ACCEPTED[name](sch)
+    assert sch.verify().status == "tested"
+    assert Meaning(staged().func).fault_of(sch, lower(sch.func)) == ""
+
+
+TORN: dict[str, Callable[[Schedule], object]] = {
+    "a layout that mixes its lanes": lambda s: s.transform_layout("D", ("read", 0), lambda i, j: (i, j // 2, j % 2)),
+    "a layout with its lanes in front": lambda s: s.transform_layout("D", ("write", 0), lambda i, j: (j, i)),
+    "elements put into it": lambda s: s.compute_inline("B"),
+    "itself put into elements": lambda s: s.reverse_compute_inline("C"),
+    "another type": lambda s: s.unsafe_set_dtype("B", 0, "float16"),
+}
+
+
+@pytest.mark.parametrize("name", TORN)
+def test_given_a_call_that_would_tear_a_vector_then_it_is_refused(name: str):
+    sch = staged()
+    before = sch.func
+    with pytest.raises(ScheduleError) as refused:
+        TORN[name](sch)
+    assert refused.value.code == "vector-access"
+    assert sch.func is before
+
+
+def test_given_a_vector_with_gaps_then_it_does_not_fill_its_box():
+    gaps = STAGED.replace("vj * 4:vj * 4 + 4]", "vj * 4:vj * 4 + 4:2]").replace("vj * 4, 1, 4)", "vj * 4, 2, 2)")
+    gaps = gaps.replace("float32(2), 4)", "float32(2), 2)")
+    sch = Schedule(parse(gaps).program)
+    with pytest.raises(ScheduleError) as refused:
+        sch.reverse_compute_at("C", sch.get_loops("D")[0])
+    assert refused.value.code == "region-not-covered"
+
+
+def test_given_vectors_then_a_proof_says_that_it_does_not_know_and_a_machine_moves_their_bytes():
+    sch = staged()
+    sch.split(sch.get_loops("C")[1], [None, 4])
+    assert sch.prove().status == "unknown"
+    assert sch.check().status == "tested"
+    assert simulate(sch.func, load_machine("matrix-vector-npu")).cycles > 0
+
+
+@given(st.data())
+def test_given_random_calls_beside_vectors_then_the_meaning_is_kept(data: st.DataObject):
+    sch, meaning = staged(), Meaning(staged().func)
+    for _ in range(data.draw(st.integers(1, 4))):
+        call = data.draw(calls(sch))
+        try:
+            apply(sch, call)
+        except ScheduleError:
+            continue
+        note(f"{call}\n{to_script(sch.func)}")
+        assert meaning.fault_of(sch) == ""
+        assert first_difference(sch.func, parse(to_script(sch.func)).program) is None
+    try:
+        lowered = lower(sch.func)
+    except LowerError:
+        return
+    assert meaning.fault_of(sch, lowered) == ""
