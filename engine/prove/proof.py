@@ -49,6 +49,8 @@ def prove(
         reassociated = decide(func, original, layouts, operations)
     except (Unknown, LowerError) as unknown:
         return Proof("unknown", str(unknown))
+    except RecursionError:
+        return Proof("unknown", "values pass through too many blocks, one after the other")
     except Differs as differs:
         verdict = verify(func, original, layouts=layouts)
         if verdict.status == "failed":

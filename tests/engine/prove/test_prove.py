@@ -310,3 +310,19 @@ def test_given_other_parameters_then_it_is_unknown() -> None:
     )
     proof = prove(read(other), matmul("int32").func)
     assert (proof.status, proof.detail) == ("unknown", "the programs have different parameters")
+
+
+def test_given_a_chain_too_long_to_follow_when_asked_then_the_answer_is_unknown() -> None:
+    stages = 400
+    lines = ["@T.prim_func(s_tir=True)", 'def main(X0: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):']
+    lines += [f"    X{n} = T.sblock_alloc_buffer((8,))" for n in range(1, stages)]
+    for n in range(stages):
+        made = "Y" if n == stages - 1 else f"X{n + 1}"
+        lines += [
+            "    for i in range(8):", f'        with T.sblock("B{n}"):',
+            "            vi = T.axis.spatial(8, i)", f"            {made}[vi] = X{n}[vi] + T.float32({n})",
+        ]  # fmt: skip
+    func = read("\n".join(lines) + "\n")
+    proof = prove(func, func)
+    assert proof.status != "refuted"
+    assert proof.status == "proved" or "too many" in proof.detail
