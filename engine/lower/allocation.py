@@ -32,6 +32,7 @@ from ..ir import (
     walk,
 )
 from .owning import owning_block
+from .positions import Alignment, alignments_of, annotations_for
 from .scopes import is_global
 
 N = TypeVar("N", bound=Node)
@@ -178,6 +179,7 @@ class _Placer:
     def __init__(self, owned: Mapping[Site, Sequence[Buffer]], params: Sequence[Buffer]) -> None:
         self.owned = owned
         self.known = set(params)
+        self.asked: dict[Buffer, Alignment] = {}  # by blocks around, for buffers that live inside of them now
 
     def visit(self, node: N) -> N:
         if isinstance(node, Expr | Buffer):
@@ -198,10 +200,16 @@ class _Placer:
         buffers = tuple(self.owned.get(block, ()))
         inside = {*buffers, *(m.buffer for m in block.match_buffers)}
         reads, writes = self._known(block.reads), self._known(block.writes)
+        taken = {w.buffer: self.asked.pop(w.buffer) for w in writes if w.buffer in self.asked}
+        gone = {w.buffer for w in block.writes} - {w.buffer for w in writes}
+        annotations = block.annotations
+        if taken or gone:
+            self.asked.update((b, axes) for b, axes in alignments_of(block).items() if b in gone)
+            annotations = annotations_for(block, writes, taken)
         self.known |= inside
         parts = {"body": self.visit(block.body), "init": None if block.init is None else self.visit(block.init)}
         self.known -= inside
-        return _changed(block, alloc_buffers=buffers, reads=reads, writes=writes, **parts)
+        return _changed(block, alloc_buffers=buffers, reads=reads, writes=writes, annotations=annotations, **parts)
 
     def _known(self, regions: tuple[BufferRegion, ...]) -> tuple[BufferRegion, ...]:
         return tuple(r for r in regions if r.buffer in self.known)

@@ -5,19 +5,13 @@ Source: TVM src/s_tir/transform/compact_buffer_region.cc. Works on blocks with i
 
 from __future__ import annotations
 
-from typing import cast
-
 from msgspec.structs import replace as replace_fields
 
 from ..ir import Block, Buffer, Expr, PrimFunc, Range, build, walk_stmts
 from .access import Axes, Change, Indices, change_buffers
 from .compact_regions import Box, live_regions
+from .positions import Alignment, alignments_of
 from .renewed import Renewed
-
-ALIGN_KEY = "buffer_dim_align"
-
-Alignment = dict[int, tuple[int, int]]
-"""By axis: factor and offset."""
 
 
 def compact_buffer_allocation(func: PrimFunc) -> PrimFunc:
@@ -61,15 +55,11 @@ def _change(buffer: Buffer, box: Box, alignment: Alignment) -> Change:
 
 
 def _alignments(func: PrimFunc) -> dict[Buffer, Alignment]:
-    """What `buffer_dim_align` annotations ask for: tuples (position in writes, axis, factor, offset)."""
+    """What `buffer_dim_align` annotations ask for."""
     found: dict[Buffer, Alignment] = {}
     for block in (s for s in walk_stmts(func.body) if isinstance(s, Block)):
-        for key, value in block.annotations:
-            if key != ALIGN_KEY or not isinstance(value, tuple):
-                continue
-            for item in cast("tuple[tuple[Expr, ...], ...]", value):
-                position, axis, factor, offset = (build.int_value(e) or 0 for e in item)
-                found.setdefault(block.writes[position].buffer, {})[axis] = (factor, offset)
+        for buffer, axes in alignments_of(block).items():
+            found.setdefault(buffer, {}).update(axes)
     return found
 
 
@@ -79,7 +69,7 @@ def _strides(buffer: Buffer, shape: Indices, alignment: Alignment) -> Indices:
     step: Expr = build.const(1, shape[-1].dtype)
     for axis in reversed(range(len(shape))):
         factor, offset = alignment.get(axis, (0, 0))
-        if factor:
+        if factor > 0:
             step = build.add(step, build.floormod(build.sub(factor + offset, build.floormod(step, factor)), factor))
         strides.append(step)
         starts_group = axis in buffer.axis_separators

@@ -81,7 +81,7 @@ def cache_read(
         require_filled(ctx, writer, region, site)
         require_content_of(ctx, scope, writer, consumers, source)
     cached = cache_of(ctx, source, storage_scope, region, consumers, is_whole=site.parent is not scope)
-    stage = copy_stage(ctx, cached, to_cache=True)
+    stage = copy_stage(ctx, cached, site.parent, to_cache=True)
     new: dict[Node, Node] = {r: reading_from(r, cached) for r in consumers}
     return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
 
@@ -121,7 +121,7 @@ def cache_write(
     require_filled(ctx, realize, region, site)
     require_content_of(ctx, scope, realize, direct, target)
     cached = cache_of(ctx, target, storage_scope, region, [realize, *direct], is_whole=site.parent is not scope)
-    stage = copy_stage(ctx, cached, to_cache=False)
+    stage = copy_stage(ctx, cached, site.parent, to_cache=False)
     new: dict[Node, Node] = {realize: moved_to(realize, cached)}
     new |= {r: reading_from(r, cached) for r in direct}
     return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
@@ -148,8 +148,8 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
     require_returned(ctx, realize, read, written)
 
     cached = cache_of(ctx, buffer, storage_scope, read, [realize], is_whole=True)
-    taken = copy_stage(ctx, cached, to_cache=True)
-    given = copy_stage(ctx, replace_fields(cached, region=written), to_cache=False, other=taken.name)
+    taken = copy_stage(ctx, cached, realize, to_cache=True)
+    given = copy_stage(ctx, replace_fields(cached, region=written), realize, to_cache=False, other=taken.name)
     body = replace_nodes(scope.body, _beside(ctx, realize, [taken.nest, moved_to(realize, cached), given.nest]))
     func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [cached.copy])})
     after = Context(func)

@@ -205,8 +205,12 @@ def moved(
     inside = _statements(loop)
     new_loop = replace_fields(loop, body=build.seq([*inside[:position], nest, *inside[position:]]))
     func = ctx.replaced({scope: replace_fields(scope, body=replace_nodes(body, {loop: new_loop}))})
-    if not forward:
-        _require_ready(func, realize, others, around, before=ctx.index.loops_above(realize))
+    if forward:
+        _require_made(func, realize, [p for p in _producers(ctx, realize) if ctx.index.is_inside(p, around[0])], loop)
+    else:
+        before = ctx.index.loops_above(realize)
+        _require_made(func, realize, others, loop)
+        _require_reduced_once(func, realize, [f for f in around if f not in before], before)
     return func
 
 
@@ -303,14 +307,8 @@ def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[
             )  # fmt: skip
 
 
-# In each iteration the block reads only what its producers have made in it, and reduces each of it once.
-def _require_ready(
-    func: PrimFunc,
-    realize: BlockRealize,
-    producers: Sequence[BlockRealize],
-    around: Sequence[For],
-    before: Sequence[For],
-) -> None:
+# In each iteration the block reads only what its producers have made in it.
+def _require_made(func: PrimFunc, realize: BlockRealize, producers: Sequence[BlockRealize], loop: For) -> None:
     index = ProgramIndex(func)
     new = index.realize(realize.block.name)
     for producer in producers:
@@ -318,17 +316,16 @@ def _require_ready(
             if not is_covered(index, index.realize(producer.block.name), new, buffer):
                 raise refuse(
                     "not-ready",
-                    f"in one iteration of loop {around[-1].loop_var.name!r} block {producer.block.name!r} does not make all of "
+                    f"in one iteration of loop {loop.loop_var.name!r} block {producer.block.name!r} does not make all of "
                     f"{buffer.name!r} that block {realize.block.name!r} reads",
-                    around[-1], producer, expected="a loop in whose iterations producer and consumer use the same tile",
+                    loop, producer, expected="a loop in whose iterations producer and consumer use the same tile",
                 )  # fmt: skip
-    _require_reduced_once(index, new, [f for f in around if f not in before], before)
 
 
 # A sum that is spread over the loops around must take each term once, the first one first.
-def _require_reduced_once(
-    index: ProgramIndex, realize: BlockRealize, around: Sequence[For], before: Sequence[For]
-) -> None:
+def _require_reduced_once(func: PrimFunc, realize: BlockRealize, around: Sequence[For], before: Sequence[For]) -> None:
+    index = ProgramIndex(func)
+    realize = index.realize(realize.block.name)
     outside = {f.loop_var for f in before}
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     reduced = [v for iv, v in pairs if iv.iter_type == "reduce"]

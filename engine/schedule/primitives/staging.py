@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import fresh_name, hull, realized
-from ...arith import simplify
+from ...arith import prove, simplify
 from ...ir import (
     Block,
     BlockRealize,
@@ -204,8 +204,11 @@ class Stage(msgspec.Struct, frozen=True, eq=False):
     nest: Stmt
 
 
-def copy_stage(ctx: Context, cached: Cached, *, to_cache: bool, other: str = "") -> Stage:
-    """The region copied to its cache, or back, one element an iteration. `other` is a block name that is taken too."""
+def copy_stage(ctx: Context, cached: Cached, site: Stmt | Block, *, to_cache: bool, other: str = "") -> Stage:
+    """The region copied to its cache, or back, one element an iteration, as far as it lies in the buffer.
+
+    `site` is what the copy stands in; `other` is a block name that is taken too.
+    """
     name = fresh_name(cached.copy.name, {*ctx.index.block_names, other})
     axes = cached.region.region
     loops = [Var(f"ax{i}", r.extent.dtype) for i, r in enumerate(axes)]
@@ -224,10 +227,25 @@ def copy_stage(ctx: Context, cached: Cached, *, to_cache: bool, other: str = "")
         body=BufferStore(target, build.load(source, read), written),
     )
     values = tuple(build.add(r.min, v) if cached.is_whole else v for r, v in zip(axes, loops, strict=True))
-    body: Stmt = BlockRealize(values, build.TRUE, block)
+    around = dict(ctx.loop_ranges(site))
+    if isinstance(site, For):
+        around[site.loop_var] = Range(site.min, site.extent)
+    predicate = _inside(cached, values, around) if cached.is_whole else build.TRUE
+    body: Stmt = BlockRealize(values, predicate, block)
     for var, axis in reversed(list(zip(loops, axes, strict=True))):
         body = build.serial(var, axis.extent, body)
     return Stage(name, body)
+
+
+def _inside(cached: Cached, values: Sequence[Expr], ranges: Mapping[Var, Range]) -> Expr:
+    """The condition that keeps a copy in the buffer, where tiles that do not divide it overshoot."""
+    found: Expr = build.TRUE
+    for axis, size, value in zip(cached.region.region, cached.buffer.shape, values, strict=True):
+        if not prove(build.ge(axis.min, 0), ranges):
+            found = build.logical_and(found, build.ge(value, 0))
+        if not prove(build.le(build.add(axis.min, axis.extent), size), ranges):
+            found = build.logical_and(found, build.lt(value, size))
+    return found
 
 
 def with_stage(ctx: Context, scope: Block, site: Site, stmt: Stmt, buffer: Buffer, new: dict[Node, Node]):

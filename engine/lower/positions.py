@@ -1,0 +1,60 @@
+"""Annotations that name a buffer by its position among a block's writes, kept true when writes go.
+
+`buffer_dim_align = [[position, axis, factor, offset], …]`, `double_buffer_scope = position`. What a block asks for a buffer that comes to
+live inside of it is asked by a block inside that writes the buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from ..ir import Annotations, Block, Buffer, BufferRegion, Expr, IntImm, build
+from .slots import BANKS_KEY, DOUBLE_BUFFER_KEY
+
+ALIGN_KEY = "buffer_dim_align"
+
+Alignment = dict[int, tuple[int, int]]
+"""Of an axis: factor and offset."""
+
+
+def alignments_of(block: Block) -> dict[Buffer, Alignment]:
+    """What the block asks for its buffers; a later request counts. What names no buffer of the block asks for nothing."""
+    found: dict[Buffer, Alignment] = {}
+    for key, value in block.annotations:
+        if key != ALIGN_KEY or not isinstance(value, tuple):
+            continue
+        for item in cast("tuple[object, ...]", value):
+            numbers = tuple(map(build.int_value, cast("tuple[Expr, ...]", item))) if isinstance(item, tuple) else ()
+            if len(numbers) == 4 and None not in numbers:
+                position, axis, factor, offset = cast("tuple[int, int, int, int]", numbers)
+                if 0 <= position < len(block.writes):
+                    found.setdefault(block.writes[position].buffer, {})[axis] = (factor, offset)
+    return found
+
+
+def annotations_for(block: Block, writes: Sequence[BufferRegion], asked: Mapping[Buffer, Alignment]) -> Annotations:
+    """The block's annotations when these are its writes, and this is asked for them too."""
+    place = {w.buffer: n for n, w in enumerate(writes)}
+    align = {b: dict(axes) for b, axes in alignments_of(block).items() if b in place}
+    for buffer, axes in asked.items():
+        align[buffer] = {**axes, **align.get(buffer, {})}
+    doubled = next((v for k, v in block.annotations if k == DOUBLE_BUFFER_KEY), None)
+    first = _buffer_at(block, doubled)
+    kept: list[tuple[str, object]] = []
+    for key, value in block.annotations:
+        if key == DOUBLE_BUFFER_KEY and first is not None:
+            value = IntImm(place[first]) if first in place else None
+        elif (key == BANKS_KEY and first is not None and first not in place) or key == ALIGN_KEY:
+            value = None
+        if value is not None:
+            kept.append((key, value))
+    rows = tuple(
+        tuple(map(IntImm, (place[b], axis, *numbers))) for b, axes in align.items() for axis, numbers in axes.items()
+    )
+    return cast("Annotations", (*kept, *(((ALIGN_KEY, rows),) if rows else ())))
+
+
+def _buffer_at(block: Block, position: object) -> Buffer | None:
+    number = position.value if isinstance(position, IntImm) else -1
+    return block.writes[number].buffer if 0 <= number < len(block.writes) else None
