@@ -180,7 +180,7 @@ class _Writer:
             for func, name in zip((intrin.desc, intrin.impl), names, strict=True):
                 text = to_script(replace_fields(func, name=name), self.generation.dialect)
                 parts.append(text[text.index("@T.prim_func") :].rstrip())
-            parts.append(f"{owner}.TensorIntrin.register({quoted(intrin.name)}, {', '.join(names)})")
+            parts.append(f"{owner}.TensorIntrin.register({quoted(intrin.name)}, {', '.join(names)}, override=True)")
         return "".join(f"\n\n{part}\n" for part in parts)
 
     # Calls.

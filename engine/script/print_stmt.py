@@ -38,6 +38,7 @@ from ..ir import (
 )
 from .dialect import Words
 from .print_expr import ExprPrinter, end_of
+from .vocabulary import NAMED_LANES, UNNAMED_LANES
 from .writer import Names, Start, Writer, quoted
 
 _LOOPS: dict[ForKind, str] = {
@@ -132,7 +133,8 @@ class StmtPrinter:
         assert isinstance(stmt, LetStmt)
         start = self.out.here()
         name = self.names.define(stmt.var, stmt.var.name)
-        self.out.write(f"{name}: {self.words.let.format(stmt.var.dtype)} = ")
+        said = self.words.let.format(stmt.var.dtype) if _is_named(stmt.var.dtype) or not self.words.scalars else "T.let"
+        self.out.write(f"{name}: {said} = ")
         self.exprs.expr(stmt.value)
         self._header(stmt, start, "")
         self.stmt(stmt.body)
@@ -180,7 +182,9 @@ class StmtPrinter:
         rest = list(stmt.body.seq) if isinstance(stmt.body, SeqStmt) else [stmt.body]
         first = rest[0] if isinstance(rest[0], BufferStore) and rest[0].buffer is stmt.buffer else None
         name = self.names.define(stmt.buffer, stmt.buffer.name)
-        self.out.write(f"{name}: T.{stmt.buffer.dtype}")
+        self.out.write(
+            name if first is not None and not _is_named(stmt.buffer.dtype) else f"{name}: T.{stmt.buffer.dtype}"
+        )
         if first is not None:
             del rest[0]
             self.out.write(" = ")
@@ -455,6 +459,12 @@ class StmtPrinter:
                 self.out.write(quoted(value.value))
             case _:
                 self.exprs.expr(value)
+
+
+def _is_named(dtype: str) -> bool:
+    """Whether TVM reads `T.` and the type as one: of some vectors it does not, and their type is that of the value then."""
+    element, _, lanes = dtype.partition("x")
+    return not lanes or (lanes in NAMED_LANES and element not in UNNAMED_LANES)
 
 
 def is_implicit_root(realize: BlockRealize) -> bool:

@@ -13,6 +13,9 @@ DTYPES = (
     "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn",
 )
 # fmt: on
+UNNAMED_LANES = ("bool", "bfloat16")
+NAMED_LANES = ("4", "8", "16", "32", "64")
+"""TVM 0.27 reads `T.int8x4` of these lanes, and of other elements than those; others it prints all the same."""
 DTYPE_FIRST = (
     "call_extern",
     "call_pure_extern",

@@ -11,6 +11,7 @@ from support.calls import apply, calls, describe
 from support.programs import programs
 from support.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU, box_blur
 from support.tvm_oracle import assert_same_program, tvm, tvm_parse
+from support.vectors import STAGED
 
 from tilewright.engine.ir import Block, PrimFunc, allocated_buffers, walk_stmts
 from tilewright.engine.lower import PASSES, LowerError, lower
@@ -152,8 +153,16 @@ def blurred_in_tiles(s):
     s.compute_inline(s.get_block("padded"))
 
 
+def around_vectors(s):
+    i = s.get_loops(s.get_block("D"))[0]
+    s.compute_at(s.get_block("B"), i)
+    s.reverse_compute_at(s.get_block("C"), i)
+
+
 CASES = {
     "as it is": (MATMUL_RELU, lambda s: None),
+    "vectors": (STAGED, lambda s: None),
+    "around vectors": (STAGED, around_vectors),
     "tiled": (MATMUL_RELU, tiled_matmul_relu),
     "decomposed": (MATMUL_RELU, decomposed),
     "on threads": (MATMUL, on_threads),

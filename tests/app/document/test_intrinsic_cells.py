@@ -40,7 +40,7 @@ def test_given_the_same_notebook_when_exported_then_the_file_registers_the_intri
     notebook = evaluate(read_document(notebook_text()))
     assert notebook.schedule is not None
     text = to_tvm_python(notebook.schedule, notebook.names)
-    assert 's_tir.TensorIntrin.register("mma", mma_desc, mma_impl)' in text
+    assert 's_tir.TensorIntrin.register("mma", mma_desc, mma_impl, override=True)' in text
     assert 'sch.tensorize(ii, "mma")' in text
     compile(text, "exported.py", "exec")
 
