@@ -101,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         default="0.27",
         help="the version of TVM to write for, as 0.22 (default: %(default)s)",
     )
+    _takes_sizes(export)
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     export.set_defaults(run=_export)
 
@@ -233,7 +234,7 @@ def _lower(arguments: argparse.Namespace) -> int:
 
 def _export(arguments: argparse.Namespace) -> int:
     notebook, schedule = _opened(arguments)
-    text = to_tvm_python(schedule, notebook.names, arguments.tvm)
+    text = to_tvm_python(schedule, notebook.names, arguments.tvm, sizes=dict(arguments.size))
     if arguments.output is None:
         print(text, end="", flush=True)
         return FINE

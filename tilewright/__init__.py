@@ -163,13 +163,14 @@ def prove(schedule: Scheduled) -> Proof:
     return schedule_of(schedule).prove()
 
 
-def to_tvm_python(schedule: Scheduled, version: str = "0.27") -> str:
+def to_tvm_python(schedule: Scheduled, version: str = "0.27", *, sizes: Mapping[str, int] | None = None) -> str:
     """A Python file for a version of Apache TVM that makes the program and the same calls; a notebook's variables are kept.
 
-    What the version lacks is said in place. Raises TilewrightError "unknown-version".
+    What the version lacks is said in place. With `sizes` the file leaves the module with these numbers as well (`sized`).
+    Raises TilewrightError "unknown-version", "unknown-size".
     """
     names = schedule.names if isinstance(schedule, Notebook | TEProgram) else None
-    return _export.to_tvm_python(schedule_of(schedule), names, version)
+    return _export.to_tvm_python(schedule_of(schedule), names, version, sizes=sizes)
 
 
 def schedule_of(scheduled: Scheduled) -> Schedule:

@@ -12,6 +12,7 @@ from math import lcm
 import msgspec
 
 from ..ir import (
+    LE,
     NE,
     Expr,
     FloorDiv,
@@ -23,6 +24,7 @@ from ..ir import (
     children,
     free_vars,
     map_children,
+    rewrite,
     substitute,
     walk,
 )
@@ -99,7 +101,7 @@ def padded_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> PaddedMap | No
     old = (substitute(substitute(v, widened.values), found) for v in (fused.values.get(p, p) for p in index_map.params))
     plain = {i: axis for i, axis in zip(index_map.indices, back.params, strict=True) if isinstance(i, Var)}
     elements = (plain.get(p, places.simplify(e)) for p, e in zip(index_map.params, old, strict=True))
-    return PaddedMap(IndexMap(back.params, tuple(elements)), *box, places.simplify(padding))
+    return PaddedMap(IndexMap(back.params, tuple(elements)), *box, _tight(places.simplify(padding), places))
 
 
 def keeps_order(index_map: IndexMap, extents: Sequence[Expr], shape: Sequence[Expr]) -> bool:
@@ -141,6 +143,17 @@ def _outside(iterator: _Padded, value: Expr) -> Expr:
         build.le(build.floormod(iterator.edge, iterator.factor), rest),
     )
     return build.logical_or(before, behind)
+
+
+def _tight(condition: Expr, known: Analyzer) -> Expr:
+    """`3 <= i` as `i == 3` where i ends at 3: so TVM writes the last place of an axis."""
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, LE) and known.bounds(build.sub(node.b, node.a)).high == 0:
+            return build.eq(node.b, node.a)
+        return node
+
+    return rewrite(condition, leave)
 
 
 def _box(wide: IndexMap, domain: Mapping[Var, Expr]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:

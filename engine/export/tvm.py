@@ -33,6 +33,7 @@ from ..script import to_script
 from .calls import Handle, call_text, is_default, loop_position, quoted, unique_name, value_text
 from .generations import METHODS, RECORDED, generation_of, read_version, version_text
 from .own_ways import tvm_does
+from .sized import sizes_lines
 
 _RESERVED = ("sch", "s_tir", "tir", "tirx", "tvm", "T", "I", "Module", "print")
 _HARMLESS = frozenset({"names", "name"})
@@ -58,11 +59,17 @@ if __name__ == "__main__":
 """
 
 
-def to_tvm_python(schedule: Schedule, names: Mapping[str, Any] | None = None, version: str = "0.27") -> str:
+def to_tvm_python(
+    schedule: Schedule,
+    names: Mapping[str, Any] | None = None,
+    version: str = "0.27",
+    *,
+    sizes: Mapping[str, int] | None = None,
+) -> str:
     """The file's text for a version of TVM ("0.22").
 
-    `names` (variable -> handle) keeps the user's variables; other handles are called after their loop or block. Raises TilewrightError
-    "unknown-version".
+    `names` (variable -> handle) keeps the user's variables; other handles are called after their loop or block. With `sizes`
+    the file leaves `sized` too, the module with numbers for its symbolic sizes. Raises TilewrightError "unknown-version", "unknown-size".
     """
     writer = _Writer(schedule, names or {}, version)
     for position in range(len(schedule.trace.steps)):
@@ -79,7 +86,10 @@ def to_tvm_python(schedule: Schedule, names: Mapping[str, Any] | None = None, ve
         module=writer.module_text(schedule.original, "Module") + writer.intrinsics_text(),
         schedule=generation.schedule,
     )
-    return "\n".join([text.rstrip("\n"), *writer.lines, _FOOTER])
+    if not sizes:
+        return "\n".join([text.rstrip("\n"), *writer.lines, _FOOTER])
+    lines = sizes_lines(schedule.func, sizes, generation)
+    return "\n".join([text.rstrip("\n"), *writer.lines, *lines, _FOOTER.replace("sch.mod", "sized")])
 
 
 class _Writer:

@@ -59,6 +59,7 @@ CASES: dict[str, tuple[str, Calls]] = {
         for which in BUFFERS
     },
     "a matmul's result": (MATMUL, laid_out("C", "C", lambda i, j: [i // 9, i % 9, j], pad_value=0.0)),
+    "one place without an element": (MATMUL, laid_out("C", "A", lambda i, j: [i // 43, i % 43, j], pad_value=0.0)),
     "an operand": (MATMUL, laid_out("C", "A", lambda i, j: [i // 16, j // 16, i % 16, j % 16])),
     "aligned": (MATMUL_RELU, lambda s: s.storage_align(s.get_sblock("matmul"), 0, 0, 32, 1)),
     "aligned from the end": (MATMUL_RELU, lambda s: s.storage_align(s.get_sblock("matmul"), 0, -2, 32, 1)),
