@@ -204,9 +204,11 @@ def require_updates_apart(ctx: Context, loop: For, what: str) -> None:
         above = ctx.index.loops_above(realize)
         inner = {f.loop_var: Range(f.min, f.extent) for f in above[above.index(loop) :]}
         own = {loop.loop_var: Range(loop.min, loop.extent)}
+        if is_once(realize, inner):
+            continue
         for write in realize.block.writes:
             box = touched_box(ctx.index, realize, write.buffer, above[: above.index(loop) + 1], writes=True)
-            apart = is_once(realize, inner) or (box and loop.loop_var in separated_loops(box.region, box.region, own))
+            apart = box and loop.loop_var in separated_loops(box.region, box.region, own)
             if not apart and not is_private_to(ctx, loop, realize, write.buffer):
                 raise refuse(
                     "order-dependent",

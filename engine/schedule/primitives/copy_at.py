@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import hull, is_covered, realized
-from ...arith import prove, simplify
+from ...arith import Analyzer
 from ...ir import (
     Block,
     BlockRealize,
@@ -144,9 +144,11 @@ class Tile:
         ranges = {**self.ctx.loop_ranges(self.loop), **self.around}
         boxes = [self._box_of(user, region) for user in users for region in _regions(user, self.buffer, writes)]
         box = boxes[0] if len(boxes) == 1 else hull(boxes, {}, ranges)
-        for found in (box, _cut(box, ranges)):
-            if is_within(found, whole, ranges):
-                return found
+        if is_within(box, whole, ranges):
+            return box
+        cut = _cut(box, Analyzer(ranges))
+        if is_within(cut, whole, ranges):
+            return cut
         raise refuse(
             "outside-buffer", f"what an iteration of loop {self.name!r} uses of {self.buffer.name!r} may leave the buffer", self.loop,
             expected="indices whose ends are known",
@@ -157,14 +159,14 @@ class Tile:
         return hull([realized(region, user)], {v: r for v, r in inner.items() if v not in self.around}, self.around)
 
 
-def _cut(box: BufferRegion, ranges: Mapping[Var, Range]) -> BufferRegion:
+def _cut(box: BufferRegion, known: Analyzer) -> BufferRegion:
     """The part of the box that lies in the buffer: nothing else is used, as where a split leaves a rest."""
     axes: list[Range] = []
     for axis, size in zip(box.region, box.buffer.shape, strict=True):
-        low = simplify(build.maximum(axis.min, 0), ranges)
-        lost = simplify(build.sub(low, axis.min), ranges)
-        extent = simplify(build.minimum(build.sub(axis.extent, lost), build.sub(size, low)), ranges)
-        axes.append(Range(low, extent if prove(build.ge(extent, 0), ranges) else build.maximum(extent, 0)))
+        low = known.simplify(build.maximum(axis.min, 0))
+        lost = known.simplify(build.sub(low, axis.min))
+        extent = known.simplify(build.minimum(build.sub(axis.extent, lost), build.sub(size, low)))
+        axes.append(Range(low, extent if known.proves(build.ge(extent, 0)) else build.maximum(extent, 0)))
     return BufferRegion(box.buffer, tuple(axes))
 
 

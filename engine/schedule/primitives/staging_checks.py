@@ -15,7 +15,7 @@ from ...analysis import (
     touched_box,
     writes_all,
 )
-from ...arith import prove
+from ...arith import Analyzer
 from ...ir import (
     And,
     Block,
@@ -52,7 +52,7 @@ def require_not_written(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
 # What is written into a new buffer may not build upon what the old one held.
 def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     block = realize.block
-    if not is_update(block) or _fills_before_reading(ctx, block, buffer):
+    if not ctx.index.fact(is_update, block) or _fills_before_reading(ctx, block, buffer):
         return
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
     if block.init is None or not ctx.index.is_reduction(block.name) or not starts_with_init(realize, loops):
@@ -210,9 +210,10 @@ def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer) -> 
 
 def is_within(inner: BufferRegion, outer: BufferRegion, ranges: Mapping[Var, Range] | None = None) -> bool:
     """Whether the box `outer` surely holds the box `inner`."""
+    known = Analyzer(ranges)
     return all(
-        prove(build.le(o.min, i.min), ranges)
-        and prove(build.le(build.add(i.min, i.extent), build.add(o.min, o.extent)), ranges)
+        known.proves(build.le(o.min, i.min))
+        and known.proves(build.le(build.add(i.min, i.extent), build.add(o.min, o.extent)))
         for i, o in zip(inner.region, outer.region, strict=True)
     )
 
