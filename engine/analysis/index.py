@@ -269,7 +269,7 @@ class ProgramIndex:
         """The buffers that the blocks of a scope touch under more than one name."""
         if not self._viewed:
             return set()
-        stack: list[Node] = [scope.body]
+        stack: list[Node] = [scope.body] if scope.init is None else [scope.init, scope.body]
         names: dict[Buffer, set[Buffer]] = {}
         while stack:
             node = stack.pop()

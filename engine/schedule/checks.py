@@ -19,7 +19,7 @@ from ..analysis import (
     updates_only_own_element,
     writes_distinct,
 )
-from ..ir import BlockRealize, Buffer, BufferLoad, For, Node, Range, Var, children, free_vars, uses_var
+from ..ir import BlockRealize, Buffer, BufferLoad, For, Node, Range, Var, children, free_vars, uses_var, walk_stmts
 from .context import Context
 from .errors import refuse
 
@@ -68,6 +68,16 @@ def require_order_free(ctx: Context, chain: Sequence[For], moving: Sequence[Var]
         written = next((w.buffer for w in realize.block.writes if w.buffer in loose), None)
         if written is not None:
             raise used_outside_of_blocks(written, realize)
+
+
+# What is added to a scope stands in its body, which runs after its init.
+def require_in_body(ctx: Context, realize: BlockRealize) -> None:
+    scope = None if realize is ctx.index.root else ctx.index.scope_of(realize)
+    if scope is not None and scope.init is not None and any(s is realize for s in walk_stmts(scope.init)):
+        raise refuse(
+            "in-init", f"block {realize.block.name!r} stands in the init of block {scope.name!r}: a copy would come too late", realize,
+            expected="a block of its own", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
+        )  # fmt: skip
 
 
 # Nothing is known of statements that stand in no block.

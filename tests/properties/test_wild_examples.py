@@ -23,6 +23,73 @@ def function(params, body):
 
 
 REFUSED = {
+    "a copy for an init": (
+        function(
+            {"A": (4, 3), "bias": (4,), "C": (4,)},
+            """
+            with T.sblock("sum"):
+                u = T.axis.reduce(1, 0)
+                T.reads(A[0:4, 0:3], bias[0:4])
+                T.writes(C[0:4])
+                with T.init():
+                    for i in range(4):
+                        with T.sblock("C_init"):
+                            v = T.axis.spatial(4, i)
+                            C[v] = bias[v]
+                for i, k in T.grid(4, 3):
+                    with T.sblock("C"):
+                        v, r = T.axis.remap("SR", [i, k])
+                        C[v] = C[v] + A[v, r]
+            """,
+        ),
+        lambda s: s.cache_read("C_init", 0, "local"),
+        "in-init",
+    ),
+    "a copy below a loop of an init": (
+        function(
+            {"A": (4, 3), "bias": (4,), "C": (4,)},
+            """
+            with T.sblock("sum"):
+                u = T.axis.reduce(1, 0)
+                T.reads(A[0:4, 0:3], bias[0:4])
+                T.writes(C[0:4])
+                with T.init():
+                    for i in range(4):
+                        with T.sblock("C_init"):
+                            v = T.axis.spatial(4, i)
+                            C[v] = bias[v]
+                for i, k in T.grid(4, 3):
+                    with T.sblock("C"):
+                        v, r = T.axis.remap("SR", [i, k])
+                        C[v] = C[v] + A[v, r]
+            """,
+        ),
+        lambda s: s.read_at(s.get_loops("C_init")[0], "C_init", 0, "local"),
+        "in-init",
+    ),
+    "a block that comes to read what is yet to be made": (
+        function(
+            {"A": (8,), "C": (8,)},
+            """
+            X = T.sblock_alloc_buffer((8,), "int32")
+            Y = T.sblock_alloc_buffer((8,), "int32")
+            for i in range(8):
+                with T.sblock("X"):
+                    v = T.axis.spatial(8, i)
+                    X[v] = A[v]
+                with T.sblock("Y"):
+                    v = T.axis.spatial(8, i)
+                    Y[v] = X[v]
+                for j in range(4):
+                    with T.sblock("C"):
+                        v = T.axis.spatial(8, i + j)
+                        T.where(j < 1)
+                        C[v] = Y[v]
+            """,
+        ),
+        lambda s: s.compute_at("Y", "j"),
+        "not-ready",
+    ),
     "a padding of what is stored only now and then": (
         function(
             {"A": (3,), "C": (3,)},
@@ -430,6 +497,48 @@ def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused
 
 
 KEPT = {
+    "a copy of a tile that does not divide the buffer": (
+        function(
+            {"A": (5,), "C": (5,)},
+            """
+            X = T.sblock_alloc_buffer((5,), "int32")
+            for i in range(2):
+                for j in range(3):
+                    with T.sblock("X"):
+                        v = T.axis.spatial(5, i * 3 + j)
+                        T.where(i * 3 + j < 5)
+                        X[v] = A[v]
+                for j in range(3):
+                    with T.sblock("C"):
+                        v = T.axis.spatial(5, i * 3 + j)
+                        T.where(i * 3 + j < 5)
+                        C[v] = X[v]
+            """,
+        ),
+        lambda s: (s.cache_read("C", 0, "local"), s.cache_write("X", 0, "shared")),
+    ),
+    "rows apart, of a buffer that comes to live inside of the block": (
+        function(
+            {"A": (4, 3), "C": (4, 3)},
+            """
+            X = T.sblock_alloc_buffer((4, 3), "int32")
+            for i in range(4):
+                with T.sblock("row"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[v, 0:3])
+                    T.writes(C[v, 0:3], X[v, 0:3])
+                    for j in range(3):
+                        with T.sblock("X"):
+                            w = T.axis.spatial(3, j)
+                            X[v, w] = A[v, w]
+                    for j in range(3):
+                        with T.sblock("C"):
+                            w = T.axis.spatial(3, j)
+                            C[v, w] = X[v, w]
+            """,
+        ),
+        lambda s: s.storage_align("row", 1, 0, 4, 1),
+    ),
     "a loop in pieces, each with a view of its own": (
         function(
             {"A": (4, 3), "C": (4, 3)},

@@ -182,8 +182,9 @@ class ScheduleMachine(RuleBasedStateMachine):
             self.reread()
             self.replayed()
             self.lowered()
-            self.proved()
-            self.simulated()
+            if len(self.moments) % 3 == 0:  # they take longer than all the rest
+                self.proved()
+                self.simulated()
 
     def reread(self) -> None:
         """The text says it all: read again it is the same program, and prints the same."""

@@ -8,6 +8,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...analysis import realized, writes_all
 from ...ir import Block, BlockRealize, Buffer, BufferRegion, Node, SeqStmt, Stmt, build, replace_nodes
+from ..checks import require_in_body
 from ..context import BlockRV, Context, Result, with_allocations
 from ..errors import refuse
 from .staging import (
@@ -57,10 +58,12 @@ def cache_read(
     when there is no writer, or one that only overwrites what was read before.
     `consumer_blocks` says who reads the copy; default: every block of the scope.
     Where the copy stands in no loop, the cache has the size of what is copied, and is indexed from its start.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer, opaque-access.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer,
+    opaque-access, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheRead.
     """
     source = ctx.buffer_region(block, read_buffer_index, side="read").buffer
+    require_in_body(ctx, ctx.realize(block))
     scope = ctx.index.scope_of(ctx.realize(block))
     require_not_written(ctx, block, source)
     writer = require_one_writer(ctx, scope, source)
@@ -103,11 +106,12 @@ def cache_write(
     Requires: `block` is the only writer of the buffer in the scope.
     Returns: the block that copies, named `<buffer>_<scope>`. It stands after `block`, before those who read the buffer; `consumer_blocks`
     read the cache directly.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-the-only-writer, not-a-consumer, opaque-access.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-the-only-writer, not-a-consumer, opaque-access, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheWrite.
     """
     target = ctx.buffer_region(block, write_buffer_index, side="write").buffer
     realize = ctx.realize(block)
+    require_in_body(ctx, realize)
     scope = ctx.index.scope_of(realize)
     require_only_writer(ctx, scope, block, target)
     direct = _consumers(ctx, scope, target, consumer_blocks, default_to_all=False)
@@ -138,11 +142,12 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
     Requires: the block reads and writes the buffer; what is copied back was copied there, or surely written.
     Returns: the block that copies into the cache, and the one that copies back, both directly beside the block. The cache has the size
     of the buffer.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-in-place, outside-buffer, region-not-covered, opaque-access.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-in-place, outside-buffer, region-not-covered, opaque-access, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheInplace.
     """
     buffer = ctx.buffer_region(block, read_buffer_index, side="read").buffer
     realize = ctx.realize(block)
+    require_in_body(ctx, realize)
     scope = ctx.index.scope_of(realize)
     read, written = require_in_place(realize, buffer)
     require_returned(ctx, realize, read, written)

@@ -42,7 +42,7 @@ from ...ir import (
     substitute,
     walk,
 )
-from ..checks import require_scope_name
+from ..checks import require_in_body, require_scope_name
 from ..context import BlockRV, Context, Result, with_allocations
 from ..errors import refuse
 
@@ -60,13 +60,14 @@ def cache_index(ctx: Context, block: BlockRV, storage_scope: str, cse_thresh: in
     Requires: iterators from 0 on; loops that all have their own bounds. What the block writes keeps its indices.
     Returns: the blocks that fill the tables, the largest expression first; none when there is nothing to compute. They stand before
     the outermost loop of the block.
-    Errors: bad-scope, bad-threshold, outside-domain, opaque-iterator, dependent-bounds.
+    Errors: bad-scope, bad-threshold, outside-domain, opaque-iterator, dependent-bounds, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_index.cc, CacheIndex.
     """
     require_scope_name(storage_scope)
     if cse_thresh < 0:
         raise refuse("bad-threshold", f"an expression cannot occur {cse_thresh} times", expected="0 or more")
     realize = ctx.realize(block)
+    require_in_body(ctx, realize)
     tables = [
         _table(ctx, realize, n, expr, storage_scope) for n, expr in enumerate(_worth_caching(realize.block, cse_thresh))
     ]

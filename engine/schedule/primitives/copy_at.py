@@ -28,6 +28,7 @@ from ...ir import (
     walk,
 )
 from ...lower.scopes import is_global, is_shared_over
+from ..checks import require_in_body
 from ..context import BlockRV, Context, LoopRV, Result, with_allocations
 from ..errors import refuse
 from ..moves import require_not_loose
@@ -50,10 +51,11 @@ def read_at(
     Requires: `block` stands below the loop; nothing below it writes the buffer after it was read.
     Returns: the block that copies, named `<buffer>_<scope>`, before the first reader. The copy has the size of the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, loop-not-around, write-after-read, outside-buffer, region-not-covered,
-    opaque-access, opaque-iterator.
+    opaque-access, opaque-iterator, in-init.
     Source: TVM src/s_tir/schedule/primitive/read_write_at.cc, ReadAt.
     """
     source = ctx.buffer_region(block, read_buffer_index, side="read").buffer
+    require_in_body(ctx, ctx.realize(block))
     tile = Tile(ctx, require_loop_around(ctx, loop, block), source, storage_scope)
     first = min(tile.readers)
     if max(tile.writers, default=-1) >= first:
@@ -88,10 +90,11 @@ def write_at(
     Requires: `block` stands below the loop; in each iteration all of the box is written, and what is read of it was written before.
     Returns: the block that copies, named `<buffer>_<scope>`, behind the last writer. The copy has the size of the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, loop-not-around, read-after-write, reads-own-output, outside-buffer,
-    region-not-covered, opaque-access, opaque-iterator.
+    region-not-covered, opaque-access, opaque-iterator, in-init.
     Source: TVM src/s_tir/schedule/primitive/read_write_at.cc, WriteAt.
     """
     target = ctx.buffer_region(block, write_buffer_index, side="write").buffer
+    require_in_body(ctx, ctx.realize(block))
     tile = Tile(ctx, require_loop_around(ctx, loop, block), target, storage_scope)
     end = max(tile.writers) + 1
     if max(tile.readers, default=-1) >= end:
@@ -154,9 +157,11 @@ class Tile:
             expected="indices whose ends are known",
         )  # fmt: skip
 
+    # As TVM writes it: a loop of one iteration around the copy keeps its name in the box.
     def _box_of(self, user: BlockRealize, region: BufferRegion) -> BufferRegion:
         inner = {f.loop_var: Range(f.min, f.extent) for f in self.ctx.index.loops_above(user)}
-        return hull([realized(region, user)], {v: r for v, r in inner.items() if v not in self.around}, self.around)
+        named = {v: r for v, r in self.around.items() if not build.is_const(r.extent, 1)}
+        return hull([realized(region, user)], {v: r for v, r in inner.items() if v not in self.around}, named)
 
 
 def _cut(box: BufferRegion, known: Analyzer) -> BufferRegion:

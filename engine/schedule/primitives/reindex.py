@@ -36,7 +36,7 @@ from ...ir import (
     walk,
 )
 from ...lower.access import change_buffers
-from ..checks import require_scope_name
+from ..checks import require_in_body, require_scope_name
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
 from ..moves import require_not_loose
@@ -66,10 +66,11 @@ def reindex(ctx: Context, block: BlockRV, buffer: int | str | tuple[str, int] | 
     Requires: the block holds no blocks, uses one element of the buffer in a run, and stands alone in its loops.
     Returns: the block that copies, named `<buffer>_reindex_reindex` when read, `<buffer>_reindex` when written (TVM's names).
     Errors: bad-buffer-index, unknown-buffer, not-a-leaf, several-elements, opaque-access, reads-own-output, not-alone, outside-domain,
-    partial-domain, region-not-covered, order-dependent.
+    partial-domain, region-not-covered, order-dependent, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReIndex.
     """
     realize = ctx.realize(block)
+    require_in_body(ctx, realize)
     side, old = ctx.buffer_side(block, buffer)
     element = _shorter(realize.block, require_one_element(ctx, realize, old))
     iters = [iv for iv in realize.block.iter_vars if any(uses_var(e, iv.var) for e in element)]
@@ -101,10 +102,11 @@ def reindex_cache_read(
     Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands before the block: after the
     writer of the buffer, or first in the scope.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, not-a-leaf, several-elements, opaque-access, reads-own-output,
-    several-writers, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered, write-after-read.
+    several-writers, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered, write-after-read, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheRead.
     """
     realize = ctx.realize(block)
+    require_in_body(ctx, realize)
     region = ctx.buffer_region(block, read_buffer_index, side="read")
     scope = ctx.index.scope_of(realize)
     require_not_written(ctx, block, region.buffer)
@@ -129,10 +131,11 @@ def reindex_cache_write(
     Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands after the block, before those
     who read the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, not-a-leaf, several-elements, opaque-access, reads-own-output,
-    not-the-only-writer, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered, order-dependent.
+    not-the-only-writer, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered, order-dependent, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheWrite.
     """
     realize = ctx.realize(block)
+    require_in_body(ctx, realize)
     region = ctx.buffer_region(block, write_buffer_index, side="write")
     scope = ctx.index.scope_of(realize)
     require_only_writer(ctx, scope, block, region.buffer)
