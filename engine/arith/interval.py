@@ -47,8 +47,7 @@ class Relaxer:
         span = self._of_sum(self.all.form(expr), expr.dtype)
         if span is None:
             return None
-        low, high = (self.stay.simplify(self.stay.expr(end, expr.dtype)) for end in (span.low, span.high))
-        return Interval(low, high, span.exact)
+        return Interval(self._expr(span.low, expr.dtype), self._expr(span.high, expr.dtype), span.exact)
 
     def around(self, axis: Range) -> Range | None:
         """The hull of all values in `axis`."""
@@ -58,8 +57,13 @@ class Relaxer:
             high = self._of_sum(first.plus(self.all.form(axis.extent)).offset(-1), dtype)
         if low is None or high is None:
             return None
-        ends = low.low, high.high.plus(low.low, -1).offset(1)
-        return Range(*(self.stay.simplify(self.stay.expr(end, dtype)) for end in ends))
+        return Range(self._expr(low.low, dtype), self._expr(high.high.plus(low.low, -1).offset(1), dtype))
+
+    def _expr(self, end: Sum, dtype: str) -> Expr:
+        """The sum as an expression, simplified; one of plain variables is simple already."""
+        expr = self.stay.expr(end, dtype)
+        is_simple = all(isinstance(d.source, Var) and d.is_whole for d in end.digits)
+        return expr if is_simple else self.stay.simplify(expr)
 
     def _of_sum(self, form: Sum, dtype: str) -> _Span | None:
         total = _Span(Sum((), form.constant), Sum((), form.constant))
