@@ -48,8 +48,14 @@ def _laid_out(step: Step, before: ProgramIndex, after: ProgramIndex) -> str:
     return f"TVM's {step.method} fills the padding in another way" if filled or short else ""
 
 
+def _later(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+    later = not build.is_const(before.loop(step.argument("loop")).min, 0)
+    return f"TVM's {step.method} loses the last iterations of a loop that does not start at 0" if later else ""
+
+
 _WAYS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
     "transform_layout": _laid_out,
+    "loop_partition": _later,
     "cache_index": _tables,
     "cache_inplace": _in_place,
     "reindex_cache_read": _guarded,

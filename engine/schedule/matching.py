@@ -266,7 +266,9 @@ class _Matcher:
             return None
         values = dict(so_far.variables)
         steps = (build.sub(i, substitute(d, values)) for i, d in zip(ours.indices[lead:], other.indices, strict=True))
-        base = tuple(simplify(e, so_far.ranges) for e in (*ours.indices[:lead], *steps))
+        # An iterator of one value outside of the block keeps its name, as with TVM.
+        ranges = {v: r for v, r in so_far.ranges.items() if v not in self.outside or not build.is_const(r.extent, 1)}
+        base = tuple(simplify(e, ranges) for e in (*ours.indices[:lead], *steps))
         inside = so_far.ranges.keys() - self.outside
         if any(_touches(e) or free_vars(e) & inside for e in base):
             self.miss(ours, other, f"an index of {ours.buffer.name!r} that runs in another way")

@@ -25,6 +25,8 @@ from tilewright.engine.script import parse, to_script
 
 pytestmark = pytest.mark.tvm
 
+OPTIONAL = "optional access"
+
 EXAMPLES = sorted((Path(tilewright.static.__file__).parent / "examples").glob("*.py"))
 
 
@@ -108,6 +110,12 @@ def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data:
     try:
         theirs = run(text, tmp_path_factory.mktemp("export"))
     except REFUSALS:
+        assume(False)
+        raise
+    except RuntimeError as error:
+        # TVM asks for a value that is not there while it says why it refuses (compute_at under a loop of a layout with padding):
+        # a fault of its own that leaves as no refusal does.
+        assert OPTIONAL in str(error), error
         assume(False)
         raise
     assert_same_program(to_script(without_separators(sch.mod)), theirs.mod)
