@@ -69,6 +69,7 @@ class Timeline:
         self.range = Range1d(start=0, end=1, bounds=(0, 1))
         self._engines = _Lanes(self.range, axis=False)
         self._memories = _Lanes(self.range, axis=True)
+        self._memories.figure.xaxis.visible = False  # until there are cycles to count
         self.legend = LegendView(
             data={"figures": [], "buffers": [], "note": ""}, sizing_mode="stretch_width", height=26
         )

@@ -9,13 +9,12 @@ from ...engine.analysis import ProgramIndex
 from ...engine.hwsim import Report
 from ...engine.ir import Block, BlockRealize, Buffer, For, PrimFunc, TilewrightError, Var, build
 from ...engine.lower import Allocation, allocations
-from ...engine.script import expr_text
 from ..state import State
 from ..store import Store, attempt
 from .numbers import grouped, percent_text
 from .palette import buffer_colours
 from .row_ids import row_ids
-from .tree import buffer_bytes, size_text
+from .sizes import buffer_bytes, plain_text, size_text
 
 Section = dict[str, Any]
 
@@ -68,7 +67,7 @@ def _loop_sections(index: ProgramIndex, loop_var: Var) -> list[Section]:
     loop: For = index.loop(loop_var)
     section = _section(loop_var.name, "loop")
     rows = section["rows"]
-    rows.append(("extent", expr_text(loop.extent), "Iterations"))
+    rows.append(("extent", plain_text(loop.extent), "Iterations"))
     rows.append(("kind", loop.thread_tag or loop.kind, ""))
     outer = [f.loop_var.name for f in index.path(loop) if isinstance(f, For) and f is not loop]
     rows.append(("inside", " > ".join(outer) or "nothing", "The loops around it, outermost first"))
@@ -92,7 +91,7 @@ def _times(index: ProgramIndex, node: For | BlockRealize) -> str:
 
 def _annotations(node: For | Block) -> list[tuple[str, str]]:
     return [
-        (key, ", ".join(map(expr_text, value)) if isinstance(value, tuple) else expr_text(value))
+        (key, ", ".join(map(plain_text, value)) if isinstance(value, tuple) else plain_text(value))
         for key, value in node.annotations
     ]
 
@@ -106,9 +105,9 @@ def _block_sections(
     rows = section["rows"]
     for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
         kind = {"spatial": "S", "reduce": "R"}.get(iterator.iter_type, iterator.iter_type)
-        rows.append((f"{iterator.var.name} {kind}", expr_text(value), f"{iterator.iter_type} iterator"))
+        rows.append((f"{iterator.var.name} {kind}", plain_text(value), f"{iterator.iter_type} iterator"))
     if not build.is_true(realize.predicate):
-        rows.append(("where", expr_text(realize.predicate), "Runs only where this holds"))
+        rows.append(("where", plain_text(realize.predicate), "Runs only where this holds"))
     rows.append(("runs", _times(index, realize), "How often the block's body is reached"))
     rows.append(("feeds", ", ".join(index.consumers(name)) or "the result", "The blocks that read what it writes"))
     rows += [(key, value, "Annotation") for key, value in _annotations(block)]
@@ -123,7 +122,7 @@ def _buffer_section(buffer: Buffer, allocation: Allocation | None, colours: Mapp
     if allocation is None:
         rows.append(("size", size_text(buffer_bytes(buffer)), ""))
         return section
-    tile = " × ".join(str(e) if isinstance(e, int) else expr_text(e) for e in allocation.tile)
+    tile = " × ".join(str(e) if isinstance(e, int) else plain_text(e) for e in allocation.tile)
     lowered = _shape(allocation.lowered.shape, allocation.lowered.axis_separators)
     rows.append(("live tile", tile or "1", "What is live at once where it is allocated"))
     rows.append(("allocated", lowered, "The flat allocation; an axis separator keeps its groups apart"))
@@ -140,7 +139,7 @@ def _shape(shape: tuple[Any, ...], separators: tuple[int, ...]) -> str:
     for position, extent in enumerate(shape):
         if position in separators:
             groups.append([])
-        groups[-1].append(expr_text(extent))
+        groups[-1].append(plain_text(extent))
     return "".join(f"[{', '.join(group)}]" for group in groups)
 
 

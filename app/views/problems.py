@@ -28,7 +28,8 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
     if isinstance(report, TilewrightError):
         problems.append(_problem("error", report.refusal) | _offer(state, report.refusal.fix))
     verdict = store.verdict(state, state.moment.schedule)
-    if verdict is not None and verdict.status in ("failed", "unknown"):
+    waits = isinstance(report, TilewrightError) and report.code == "missing-sizes"  # for a run, too
+    if verdict is not None and (verdict.status == "failed" or (verdict.status == "unknown" and not waits)):
         severity = "error" if verdict.status == "failed" else "info"
         problems.append(_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail)))
     if isinstance(report, Report):

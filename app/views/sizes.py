@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ...engine.ir import Buffer, build, dtype
+import re
+
+from ...engine.ir import Buffer, Expr, build, dtype
+from ...engine.script import expr_text
 
 
 def buffer_bytes(buffer: Buffer) -> int | None:
@@ -26,6 +29,14 @@ def size_text(size_bytes: int | None) -> str:
             break
         size, unit = size / 1024, larger
     return f"{size:.4g} {unit}"
+
+
+_TYPED = re.compile(r"T\.u?int(?:8|16|32|64)\((-?\d+)\)")
+
+
+def plain_text(expr: Expr) -> str:
+    """An index or extent for people: numbers without their type, which TVMScript needs and a reader does not."""
+    return _TYPED.sub(r"\1", expr_text(expr))
 
 
 def grouped(value: int) -> str:

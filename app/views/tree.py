@@ -29,11 +29,10 @@ from ...engine.ir import (
     uses_var,
     walk,
 )
-from ...engine.script import expr_text
 from .menus import row_menus
 from .palette import buffer_colours
 from .row_ids import RowIds, row_ids
-from .sizes import buffer_bytes, size_text
+from .sizes import buffer_bytes, plain_text, size_text
 from .targets import drop_targets
 
 __all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "size_text", "tree_rows"]
@@ -84,10 +83,10 @@ class _Rows:
         return None
 
     def _loop(self, loop: For) -> Row:
-        extent = expr_text(loop.extent)
+        extent = plain_text(loop.extent)
         kind = loop.thread_tag or _KIND_LABELS.get(loop.kind, "")
         below = self.index.child_blocks(loop)
-        start = "" if build.is_const(loop.min, 0) else f"{expr_text(loop.min)}, {expr_text(loop.min)} + "
+        start = "" if build.is_const(loop.min, 0) else f"{plain_text(loop.min)}, {plain_text(loop.min)} + "
         iterates = sorted({f"{r.block.name}.{name}" for r in below for name in _driven(r, loop.loop_var)})
         lines = [f"for {loop.loop_var.name} in range({start}{extent})"]
         if kind:
@@ -135,9 +134,9 @@ class _Rows:
             f"{_region_text(r)}  ←  {', '.join(map(_region_text, block.reads)) or 'constants'}" for r in block.writes
         ]
         pairs = zip(block.iter_vars, realize.iter_values, strict=True)
-        lines.extend(f"{iv.var.name} = {expr_text(value)}   {iv.iter_type}" for iv, value in pairs)
+        lines.extend(f"{iv.var.name} = {plain_text(value)}   {iv.iter_type}" for iv, value in pairs)
         if not build.is_true(realize.predicate):
-            lines.append(f"only where {expr_text(realize.predicate)}")
+            lines.append(f"only where {plain_text(realize.predicate)}")
         for buffer in _buffers((*block.writes, *block.reads)):
             whole, live = buffer_bytes(buffer), self.live_bytes.get(buffer)
             held = f", {size_text(live)} live" if live is not None and live != whole else ""
@@ -194,7 +193,7 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
             {"text": "init", "tone": "", "tip": "the result is initialised at the first iteration of the reduction"}
         )
     if not build.is_true(realize.predicate):
-        badges.append({"text": "if", "tone": "warn", "tip": f"only where {expr_text(realize.predicate)}"})
+        badges.append({"text": "if", "tone": "warn", "tip": f"only where {plain_text(realize.predicate)}"})
     badges.extend(_annotation_badge(key, value) for key, value in realize.block.annotations)
     return badges
 
@@ -216,19 +215,19 @@ def _annotation_text(value: Annotation) -> str:
         return f"[{', '.join(map(_annotation_text, value))}]"
     if isinstance(value, AnnotationMap):
         return f"{{{', '.join(f'{key}: {_annotation_text(item)}' for key, item in value.items)}}}"
-    return value.value if isinstance(value, StringImm) else expr_text(value)
+    return value.value if isinstance(value, StringImm) else plain_text(value)
 
 
 def _region_text(region: BufferRegion) -> str:
     parts: list[str] = []
     for axis in region.region:
-        low = expr_text(axis.min)
+        low = plain_text(axis.min)
         if build.is_const(axis.extent, 1):
             parts.append(low)
         elif isinstance(axis.extent, IntImm) and isinstance(axis.min, IntImm):
             parts.append(f"{low}:{axis.min.value + axis.extent.value}")
         else:
-            parts.append(f"{low} : +{expr_text(axis.extent)}")
+            parts.append(f"{low} : +{plain_text(axis.extent)}")
     return f"{region.buffer.name}[{', '.join(parts)}]"
 
 
@@ -237,5 +236,5 @@ def _shape_text(buffer: Buffer) -> str:
     for position, extent in enumerate(buffer.shape):
         if position in buffer.axis_separators:
             groups.append([])
-        groups[-1].append(expr_text(extent))
+        groups[-1].append(plain_text(extent))
     return "".join(f"({', '.join(group)})" for group in groups)

@@ -87,3 +87,11 @@ def test_given_missing_sizes_when_run_then_the_options_are_said(tmp_path, capsys
     assert "--size M=256 --size K=256 --size N=256" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["run", str(file), "--size", "M=-1"])
+
+
+def test_given_missing_sizes_then_the_run_that_needs_them_too_is_no_problem_of_its_own() -> None:
+    state, store = opened(NOTEBOOK), Store()
+    assert state.moment is not None
+    schedule = state.moment.schedule
+    store.verified(schedule.func, {}, schedule.verify())
+    assert [p["code"] for p in problems_value(state, store)["problems"]] == ["missing-sizes"]
