@@ -46,6 +46,9 @@ def keeps_indices(index_map: IndexMap) -> bool:
     return index_map.indices == index_map.params
 
 
+Regions = tuple[BufferRegion, ...]
+
+
 class _Relayout:
     """Rewrites every use of `old`."""
 
@@ -93,7 +96,11 @@ class _Relayout:
         if not any(b is self.old or b in self._views for b in touched):
             return done
         reads, writes = accessed_regions(done)
-        return replace_fields(done, reads=self._regions(block.reads, reads), writes=self._regions(block.writes, writes))
+        return replace_fields(
+            done,
+            reads=self._regions(block.reads, reads, ranges),
+            writes=self._regions(block.writes, writes, ranges),
+        )
 
     def _match(self, match: MatchBufferRegion, ranges: Mapping[Var, Range]) -> MatchBufferRegion:
         """A view of the buffer, or of a view of it, over the new layout."""
@@ -109,13 +116,9 @@ class _Relayout:
             source = BufferRegion(self.new, tuple(build.point(_simplified(i, ranges)) for i in at))
         return MatchBufferRegion(view, source)
 
-    def _regions(self, before: tuple[BufferRegion, ...], found: tuple[BufferRegion, ...]) -> tuple[BufferRegion, ...]:
+    def _regions(self, before: Regions, found: Regions, ranges: Mapping[Var, Range]) -> Regions:
         mine = next((r for r in found if r.buffer is self.new), build.full_region(self.new))
-        return tuple(mine if r.buffer is self.old else self._viewed(r) for r in before)
-
-    def _viewed(self, region: BufferRegion) -> BufferRegion:
-        new = self._views.get(region.buffer)
-        return region if new is None else BufferRegion(new, region.region)
+        return tuple(mine if r.buffer is self.old else self.visit(r, ranges) for r in before)
 
 
 def _view(view: Buffer, new: Buffer) -> Buffer:

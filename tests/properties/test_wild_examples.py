@@ -497,6 +497,84 @@ def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused
 
 
 KEPT = {
+    "a table of what a block computes in between": (
+        function(
+            {"A": (4, 3), "C": (4,)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[v, 0:3])
+                    T.writes(C[v])
+                    twice: T.let[T.int32] = A[v, 0] * 2
+                    for r in range(3):
+                        C[v] = (twice + 1) * (r * 2 + 1)
+            """,
+        ),
+        lambda s: s.cache_index("C", "global", 0),
+    ),
+    "an index of an index that is laid out anew": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            X = T.sblock_alloc_buffer((4,), "int32")
+            for i in range(4):
+                with T.sblock("X"):
+                    v = T.axis.spatial(4, i)
+                    X[v] = 3 - v
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[X[v]], X[v])
+                    T.writes(C[v])
+                    C[v] = A[X[v]]
+            """,
+        ),
+        lambda s: s.transform_layout("X", ("write", 0), lambda i: [i // 2, i % 2]),
+    ),
+    "a sum whose output rolls along the axis of its iterator": (
+        function(
+            {"A": (3, 10), "C": (8,)},
+            """
+            X = T.sblock_alloc_buffer((10,), "int32")
+            for t in range(2):
+                for k, j in T.grid(3, 6):
+                    with T.sblock("X"):
+                        r = T.axis.reduce(3, k)
+                        v = T.axis.spatial(10, t * 4 + j)
+                        T.reads(A[r, v])
+                        T.writes(X[v])
+                        with T.init():
+                            X[v] = 0
+                        X[v] = X[v] + A[r, v]
+                for j in range(4):
+                    with T.sblock("C"):
+                        v = T.axis.spatial(8, t * 4 + j)
+                        C[v] = X[v] + X[v + 2]
+            """,
+        ),
+        lambda s: s.rolling_buffer("X", 0),
+    ),
+    "a view of a view, in another memory": (
+        function(
+            {"A": (4, 3), "C": (4, 3)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[v, 0:3])
+                    T.writes(C[v, 0:3])
+                    row = T.match_buffer(A[v, 0:3], (3,), "int32")
+                    with T.sblock("inner"):
+                        T.reads(row[0:3])
+                        T.writes(C[v, 0:3])
+                        same = T.match_buffer(row[0:3], (3,), "int32")
+                        for j in range(3):
+                            C[v, j] = same[j]
+            """,
+        ),
+        lambda s: s.cache_read("C", 0, "shared"),
+    ),
     "a copy of a tile that does not divide the buffer": (
         function(
             {"A": (5,), "C": (5,)},

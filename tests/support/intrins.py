@@ -15,6 +15,7 @@ from tilewright.engine.ir import (
     Range,
     Var,
     build,
+    free_vars,
     replace_nodes,
     substitute,
 )
@@ -96,8 +97,8 @@ def _function(block: Block) -> PrimFunc | None:
         ):
             return None
         boxes[region.buffer] = box
-    if any(b.strides or b.axis_separators for b in boxes):
-        return None
+    if any(b.strides or b.axis_separators for b in boxes) or free_vars(block.body) - first.keys():
+        return None  # it names variables from around it
     params = {b: Buffer(b.name, tuple(r.extent for r in box), b.dtype, b.scope) for b, box in boxes.items()}
     body = replace_nodes(substitute(block.body, first), {**params})
     reads = tuple(BufferRegion(params[r.buffer], boxes[r.buffer]) for r in block.reads)

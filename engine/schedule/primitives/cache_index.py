@@ -25,7 +25,9 @@ from ...ir import (
     For,
     IntImm,
     IterVar,
+    LaunchThread,
     Let,
+    LetStmt,
     Node,
     Range,
     SeqStmt,
@@ -98,16 +100,26 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 
 
 def _worth_caching(block: Block, threshold: int) -> list[Expr]:
-    """Expressions that occur at least `threshold` times in a store of the block, the largest first."""
+    """Expressions that occur at least `threshold` times in a store of the block, the largest first.
+
+    Those of variables that the block's body sets or runs mean nothing outside of it.
+    """
     found: list[Expr] = []
+    own = _defined_in(block)
     for store in _stores(block):
         counted = _counted(store, threshold)
         for node in _post_order(store.value):
             for expr, count in counted:
-                new = free_vars(expr) and not any(expr is known for known in found)
+                used = free_vars(expr)
+                new = used and not used & own and not any(expr is known for known in found)
                 if new and count >= threshold and _same(node, expr):
                     found.append(expr)
     return sorted(found, key=_size, reverse=True)
+
+
+def _defined_in(block: Block) -> set[Var]:
+    nodes = [n for part in (block.init, block.body) if part is not None for n in walk(part)]
+    return {n.loop_var for n in nodes if isinstance(n, For)} | {n.var for n in nodes if isinstance(n, Let | LetStmt)}
 
 
 def _stores(stmt: Stmt) -> Iterator[BufferStore]:
@@ -215,6 +227,7 @@ def require_own_bounds(ctx: Context, realize: BlockRealize, expr: Expr, bindings
     """The loops that the bindings use, in order of their use."""
     above = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
     inside = {n.loop_var for n in walk(realize.block) if isinstance(n, For)}
+    inside |= {n.var for n in walk(realize.block) if isinstance(n, LaunchThread)}
     if any(v in above or v in inside for v in free_vars(expr)) or _reads_memory(bindings):
         raise refuse(
             "opaque-iterator", f"block {realize.block.name!r} computes with more than its iterators", realize,

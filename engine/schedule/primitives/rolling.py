@@ -334,7 +334,9 @@ def _marked(func: PrimFunc, top: Var, roll: _Roll) -> PrimFunc:
         write = next((w for w in block.writes if w.buffer is roll.buffer and block.name == roll.block), None)
         along = free_vars(write.region[roll.axis]) if write is not None else set[Var]()
         iterators = tuple(
-            replace_fields(iv, iter_type="opaque") if n == roll.axis or iv.var in along else iv
+            replace_fields(iv, iter_type="opaque")
+            if iv.iter_type == "spatial" and (n == roll.axis or iv.var in along)
+            else iv
             for n, iv in enumerate(block.iter_vars)
         )
         new[realize] = replace_fields(realize, block=replace_fields(block, iter_vars=iterators))

@@ -93,8 +93,9 @@ def reading_from(realize: BlockRealize, cached: Cached) -> BlockRealize:
 
 def moved_to(realize: BlockRealize, cached: Cached) -> BlockRealize:
     """All accesses inside of the block in the cache, and the views of the buffer in its memory too."""
-    nested = [b for b in walk(realize) if isinstance(b, Block)]
-    views = [m.buffer for b in nested for m in b.match_buffers if m.source.buffer is cached.buffer]
+    views: list[Buffer] = []  # of views too, which blocks further in have
+    for block in (b for b in walk(realize) if isinstance(b, Block)):
+        views += [m.buffer for m in block.match_buffers if any(m.source.buffer is b for b in (cached.buffer, *views))]
     moved = change_buffers(realize.block, {cached.buffer: cached.change})
     return replace_nodes(
         replace_fields(realize, block=moved), {v: replace_fields(v, scope=cached.copy.scope) for v in views}
