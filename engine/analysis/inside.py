@@ -16,6 +16,7 @@ from ..ir import (
     Expr,
     For,
     IfThenElse,
+    LaunchThread,
     Node,
     Range,
     Var,
@@ -65,6 +66,8 @@ def _stays(node: Node, ranges: Ranges, conditions: Sequence[Expr]) -> bool:
             )
         case For():
             ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
+        case LaunchThread():
+            ranges = {**ranges, node.var: build.make_range(0, node.extent)}
         case BlockRealize():
             # Inner iterators are taken to be anywhere in their domains, whatever the predicate says.
             return all(_stays(v, ranges, conditions) for v in node.iter_values) and _stays(

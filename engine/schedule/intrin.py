@@ -21,6 +21,7 @@ from ..execute import Verdict, verify
 from ..ir import Block, BlockRealize, Buffer, IRModule, PrimFunc, replace_buffers, structural_equal
 from ..script import parse
 from .errors import refuse
+from .vectors import with_thread_loops
 
 Function = PrimFunc | IRModule | str
 """A function, a module of one function, or the TVMScript text of one."""
@@ -113,7 +114,7 @@ def make_intrin(name: str, desc: Function, impl: Function) -> TensorIntrin:
     meaning, body = _function(desc), _function(impl)
     for func in (meaning, body):
         require_root(func)
-    meaning, body = _with_regions(meaning), _with_regions(body)
+    meaning, body = (_with_regions(with_thread_loops(func)) for func in (meaning, body))
     require_same_parameters(meaning, body)
     require_same_effects(meaning, body)
     verdict = verify(_with_names_of(meaning, body), meaning)

@@ -22,7 +22,7 @@ from .primitives.targets import Target, legal_targets
 from .primitives.tensorize import described
 from .repairs import find_repair
 from .trace import Step, Trace, renamed
-from .vectors import has_vectors, require_vectors
+from .vectors import has_vectors, require_vectors, with_thread_loops
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
@@ -48,7 +48,10 @@ class Schedule(Calls):
         """`intrinsics` are those that `tensorize` finds by name; left out, those of `TensorIntrin.register`."""
         module = _module(program)
         module = replace_fields(
-            module, functions=tuple(honest_signatures(unique_block_names(_require_blocks(f))) for f in module.functions)
+            module,
+            functions=tuple(
+                honest_signatures(unique_block_names(with_thread_loops(_require_blocks(f)))) for f in module.functions
+            ),
         )
         name = _default_function(module) if func_name is None else func_name
         _require_function(module, name)

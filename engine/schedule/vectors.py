@@ -1,31 +1,58 @@
-"""Vectors under schedule calls: what a call makes of them must be vectors as programs have them."""
+"""Vectors and launched threads under schedule calls: what a call makes of them must be what programs have."""
 
 from __future__ import annotations
 
 from ..ir import (
     BinaryOp,
+    BlockRealize,
     Broadcast,
     BufferLoad,
     BufferStore,
     Call,
+    Expr,
+    For,
+    LaunchThread,
     Node,
     Predicate,
     PrimFunc,
     Ramp,
     Select,
     accessed_dtype,
+    build,
+    free_vars,
+    rewrite,
     walk,
+    walk_stmts,
 )
 from ..ir import dtype as dt
 from .errors import refuse
 
 
 def has_vectors(func: PrimFunc) -> bool:
-    return any(isinstance(node, Ramp | Broadcast) for node in walk(func))
+    """Whether there are vectors, or threads launched in a block."""
+    return any(isinstance(node, Ramp | Broadcast | LaunchThread) for node in walk(func))
+
+
+def with_thread_loops(func: PrimFunc) -> PrimFunc:
+    """Threads that are launched around blocks as the loops that say the same: calls know loops."""
+    if not any(isinstance(stmt, LaunchThread) for stmt in walk_stmts(func.body)):
+        return func
+
+    def leave(node: Node) -> Node:
+        if not isinstance(node, LaunchThread) or not any(isinstance(s, BlockRealize) for s in walk_stmts(node.body)):
+            return node
+        first = build.const(0, node.var.dtype)
+        return For(node.var, first, node.extent, "thread_binding", node.body, node.thread_tag)
+
+    return rewrite(func, leave, enter=lambda node: node if isinstance(node, Expr) else None)
 
 
 # A rewrite of indices and values keeps ramps ramps, in the last index, and operands as long as each other. (TVM has no such check.)
 def require_vectors(func: PrimFunc, method: str) -> None:
+    launched = {node.var for node in walk(func) if isinstance(node, LaunchThread)}
+    if launched & free_vars(func):
+        raise refuse("opaque-iterator", f"{method} would take the number of a thread out of the block that launches it", func,
+                     expected="blocks that use their iterators")  # fmt: skip
     broken = next((node for node in walk(func) if not _is_whole(node)), None)
     if broken is not None:
         raise refuse("vector-access", f"{method} would tear a vector apart: its elements would no longer lie at equal steps", broken,

@@ -104,3 +104,23 @@ def main(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 16), "float32")):
             C[vi, vj] = D[vi, vj] + T.float32(1)
 """
 """A block of vectors between two of elements."""
+
+SUMS = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 16), "float32"), W: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 16), "float32")):
+    S = T.sblock_alloc_buffer((4, 16), "float32")
+    for i, j, k in T.grid(4, 4, 8):
+        with T.sblock("S"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                S[vi, vj * 4:vj * 4 + 4] = T.Broadcast(T.float32(0), 4)
+            S[vi, vj * 4:vj * 4 + 4] = S[vi, T.Ramp(vj * 4, 1, 4)] + T.Broadcast(W[vi, vk], 4) * A[vk, T.Ramp(vj * 4, 1, 4)]
+    for i in range(4):
+        with T.sblock("C"):
+            vi = T.axis.spatial(4, i)
+            x = T.launch_thread("threadIdx.x", 16)
+            C[vi, x] = S[vi, x] * T.float32(2)
+"""
+"""Sums of vectors, and a block that is done by threads."""

@@ -22,6 +22,7 @@ from ...ir import (
     For,
     IndexMap,
     IntImm,
+    LaunchThread,
     Let,
     LetStmt,
     Node,
@@ -173,7 +174,7 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
         n.loop_var if isinstance(n, For) else n.var
         for p in parts
         for n in walk(p)
-        if isinstance(n, For | Let | LetStmt)
+        if isinstance(n, For | Let | LetStmt | LaunchThread)
     }
     if any(free_vars(i) & (inside | loops) for i in first):
         raise refuse(

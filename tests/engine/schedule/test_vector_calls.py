@@ -9,7 +9,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from support.calls import apply, calls
 from support.meaning import Meaning
-from support.vectors import STAGED
+from support.vectors import STAGED, SUMS
 
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import first_difference
@@ -77,9 +77,10 @@ def test_given_vectors_then_a_proof_says_that_it_does_not_know_and_a_machine_mov
     assert simulate(sch.func, load_machine("matrix-vector-npu")).cycles > 0
 
 
-@given(st.data())
-def test_given_random_calls_beside_vectors_then_the_meaning_is_kept(data: st.DataObject):
-    sch, meaning = staged(), Meaning(staged().func)
+@given(st.sampled_from([STAGED, SUMS]), st.data())
+def test_given_random_calls_around_vectors_then_the_meaning_is_kept(text: str, data: st.DataObject):
+    sch = Schedule(parse(text).program)
+    meaning = Meaning(sch.func)
     for _ in range(data.draw(st.integers(1, 4))):
         call = data.draw(calls(sch))
         try:
@@ -94,3 +95,24 @@ def test_given_random_calls_beside_vectors_then_the_meaning_is_kept(data: st.Dat
     except LowerError:
         return
     assert meaning.fault_of(sch, lowered) == ""
+
+
+def test_given_threads_launched_in_a_block_then_their_numbers_stay_in_it():
+    sch = Schedule(parse(SUMS).program)
+    with pytest.raises(ScheduleError) as refused:
+        sch.reindex("C", ("read", 0))
+    assert refused.value.code == "opaque-iterator"
+
+
+def test_given_threads_launched_around_blocks_then_they_are_loops():
+    text = STAGED.replace(
+        '    for i, j in T.grid(8, 16):\n        with T.sblock("C"):',
+        '    i = T.launch_thread("threadIdx.x", 8)\n    for j in range(16):\n        with T.sblock("C"):',
+    )
+    at, _, last = text.rpartition('vi, vj = T.axis.remap("SS", [i, j])')
+    text = f"{at}vi = T.axis.spatial(8, i)\n            vj = T.axis.spatial(16, j){last}"
+    sch = Schedule(parse(text).program)
+    thread, _ = sch.get_loops("C")
+    assert (sch.get(thread).kind, sch.get(thread).thread_tag) == ("thread_binding", "threadIdx.x")
+    sch.compute_at("D", thread)
+    assert sch.verify().status == "tested"
