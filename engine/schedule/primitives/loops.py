@@ -27,6 +27,7 @@ from ...ir import (
 from ...ir import Buffer as _Buffer
 from ...script import expr_text
 from ..affine import require_affine_below
+from ...ir import dtype as dt
 from ..checks import require_in_blocks, require_no_reads_before_blocks, require_order_free
 from ..context import Context, LoopRV, Result
 from ..errors import refuse
@@ -102,7 +103,8 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: s
     require_independent_extents(nest)
 
     default = "_".join(f.loop_var.name for f in nest) + "_fused"
-    fused = Var(new_names(nest[0], [default], None if name is None else [name])[0], nest[0].loop_var.dtype)
+    dtype = max((old.loop_var.dtype for old in nest), key=dt.bits)
+    fused = Var(new_names(nest[0], [default], None if name is None else [name])[0], dtype)
     extent: Expr = build.const(1, fused.dtype)
     for old in nest:
         extent = build.mul(extent, old.extent)
