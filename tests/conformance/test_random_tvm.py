@@ -11,39 +11,10 @@ from support.programs import programs
 pytest.importorskip("tvm")
 
 from support.tvm_calls import ask_both, comparable
+from support.tvm_differences import WE_ACCEPT, WE_REFUSE
 
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import to_script
-
-# docs/differences.md says why; ours by code, TVM's by words of its message.
-WE_REFUSE = {
-    "annotate": {"annotation-exists"},
-    "blockize": {"order-dependent", "opaque-iterator", "opaque-access", "not-neighbours", "not-divisible", "predicate-on-reduction"},
-    "compute_at": {"no-consumer", "order-dependent"},
-    "reverse_compute_at": {
-        "consumer-before", "partial-sum", "region-not-solvable", "not-ready", "reduction-repeated"
-    },
-    "reverse_compute_inline": {"not-the-only-consumer"},
-    "rfactor": {"order-dependent"},
-    "fuse_reduction_epilogue": {"not-an-epilogue", "not-the-only-consumer", "indices-differ", "unknown-reducer"},
-    "pad_einsum": {"not-an-einsum", "not-padded-with-zeros"},
-    "rolling_buffer": {"order-dependent", "not-final", "region-not-covered"},
-    "transform_layout": {"not-bijective"},
-    "transform_block_layout": {"order-dependent"},
-}  # fmt: skip
-WE_ACCEPT = {
-    "compute_at": ("pattern match failed",),
-    "reverse_compute_at": ("pattern match failed",),
-    "transform_layout": ("introduce padding", "source->scale"),
-    "bind": ("",),
-    "rfactor": ("",),
-    "decompose_padding": ("",),
-    "fuse_reduction_epilogue": ("",),
-    "blockize": ("",),
-    "transform_block_layout": ("",),
-    "parallel": ("",),
-    "vectorize": ("",),
-}
 
 
 @pytest.mark.tvm

@@ -11,53 +11,13 @@ from support.wild_programs import wild_programs
 pytest.importorskip("tvm")
 
 from support.tvm_calls import ask_both, comparable
+from support.tvm_differences import WILD_ACCEPTED, WILD_REFUSED
 from support.tvm_oracle import REFUSALS, tvm, tvm_schedule
 
 from tilewright.engine.ir import Var
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse, to_script
 
-# docs/differences.md says why; ours by code, TVM's by words of its message.
-TRUSTS_ITERATORS = {"order-dependent", "not-in-blocks", "opaque-access", "opaque-iterator"}
-WE_REFUSE = {
-    "annotate": {"annotation-exists"},
-    "blockize": {"order-dependent", "opaque-iterator", "opaque-access", "not-neighbours", "not-divisible", "predicate-on-reduction"},
-    "bind": TRUSTS_ITERATORS,
-    "cache_read": {"reads-own-output", "region-not-covered", "several-writers"},
-    "cache_write": {"order-dependent", "reads-own-output", "region-not-covered", "opaque-access"},
-    "compute_at": TRUSTS_ITERATORS | {"no-consumer", "not-final", "partial-domain", "region-not-covered"},
-    "compute_inline": TRUSTS_ITERATORS | {"not-final", "region-not-covered", "write-after-read"},
-    "decompose_reduction": TRUSTS_ITERATORS,
-    "parallel": TRUSTS_ITERATORS,
-    "reorder": TRUSTS_ITERATORS,
-    "reverse_compute_at": TRUSTS_ITERATORS
-    | {
-        "consumer-before", "loop-may-not-run", "not-final", "not-ready", "partial-domain", "partial-sum", "reduction-repeated",
-        "region-not-covered", "region-not-solvable", "write-after-read",
-    },
-    "reverse_compute_inline": TRUSTS_ITERATORS | {"not-the-only-consumer", "partial-domain", "region-not-covered"},
-    "split": {"opaque-access"},
-    "transform_layout": {"parameter-buffer"},
-    "vectorize": TRUSTS_ITERATORS,
-}  # fmt: skip
-WHOLE_SCOPE = ("is not a stage pipeline", "region cover is not complete", "compact dataflow", "pattern match failed")
-WE_ACCEPT = {
-    "bind": ("",),
-    "blockize": ("",),
-    "cache_read": WHOLE_SCOPE,
-    "cache_write": WHOLE_SCOPE,
-    "compute_at": WHOLE_SCOPE,
-    "compute_inline": WHOLE_SCOPE,
-    "decompose_reduction": WHOLE_SCOPE,
-    "fuse": ("Divide by zero",),
-    "parallel": ("",),
-    "reorder": ("affine binding",),
-    "reverse_compute_at": WHOLE_SCOPE,
-    "reverse_compute_inline": WHOLE_SCOPE,
-    "split": ("Divide by zero",),
-    "transform_layout": ("introduce padding", "source->scale"),
-    "vectorize": ("",),
-}
 PLACED_DIFFERENTLY = ("cache_read", "cache_write", "transform_layout")
 UNREADABLE = (*REFUSALS, tvm.error.DiagnosticError)
 
@@ -86,9 +46,9 @@ def test_given_a_wild_program_and_calls_when_asked_then_both_accept_or_refuse_as
         elif outcome.ours and outcome.theirs:
             event("both refuse")
         elif outcome.ours:
-            assert outcome.ours in WE_REFUSE.get(call[0], ()), f"only Tilewright refuses {call}: {outcome.ours}"
+            assert outcome.ours in WILD_REFUSED.get(call[0], ()), f"only Tilewright refuses {call}: {outcome.ours}"
         else:
-            known = any(words in outcome.theirs for words in WE_ACCEPT.get(call[0], ()))
+            known = any(words in outcome.theirs for words in WILD_ACCEPTED.get(call[0], ()))
             assert known, f"only TVM refuses {call}: {outcome.theirs}"
 
 
