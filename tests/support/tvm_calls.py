@@ -8,7 +8,17 @@ import msgspec
 from support.calls import Call, apply
 from support.tvm_oracle import REFUSALS, same_program, tvm_schedule
 
-from tilewright.engine.ir import AXIS_SEPARATOR, BlockRealize, Var, allocated_buffers, build, walk_stmts
+from tilewright.engine.export import value_text
+from tilewright.engine.ir import (
+    AXIS_SEPARATOR,
+    BlockRealize,
+    IndexMap,
+    RegionMap,
+    Var,
+    allocated_buffers,
+    build,
+    walk_stmts,
+)
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import to_script
 
@@ -24,6 +34,9 @@ class Outcome(msgspec.Struct, frozen=True):
 ONLY_OURS = frozenset({"tensorize", "double_buffer", "pipeline", "tile", "set_layout", "set_axis_separator"})
 
 
+OTHERWISE_IN_TVM = frozenset({"annotate_buffer_access", "cache_index", "transform_block_layout"})
+"""Calls that TVM takes on trust or of which it makes other programs; test_copies_tvm and test_layout_tvm compare what can be compared."""
+
 ONLY_OUR_KEYWORDS = frozenset({"keep_tiling"})
 
 
@@ -31,7 +44,7 @@ def comparable(sch: Schedule, call: Call) -> bool:
     """Whether TVM knows all that the program and the call need. Its simplifier fails on `x - x` of unsigned numbers."""
     name, arguments = call
     buffers = (*sch.func.buffers, *allocated_buffers(sch.func))
-    if name in ONLY_OURS or any(b.axis_separators or b.dtype.startswith("uint") for b in buffers):
+    if name in ONLY_OURS | OTHERWISE_IN_TVM or any(b.axis_separators or b.dtype.startswith("uint") for b in buffers):
         return False
     if (
         arguments.get("keep_tiling")
@@ -42,6 +55,8 @@ def comparable(sch: Schedule, call: Call) -> bool:
     ):
         return False
     index_map = arguments.get("index_map")
+    if isinstance(index_map, IndexMap):
+        return not index_map.separators
     return index_map is None or AXIS_SEPARATOR not in index_map(*_axes(sch, arguments))
 
 
@@ -100,10 +115,12 @@ def _for_tvm(sch: Schedule, theirs: Any, call: Call) -> Call:
             return theirs.get_loops(theirs.get_sblock(below))[depth]
         if isinstance(value, str) and sch.index.has_block(value):
             return theirs.get_sblock(value)
+        if isinstance(value, IndexMap | RegionMap):
+            return eval(value_text(value, str))  # a lambda in the words of an export
         return value
 
     name, arguments = call
-    kept = ("storage_scope", "thread_axis", "ann_key", "index_map", "buffer")
+    kept = ("storage_scope", "thread_axis", "ann_key", "buffer", "buf_type")
     return name, {
         key: [*map(handle, value)]
         if isinstance(value, tuple) and key not in kept
