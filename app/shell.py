@@ -13,7 +13,8 @@ import panel as pn
 from bokeh.document import Document as BokehDocument
 from panel.io.server import get_server
 
-from ..engine.ir import TilewrightError
+from ..engine.hwsim import Machine
+from ..engine.ir import PrimFunc, TilewrightError
 from .actions import OpenText, Say
 from .components.code import CodeView
 from .components.esm import STATIC, style
@@ -28,7 +29,7 @@ from .views.code import python_value, script_value
 from .views.gallery import FOLDER, Example, gallery_value, load_examples
 from .views.headline import headline_value
 from .views.inspector import held_buffers, inspector_value
-from .views.menus import SCOPES, row_menus, scopes_of
+from .views.menus import row_menus, scopes_of
 from .views.notebook import notebook_value, step_changes
 from .views.page import page_value
 from .views.problems import problems_value
@@ -97,8 +98,8 @@ class Page:
         live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
         rows = store.remember("rows", (func, store.sized(state, func)), lambda: tree_rows(func, live))
         machine = store.machine(state)
-        scopes = SCOPES if isinstance(machine, TilewrightError) else scopes_of(machine)
-        menus = store.remember("menus", (func, machine), lambda: row_menus(func, scopes))
+        names = state.moment.schedule.intrinsics
+        menus = store.remember(f"menus {names}", (func, machine), lambda: _menus(func, machine, names))
         if rows is not self.tree.rows or menus is not self.tree.menus:
             self.tree.param.update(rows=rows, menus=menus, targets={})
         if self.tree.selected != state.selected:
@@ -129,6 +130,12 @@ class Page:
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)
+
+
+def _menus(func: PrimFunc, machine: Machine | TilewrightError, intrinsics: tuple[str, ...]) -> dict[str, Any]:
+    if isinstance(machine, TilewrightError):
+        return row_menus(func, intrinsics=intrinsics)
+    return row_menus(func, scopes_of(machine), machine=machine, intrinsics=intrinsics)
 
 
 def _count(problems: dict[str, Any]) -> int:

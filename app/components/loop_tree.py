@@ -86,6 +86,9 @@ class LoopTree(JSComponent):
             self.selected = str(data.get("id", ""))
         for callback in list(self._intent_callbacks):
             callback(data)
+        if data["kind"] == "call":
+            # Behind a refusal, where there was one: the form of the call knows now that it may close.
+            self._send_msg({"kind": "answered"})
 
     def _answer(self, block: str) -> None:
         known = any(row["id"] == block and row["kind"] == "block" for row in self.rows)

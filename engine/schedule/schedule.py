@@ -175,6 +175,11 @@ class Schedule(Calls):
         return check(self.func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
 
     @property
+    def intrinsics(self) -> tuple[str, ...]:
+        """The names that `tensorize` finds."""
+        return tuple(self._intrinsics)
+
+    @property
     def tensorized(self) -> dict[BlockRV, TensorIntrin]:
         """The blocks of the function whose work an intrinsic does."""
         found: dict[BlockRV, TensorIntrin] = {}

@@ -1,6 +1,7 @@
 // Forms for the arguments of a primitive: fields as the menu describes them, read back into plain values.
 
 import { make } from "./popup.js";
+import { reasonBody } from "./tree_offers.js";
 
 const NAME = /^[A-Za-z_][A-Za-z_0-9]*$/;
 
@@ -14,6 +15,7 @@ const READERS = {
     if (!NAME.test(item)) throw new Error(`"${item}" is not a name`);
     return item;
   }),
+  words: (text) => list(text).map((item) => (/^\d+$/.test(item) ? whole(item) : item.replace(/^(["'])(.*)\1$/, "$2"))),
   literal: (text) => {
     const value = text.trim();
     return /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value;
@@ -35,6 +37,7 @@ export function readField(field, control) {
   const text = control.value;
   if (text.trim() === "") {
     if (field.optional) return undefined;
+    if (field.empty) return [];
     throw new Error(`${field.label} is needed`);
   }
   return READERS[field.type](text);
@@ -68,18 +71,20 @@ function shown(value) {
 
 /** The call as it will read; loops stand as names, an index map as it is. */
 function preview(entry, target, values) {
-  const parts = entry.fields.filter((f) => values[f.name] !== undefined).map((f) => {
-    const value = values[f.name];
-    if (f.name === "loops") return value.join(", ");
-    if (f.name === "loop" || f.type === "index_map") return `${f.name}=${value}`;
-    if (f.name === "buffer" && Array.isArray(value)) return `${f.name}=(${value.map(shown).join(", ")})`;
-    return `${f.name}=${shown(value)}`;
+  const named = entry.fields.flatMap((field) => (field.spread ?? [field.name]).map((name) => ({field, name})));
+  const parts = named.filter(({name}) => values[name] !== undefined).map(({field, name}) => {
+    const value = values[name];
+    if (name === "loops") return value.join(", ");
+    if (name === "loop" || field.type === "index_map" || String(value).startsWith("lambda ")) return `${name}=${value}`;
+    if (name === "buffer" && Array.isArray(value)) return `${name}=(${value.map(shown).join(", ")})`;
+    return `${name}=${shown(value)}`;
   });
   const first = entry.fields.some((f) => f.name === "loops") ? [] : [target];
   return `sch.${entry.method}(${[...first, ...parts].join(", ")})`;
 }
 
-/** The form of a menu entry. `submit(arguments)` gets the values by field name; `cancel()` is called for Escape and Cancel. */
+/** The form of a menu entry. `submit(arguments)` gets the values by field name; `cancel()` is called for Escape and Cancel. What is
+ *  submitted and refused is told by `refuse(notice)`: the form stays, so that it can be mended. */
 export function formBody(entry, target, submit, cancel) {
   const controls = entry.fields.map((field) => ({field, ...controlFor(field)}));
   const code = make("code", {class: "form-code"});
@@ -92,7 +97,8 @@ export function formBody(entry, target, submit, cancel) {
       control.removeAttribute("aria-invalid");
       try {
         const value = readField(field, control);
-        if (value !== undefined) values[field.name] = value;
+        if (field.spread) field.spread.forEach((name, n) => { values[name] = value[n]; });
+        else if (value !== undefined) values[field.name] = value;
       } catch (problem) {
         control.setAttribute("aria-invalid", "true");
         return {problem: problem.message, control};
@@ -102,6 +108,20 @@ export function formBody(entry, target, submit, cancel) {
       return {problem: `${values.factors.length} factors, ${values.names.length} names`, control: controls.find((c) => c.field.name === "names").control};
     }
     return {values};
+  }
+
+  /** What goes with a choice follows it, where nobody has touched it. */
+  function followChoice(from) {
+    const chosen = controls.find(({control}) => control === from);
+    const sets = chosen?.field.type === "choice" ? chosen.field.choices[from.selectedIndex]?.sets : undefined;
+    for (const {field, control} of controls) {
+      if (sets?.[field.name] !== undefined && !control.dataset.touched) put(field, control, sets[field.name]);
+    }
+  }
+
+  function put(field, control, value) {
+    if (field.type === "choice") control.selectedIndex = field.choices.findIndex((choice) => choice.value === value);
+    else control.value = value;
   }
 
   /** Names that nobody has touched follow the number of factors. */
@@ -115,7 +135,7 @@ export function formBody(entry, target, submit, cancel) {
 
   function refresh() {
     const {values, problem} = read();
-    error.textContent = problem ?? "";
+    error.replaceChildren(problem ?? "");
     if (values) code.textContent = preview(entry, target, values);
     apply.disabled = Boolean(problem);
   }
@@ -133,17 +153,22 @@ export function formBody(entry, target, submit, cancel) {
   );
   form.addEventListener("input", (event) => {
     event.target.dataset.touched = "yes";
+    followChoice(event.target);
     followFactors();
     refresh();
   });
-  form.addEventListener("change", refresh);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const {values, problem, control} = read();
     if (problem) {
-      error.textContent = problem;
+      error.replaceChildren(problem);
       control.focus();
-    } else submit(values);
+    } else {
+      body.refused = false;
+      error.replaceChildren();
+      apply.disabled = true;
+      submit(values);
+    }
   });
   form.addEventListener("keydown", (event) => {
     event.stopPropagation();
@@ -156,8 +181,15 @@ export function formBody(entry, target, submit, cancel) {
   const first = controls[0]?.control ?? apply;
   // A form cannot be a dialog itself.
   const dialog = make("div", {role: "dialog", "aria-label": `${entry.method} ${target}`}, form);
-  return {element: dialog, focus: () => {
+  const body = {element: dialog, refused: false, focus() {
     first.focus();
     first.select?.();
+  }, refuse({text, reasons}) {
+    body.refused = true;
+    apply.disabled = false;
+    error.replaceChildren(make("div", {class: "form-refusal"}, text), ...reasons.map((reason) => reasonBody(reason, "illegal", "")));
+    first.focus();
+    body.onresize?.();
   }};
+  return body;
 }

@@ -4,10 +4,11 @@
 // Three ways to move: drag with the pointer; click the grip, then a loop; Enter, arrows, Enter. All three are one grab: `start`, `hover`,
 // `drop`, `cancel`.
 
-import { Popup, make, menuBody, pointRect } from "./popup.js";
+import { Popup, make, pointRect } from "./popup.js";
+import { menuBody } from "./menu.js";
 import { formBody } from "./forms.js";
 import { ancestors, icon, indexRows, rowElement, rowOf } from "./tree_rows.js";
-import { MARKS, blockOffers, loopOffers, reasonBody } from "./tree_offers.js";
+import { MARKS, blockOffers, loopOffers, reasonBody, repairBody } from "./tree_offers.js";
 import { Pointer } from "./tree_pointer.js";
 import { Keys, keysBody } from "./tree_keys.js";
 
@@ -29,6 +30,8 @@ class Tree {
     this.cursor = "";
     this.grab = null;
     this.pending = new Set();
+    this.menuMemory = {more: false};
+    this.asking = null;
     this.build();
     this.pointer = new Pointer(this);
     this.keys = new Keys(this);
@@ -92,7 +95,9 @@ class Tree {
   }
 
   told(message) {
-    if (message.kind === "notice") this.showNotice(message);
+    if (message.kind === "notice" && this.asking) this.asking.refuse(message);
+    else if (message.kind === "notice") this.showNotice(message);
+    else if (message.kind === "answered") this.answered();
     else if (message.kind === "repair") this.showRepair(message);
     else if (message.kind === "targets") {
       this.answers.set(message.block, message.entries);
@@ -106,6 +111,7 @@ class Tree {
     this.letGo();
     this.answers.clear();
     const before = this.positions();
+    const place = Math.max(0, [...this.byId.keys()].indexOf(this.cursor));
     this.byId = indexRows(rows);
     const fresh = [];
     const order = rows.map((row) => {
@@ -130,10 +136,15 @@ class Tree {
     }
     this.inOrder(order);
     this.applyFolds();
-    this.setCursor(this.byId.has(this.cursor) ? this.cursor : rows[0]?.id ?? "");
+    this.setCursor(this.byId.has(this.cursor) ? this.cursor : rows[Math.min(place, rows.length - 1)]?.id ?? "");
     this.element.classList.toggle("is-empty", rows.length === 0);
     this.rest();
-    if (this.sheet.shown && !this.byId.has(this.sheetOf)) this.closeSheet(false);
+    if (this.sheet.shown && !this.byId.has(this.sheetOf)) {
+      // The row of a form is gone (split, fused): the keyboard goes on where it was.
+      const focused = this.sheet.element.contains(this.list.getRootNode().activeElement);
+      this.closeSheet(false);
+      if (focused) this.focusRow(this.cursor);
+    }
     if (before.size) this.animate(before, fresh);
     this.goAfter();
   }
@@ -345,7 +356,7 @@ class Tree {
     if (!offer) return;
     this.after = {id: row.id, focus: by === "keyboard"};
     if (offer.state === "illegal") {
-      this.showNotice({text: `${row.name} cannot go to ${this.byId.get(id).name}`, reasons: offer.reasons});
+      this.showNotice({text: `${row.name} cannot go to ${this.byId.get(id).name}`, reasons: offer.reasons, otherwise: "not here"});
       const primitive = offer.reasons[0]?.head;
       if (row.kind === "block" && primitive) {
         this.wish = {kind: "wish", block: row.id, loop: id, primitive};
@@ -371,7 +382,7 @@ class Tree {
       label: choice.primitive, key: {compute_at: "c", reverse_compute_at: "r"}[choice.primitive], help: choice.reason,
       run: () => this.sendMove(row, choice),
     }));
-    this.openMenu([{head: `${row.name} → ${this.byId.get(choices[0].loop)?.name}`}, ...items], anchor, row.id);
+    this.openMenu(`${row.name} → ${this.byId.get(choices[0].loop)?.name}`, items, anchor, row.id);
   }
 
   cancel() {
@@ -419,24 +430,29 @@ class Tree {
     const row = this.byId.get(id);
     if (!row) return;
     this.cancel();
+    const entries = this.entries(id);
     const move = row.kind === "block" ? "Move to a loop…" : "Reorder…";
     const items = [
-      {head: row.kind === "loop" ? `${row.name} · ${row.extent}` : row.name},
-      {label: move, key: "Enter", help: "then arrows and Enter, or click a loop", run: () => {
+      {label: move, key: "Enter", help: "then arrows and Enter, or click a loop", group: entries[0]?.group, run: () => {
         this.focusRow(id);
         this.start(id, "click");
       }},
-      {line: true},
-      ...this.entries(id).map((entry) => ({...entry, run: () => this.run(id, entry, anchor)})),
+      ...entries.map((entry) => ({...entry, run: () => this.run(id, entry, anchor)})),
     ];
-    this.openMenu(items, anchor, id);
+    this.openMenu(row.kind === "loop" ? `${row.name} · ${row.extent}` : row.name, items, anchor, id);
   }
 
-  openMenu(items, anchor, id) {
+  openMenu(title, items, anchor, id) {
+    const body = menuBody(title, items, (back) => this.closeSheet(back), this.menuMemory);
+    this.openSheet(body, anchor, id);
+    body.onresize = () => this.sheet.move(anchor, "below");
+  }
+
+  /** Show a menu or a form beside its row. */
+  openSheet(body, anchor, id) {
     this.pointer.hideTip();
     this.tip.hide();
     this.hideNotice();
-    const body = menuBody(items, (back) => this.closeSheet(back));
     this.sheetOf = id;
     this.sheet.show(anchor, "below", body.element);
     this.elements.get(id)?.classList.add("is-open");
@@ -450,18 +466,19 @@ class Tree {
       send({});
       return;
     }
-    this.pointer.hideTip();
-    this.tip.hide();
-    this.hideNotice();
-    const row = this.byId.get(id);
-    const form = formBody(entry, row.name, (values) => {
-      this.closeSheet(true);
+    const form = formBody(entry, this.byId.get(id).name, (values) => {
+      this.asking = form;
       send(values);
     }, () => this.closeSheet(true));
-    this.sheetOf = id;
-    this.sheet.show(anchor, "below", form.element);
-    this.elements.get(id)?.classList.add("is-open");
-    form.focus();
+    form.onresize = () => this.sheet.move(anchor, "below");
+    this.openSheet(form, anchor, id);
+  }
+
+  /** The call of a form was answered: what was refused stays in the form, to be mended. */
+  answered() {
+    const form = this.asking;
+    this.asking = null;
+    if (form && !form.refused) this.closeSheet(true);
   }
 
   openKeys(from) {
@@ -473,6 +490,7 @@ class Tree {
   }
 
   closeSheet(back) {
+    this.asking = null;
     if (!this.sheet.shown) return;
     this.elements.get(this.sheetOf)?.classList.remove("is-open");
     this.sheet.hide();
@@ -481,24 +499,23 @@ class Tree {
 
   // ---- Words for the person.
 
-  showNotice({text, reasons = [], tone = "bad"}) {
+  /** Reasons without a primitive of their own are of the call that the text names. */
+  showNotice({text, reasons = [], tone = "bad", otherwise = ""}) {
     const close = make("button", {class: "tool", type: "button", "aria-label": "Dismiss", onclick: () => this.hideNotice()}, icon("close"));
     this.notice.dataset.tone = tone;
     this.notice.replaceChildren(
-      make("div", {class: "notice-head"}, make("span", {}, text), close), ...reasons.map((reason) => reasonBody(reason, "illegal")));
+      make("div", {class: "notice-head"}, make("span", {}, text), close), ...reasons.map((reason) => reasonBody(reason, "illegal", otherwise)));
     this.notice.hidden = false;
   }
 
   /** The calls that would make a refused drop possible, to be made in one click. */
   showRepair({wish, calls}) {
     if (!calls.length || this.notice.hidden || JSON.stringify(wish) !== JSON.stringify(this.wish)) return;
-    const run = () => {
+    this.notice.querySelectorAll(".reason-fix").forEach((line) => line.remove());
+    this.notice.append(repairBody(calls, () => {
       this.hideNotice();
       this.send({kind: "repair", block: wish.block, loop: wish.loop, primitive: wish.primitive});
-    };
-    this.notice.append(make(
-      "div", {class: "repair"}, ...calls.map((call) => make("code", {}, call)),
-      make("button", {class: "tool", type: "button", onclick: run}, "Make these calls, then the move")));
+    }));
   }
 
   hideNotice() {

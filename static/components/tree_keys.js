@@ -128,12 +128,13 @@ export class Keys {
 /** The list of keys, and the letters of one row. */
 export function keysBody(entries, name, close) {
   const caps = (keys) => keys.split(" ").map((key) => (key === "/" ? " " : make("span", {class: "tw-kbd"}, key)));
-  const line = (keys, text) => make("tr", {}, make("td", {}, ...caps(keys)), make("td", {}, text));
-  const letters = entries.filter((entry) => entry.key && !entry.disabled).map((entry) => line(entry.key, entry.method));
+  const line = (keys, text) => make("div", {class: "keys-line"}, make("span", {class: "keys-caps"}, ...caps(keys)), make("span", {}, text));
+  const letters = entries.filter((entry) => entry.key && !entry.disabled).map((entry) => line(entry.key, entry.label.replace("…", "")));
+  const part = (head, kind, lines) => make("div", {class: "keys-part"}, make("div", {class: "menu-head"}, head), make("div", {class: kind}, ...lines));
   const body = make(
     "div", {class: "keys", tabindex: -1, role: "dialog", "aria-label": "Keys"},
-    make("div", {class: "menu-head"}, "Keys"), make("table", {}, ...KEYS.map(([keys, text]) => line(keys, text))),
-    letters.length ? make("div", {class: "menu-head"}, `On ${name}`) : null, make("table", {}, ...letters),
+    make("div", {class: "keys-columns"}, part("Keys", "", KEYS.map(([keys, text]) => line(keys, text))),
+      letters.length ? part(`On ${name}`, "keys-letters", letters) : null),
   );
   body.addEventListener("keydown", (event) => {
     event.stopPropagation();

@@ -47,12 +47,25 @@ function offerLabel(legal) {
 }
 
 /** A reason as it stands in the tip and in the notice: primitive, code, sentence, calls that would help. */
-export function reasonBody(reason, state) {
+export function reasonBody(reason, state, otherwise = "not here") {
+  const head = reason.head || otherwise;
   const mark = icon(MARKS[state]);
   return make(
     "div", {class: `reason reason-${state}`},
-    make("div", {class: "reason-head"}, mark, make("code", {}, reason.head || "not here"), reason.code ? make("span", {class: "reason-code"}, reason.code) : null),
+    make("div", {class: "reason-head"}, mark, head ? make("code", {}, head) : null, reason.code ? make("span", {class: "reason-code"}, reason.code) : null),
     reason.text ? make("div", {class: "reason-text"}, reason.text) : null,
     ...(reason.fix ?? []).map((call) => make("code", {class: "reason-fix"}, call)),
+  );
+}
+
+/** What makes a refused drop possible: the calls in their order, the drop itself last, and a button that makes them all. */
+export function repairBody(calls, run) {
+  const count = calls.length - 1;
+  const before = count === 1 ? "Possible after one more call" : `Possible after ${count} more calls`;
+  return make(
+    "div", {class: "repair", role: "group", "aria-label": before},
+    make("div", {class: "repair-head"}, make("span", {}, before),
+      make("button", {class: "tw-button tw-button--primary", type: "button", onclick: run}, count === 1 ? "Make both calls" : `Make these ${calls.length} calls`)),
+    make("ol", {class: "repair-calls"}, ...calls.map((call, n) => make("li", {class: n === count ? "is-move" : ""}, make("code", {}, call)))),
   );
 }

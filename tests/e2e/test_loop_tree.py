@@ -50,7 +50,8 @@ class Bench:
         try:
             getattr(self.schedule.copy(), wish["primitive"])(ids[wish["block"]], ids[wish["loop"]])
         except TilewrightError as error:
-            return [str(call) for call in error.refusal.repair]
+            move = f"sch.{wish['primitive']}({wish['block']!r}, {wish['loop']})"
+            return [*map(str, error.refusal.repair), move] if error.refusal.repair else []
         return []
 
     def show(self) -> None:
@@ -204,14 +205,15 @@ def test_given_an_illegal_loop_when_dropped_upon_then_nothing_changes_and_the_re
     expect(page.locator(".notice")).to_be_hidden()
 
 
-def test_given_an_illegal_drop_that_calls_make_legal_then_one_click_asks_for_them(bench):
+def test_given_an_illegal_drop_that_calls_make_legal_then_one_click_asks_for_them(bench, shoot):
     made, page = bench(ELEMENTWISE_CHAIN, lambda _: None)
     target = row_ids(made.schedule.func).of(made.schedule.get_loops("D")[0])
     grab(page, "B")
     page.mouse.move(*middle(row(page, target)), steps=8)
     page.mouse.up()
     expect(page.locator(".notice .repair")).to_contain_text("sch.compute_inline('C')")
-    page.get_by_role("button", name="Make these calls").click()
+    shoot(page, "loop-tree-repair")
+    page.get_by_role("button", name="Make both calls").click()
     expect(page.locator(".notice")).to_be_hidden()
     assert made.intents[-1] == {"kind": "repair", "block": "B", "loop": target, "primitive": "compute_at"}
 
@@ -421,6 +423,47 @@ def test_given_a_menu_and_its_form_then_the_call_is_sent_and_the_tree_follows(be
     row(page, "io").wait_for()
     expect(row(page, "ii").locator(".loop-extent")).to_have_text("32")
     assert made.intents[-1]["arguments"] == {"factors": [None, 32], "names": ["io", "ii"]}
+
+
+def test_given_a_menu_when_typed_into_then_it_narrows_and_enter_takes_the_best(bench, shoot):
+    made, page = bench(MATMUL, lambda _: None, view={"width": 620, "height": 380}, width=640, height=400)
+    row(page, "C").focus()
+    page.keyboard.press(".")
+    sheet = page.locator(".sheet")
+    inside(page, sheet)
+    entries = page.get_by_role("menu").get_by_role("menuitem")
+    expect(entries.first).to_be_focused()
+    shoot(page, "loop-tree-menu-zoomed")
+    page.keyboard.type("pad")
+    expect(entries.first).to_have_attribute("data-method", "pad_einsum")
+    expect(page.get_by_label("Find an action")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Find an action")).to_have_value("")
+    page.get_by_role("menuitem", name="More").click()
+    expect(page.get_by_role("menuitem", name="Set layout")).to_be_visible()
+    inside(page, sheet)
+    page.keyboard.type("pad")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Multiples of")).to_be_focused()
+    assert made.kinds() == []
+
+
+def test_given_a_form_when_its_call_is_refused_then_it_stays_with_the_reason(bench, shoot):
+    made, page = bench(MATMUL, lambda _: None)
+    row(page, "i").focus()
+    page.keyboard.press("s")
+    form = page.get_by_role("dialog")
+    form.get_by_label("Factors").fill("None, None")
+    page.keyboard.press("Enter")
+    expect(form.get_by_role("alert")).to_contain_text("refused")
+    expect(page.locator(".notice")).to_be_hidden()
+    inside(page, page.locator(".sheet"))
+    shoot(page, "loop-tree-form-refused")
+    form.get_by_label("Factors").fill("None, 16")
+    page.keyboard.press("Enter")
+    row(page, "i_0").wait_for()
+    expect(form).to_have_count(0)
+    assert made.kinds() == ["call", "call"]
 
 
 def test_given_letters_then_primitives_are_called(bench):

@@ -18,8 +18,7 @@ def schedule(text: str = MATMUL_RELU) -> Schedule:
 
 
 def entry(sch: Schedule, row: str, method: str) -> dict:
-    (found,) = [e for e in row_menus(sch.func)[row] if e["method"] == method]
-    return found
+    return next(e for e in row_menus(sch.func)[row] if e["method"] == method)
 
 
 def test_given_the_table_of_primitives_then_each_has_a_place_in_the_tree():
@@ -40,10 +39,16 @@ def sent(fields: list[dict]) -> dict:
         "ints": lambda text: [None if t.strip() == "None" else int(t) for t in text.split(",")],
         "names": lambda text: [t.strip() for t in text.split(",")],
         "literal": int,
+        "words": lambda text: [t.strip() for t in text.split(",")],
         "text": lambda text: text or "note",
     }
-    filled = [f for f in fields if f["default"] != "" or not f["optional"]]
-    return {f["name"]: readers.get(f["type"], lambda value: value)(f["default"]) for f in filled}
+    values: dict = {}
+    for f in fields:
+        if f["default"] == "" and f["optional"]:
+            continue
+        value = readers.get(f["type"], lambda value: value)(f["default"])
+        values |= dict(zip(f["spread"], value, strict=True)) if "spread" in f else {f["name"]: value}
+    return values
 
 
 def everything_offered() -> list[tuple[str, str]]:

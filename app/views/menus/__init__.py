@@ -1,0 +1,16 @@
+"""What may be done to a row besides dragging it: menus of primitives with the fields of their forms, and forms read back into calls."""
+
+from .arguments import call_arguments, handle_of, read_index_map
+from .facts import SCOPES, scopes_of
+from .table import BLOCK_ITEMS, LOOP_ITEMS, row_menus
+
+__all__ = [
+    "BLOCK_ITEMS",
+    "LOOP_ITEMS",
+    "SCOPES",
+    "call_arguments",
+    "handle_of",
+    "read_index_map",
+    "row_menus",
+    "scopes_of",
+]

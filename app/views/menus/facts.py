@@ -1,0 +1,74 @@
+"""What menus need to know: the program, the memories of the machine, the intrinsics of the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....engine.analysis import ProgramIndex
+from ....engine.hwsim import Machine
+from ....engine.ir import For, PrimFunc, SeqStmt
+from ..row_ids import row_ids
+
+SCOPES = (
+    "local",
+    "local.vtcm",
+    "local.acc",
+    "shared",
+    "shared.dyn",
+    "wmma.matrix_a",
+    "wmma.matrix_b",
+    "wmma.accumulator",
+    "global",
+)
+"""Offered where the machine is not known; never required."""
+
+THREADS = (
+    *(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz"),
+    "vthread",
+    *(f"vthread.{axis}" for axis in "xyz"),
+)
+
+
+def scopes_of(machine: Machine) -> tuple[str, ...]:
+    """The memories of a machine as scopes to offer: those on chip first, in the machine's order."""
+    scopes = dict.fromkeys(memory.scope for memory in machine.memories)
+    return tuple(sorted(scopes, key=lambda scope: scope == "global"))
+
+
+class Facts:
+    """The program and its surroundings."""
+
+    def __init__(
+        self, func: PrimFunc, scopes: Sequence[str], machine: Machine | None, intrinsics: Sequence[str]
+    ) -> None:
+        self.scopes = scopes
+        self.machine = machine
+        self.intrinsics = intrinsics
+        self.ids = row_ids(func)
+        self.index = ProgramIndex(func)
+
+    def banks(self, scope: str) -> list[str]:
+        """The physical blocks of a memory by name: "local.vtcm[0]". Empty where it has one, or is not known."""
+        memory = self.machine.find_memory(scope) if self.machine is not None else None
+        return [f"{scope}[{n}]" for n in range(memory.blocks)] if memory is not None and memory.blocks > 1 else []
+
+    def inner_chain(self, loop: For) -> list[str]:
+        """Row ids of the loops that stand directly in one another below `loop`, outermost first."""
+        found: list[str] = []
+        body = loop.body
+        while isinstance(body, For):
+            found.append(self.ids.of(body.loop_var))
+            body = body.body
+        return found
+
+    def loops_behind(self, loop: For) -> list[str]:
+        """Row ids of the loops in statements behind `loop` in its sequence that run equally often as far as one can see."""
+        around = self.index.parent(loop)
+        if not isinstance(around, SeqStmt):
+            return []
+        later = around.seq[around.seq.index(loop) + 1 :]
+        return [self.ids.of(s.loop_var) for s in later if isinstance(s, For)]
+
+    def loops_around(self, block: str) -> list[str]:
+        """Row ids of the loops around a block, outermost first."""
+        return [self.ids.of(f.loop_var) for f in self.index.loops_of(block)]

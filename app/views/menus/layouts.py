@@ -1,0 +1,114 @@
+"""Layouts of buffers, and of a block's own iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ....engine.ir import Block, BlockRealize, Buffer, For, Stmt
+from .copies import scope_fields
+from .entry import Entry, Field, field
+from .facts import Facts
+
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+
+def layout_buffers(facts: Facts, block: Block, name: str, default: Callable[[Buffer], str]) -> tuple[Field, str]:
+    """The choice of a buffer to lay out, what the function allocates before the caller's; and the `default` of field `name` that goes
+    with the first of them."""
+    sides = (("write", "written", block.writes), ("read", "read", block.reads))
+    found: dict[Buffer, Entry] = {}
+    for side, word, regions in sides:
+        for n, region in enumerate(regions):
+            if region.buffer.shape:
+                found.setdefault(region.buffer, {"value": [side, n], "label": f"{region.buffer.name}  ({word})"})
+    buffers = sorted(found, key=facts.index.is_param)
+    choices = [{**found[b], "sets": {name: default(b)}} for b in buffers]
+    return field("buffer", "Buffer", "choice", choices[0]["value"], choices), default(buffers[0])
+
+
+def layout_fields(facts: Facts, block: Block) -> list[Field]:
+    choice, first = layout_buffers(facts, block, "index_map", identity_map)
+    about = "the new axes; AXIS_SEPARATOR keeps groups of axes apart"
+    places = "where no element lies: a number, or a map of the new axes"
+    return [
+        choice,
+        field("index_map", "Index map", "index_map", first, help=about),
+        field("pad_value", "Padding", "literal", optional=True, help=places, placeholder="none"),
+    ]
+
+
+def order_fields(facts: Facts, block: Block) -> list[Field]:
+    choice, first = layout_buffers(facts, block, "order_or_strides", lambda b: numbers(reversed(range(len(b.shape)))))
+    about = "the axes from the outermost to the innermost, or their strides"
+    return [choice, field("order_or_strides", "Order", "ints", first, help=about)]
+
+
+def numbers(values: Iterable[int]) -> str:
+    return ", ".join(map(str, values))
+
+
+def separator_fields(facts: Facts, block: Block) -> list[Field]:
+    choice, first = layout_buffers(facts, block, "axis_separators", lambda b: "1" if len(b.shape) > 1 else "")
+    about = "a group of axes begins before each; none: one group"
+    return [choice, field("axis_separators", "Before axes", "ints", first, help=about, empty=True)]
+
+
+def align_fields(facts: Facts, block: Block) -> list[Field]:
+    buffer = own_buffer(facts, block, "axis", lambda b: str(max(0, len(b.shape) - 2)))
+    return [
+        buffer,
+        field(
+            "axis", "Axis", "int", int(buffer["choices"][0]["sets"]["axis"]), help="whose neighbours are to lie apart"
+        ),
+        field("factor", "Factor", "int", 32, help="elements"),
+        field("offset", "Offset", "int", 1, help="elements more than a multiple of the factor"),
+    ]
+
+
+def dtype_fields(facts: Facts, block: Block) -> list[Field]:
+    buffer = own_buffer(facts, block, "dtype", lambda b: b.dtype)
+    now = buffer["choices"][0]["sets"]["dtype"]
+    about = "values are rounded to it: results may differ"
+    return [buffer, field("dtype", "Type", "choice", now, tuple(dict.fromkeys((now, *DTYPES))), help=about)]
+
+
+def own_buffer(facts: Facts, block: Block, name: str, default: Callable[[Buffer], str]) -> Field:
+    """The choice of a buffer that the block writes and the function allocates, each with the `default` of field `name`."""
+    buffer = scope_fields(facts, block)[0]
+    for choice in buffer["choices"]:
+        choice["sets"] = {name: default(block.writes[choice["value"]].buffer)}
+    return buffer
+
+
+def iterator_map_fields(_: Facts, block: Block) -> list[Field]:
+    names = ", ".join(iv.var.name for iv in block.iter_vars)
+    return [field("index_map", "Index map", "index_map", f"lambda {names}: [{names}]", help="the new iterators")]
+
+
+def iterator_order_fields(_: Facts, block: Block) -> list[Field]:
+    about = "their positions, in the new order"
+    return [field("new_order", "Order", "ints", numbers(range(len(block.iter_vars))), help=about)]
+
+
+def identity_map(buffer: Buffer) -> str:
+    names = [f"i{n}" for n in range(len(buffer.shape))] if len(buffer.shape) > 5 else list("ijklm"[: len(buffer.shape)])
+    return f"lambda {', '.join(names)}: [{', '.join(names)}]"
+
+
+def touches_no_array(_: Facts, block: Block) -> str:
+    return "" if any(r.buffer.shape for r in (*block.writes, *block.reads)) else "it touches no buffer"
+
+
+def no_iterators(_: Facts, block: Block) -> str:
+    return "" if block.iter_vars else "it has no iterators"
+
+
+def not_alone_in_loops(facts: Facts, block: Block) -> str:
+    loops = facts.index.loops_of(block.name)
+    inside: Stmt | None = loops[0] if loops else None
+    while isinstance(inside, For):
+        inside = inside.body
+    why = "its loops are not its iterators"
+    if not isinstance(inside, BlockRealize) or inside.block is not block or not block.iter_vars:
+        return why
+    return "" if set(inside.iter_values) == {f.loop_var for f in loops} else why

@@ -1,0 +1,112 @@
+"""Loops: what is asked for to reshape one, to run its iterations another way, and to copy what they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....engine.ir import For, SeqStmt, build
+from .copies import scope_field
+from .entry import Entry, Field, field
+from .facts import THREADS, Facts
+
+
+def split_fields(_: Facts, loop: For) -> list[Field]:
+    name = loop.loop_var.name
+    extent = build.int_value(loop.extent)
+    inner = next((f for f in (16, 32, 8, 4, 64, 2) if extent is not None and extent > f and extent % f == 0), 16)
+    return [
+        field("factors", "Factors", "ints", f"None, {inner}", help="outermost first; None is what is left"),
+        field("names", "Names", "names", f"{name}_0, {name}_1", optional=True, stem=name, help="one a factor"),
+    ]
+
+
+def fuse_fields(facts: Facts, loop: For) -> list[Field]:
+    chain = [facts.ids.of(loop.loop_var)]
+    choices: list[Entry] = []
+    for inner in facts.inner_chain(loop):
+        chain.append(inner)
+        choices.append({"value": list(chain), "label": " \u00d7 ".join(chain)})
+    return [field("loops", "Loops", "choice", choices[0]["value"], choices)]
+
+
+def tile_fields(facts: Facts, loop: For) -> list[Field]:
+    (loops,) = fuse_fields(facts, loop)
+    for choice in loops["choices"]:
+        choice["sets"] = {"factors": ", ".join("16" for _ in choice["value"])}
+    return [loops, field("factors", "Tile sizes", "ints", "16, 16", help="one a loop; what is left over is guarded")]
+
+
+def partition_fields(_: Facts, loop: For) -> list[Field]:
+    extent = build.int_value(loop.extent) or 2
+    return [field("factors", "Lengths", "ints", f"{max(1, extent // 2)}", help="of the pieces; the rest is one more")]
+
+
+def too_short(_: Facts, loop: For) -> str:
+    extent, first = build.int_value(loop.extent), build.int_value(loop.min)
+    if extent is None or first is None:
+        return "its bounds are not constant"
+    return "" if extent > 1 else "it runs once"
+
+
+def merge_fields(facts: Facts, loop: For) -> list[Field]:
+    own = facts.ids.of(loop.loop_var)
+    choices = [{"value": [own, other], "label": other} for other in facts.loops_behind(loop)]
+    return [field("loops", "With loop", "choice", choices[0]["value"], choices)]
+
+
+def no_loop_behind(facts: Facts, loop: For) -> str:
+    return "" if facts.loops_behind(loop) else "no loop stands behind it"
+
+
+def no_inner_loop(facts: Facts, loop: For) -> str:
+    return "" if facts.inner_chain(loop) else "no single loop stands directly inside"
+
+
+def bind_fields(_: Facts, __: For) -> list[Field]:
+    return [field("thread_axis", "Thread axis", "choice", "blockIdx.x", THREADS)]
+
+
+def is_kind(kind: str) -> Callable[[Facts, For], str]:
+    return lambda _, loop: f"it is {kind} already" if loop.kind == kind else ""
+
+
+def pipeline_fields(_: Facts, loop: For) -> list[Field]:
+    count = len(loop.body.seq) if isinstance(loop.body, SeqStmt) else 1
+    stages = ", ".join(["0"] * (count - 1) + ["1"])
+    places = ", ".join(map(str, range(count)))
+    return [
+        field("stages", "Stages", "ints", stages, help="one a statement: a stage later means an iteration later"),
+        field("order", "Order", "ints", places, help="the place of each statement in the new body"),
+    ]
+
+
+def no_pipeline(_: Facts, loop: For) -> str:
+    if any(key.startswith("software_pipeline") for key, _ in loop.annotations):
+        return "it is a pipeline already"
+    if loop.kind not in ("serial", "unrolled"):
+        return f"it is {loop.kind}: its iterations do not follow each other"
+    return "" if isinstance(loop.body, SeqStmt) else "one statement stands in it"
+
+
+def touched_below(facts: Facts, loop: For, side: str) -> list[tuple[str, str]]:
+    """(block, buffer) of what the blocks below a loop read or write, each buffer once."""
+    found: dict[str, tuple[str, str]] = {}
+    for realize in facts.index.child_blocks(loop):
+        for region in realize.block.reads if side == "read" else realize.block.writes:
+            found.setdefault(region.buffer.name, (realize.block.name, region.buffer.name))
+    return list(found.values())
+
+
+def copy_at_fields(side: str) -> Callable[[Facts, For], list[Field]]:
+    def fields(facts: Facts, loop: For) -> list[Field]:
+        found = touched_below(facts, loop, side)
+        word = "read" if side == "read" else "written"
+        choices = [{"value": [block, buffer], "label": f"{buffer}  ({word} by {block})"} for block, buffer in found]
+        spread = ["block", f"{side}_buffer_index"]
+        return [field("copied", "Buffer", "choice", choices[0]["value"], choices, spread=spread), scope_field(facts)]
+
+    return fields
+
+
+def touches_nothing(side: str) -> Callable[[Facts, For], str]:
+    return lambda facts, loop: "" if touched_below(facts, loop, side) else f"nothing below it {side}s a buffer"

@@ -1,0 +1,138 @@
+"""The menus of loops and blocks: every primitive that is not a drag, in the order in which people work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....engine.hwsim import Machine
+from ....engine.ir import PrimFunc, Var
+from . import copies, layouts, loops, notes, reductions
+from .entry import Entry, Group, Item, entries, never, no_fields
+from .facts import SCOPES, Facts
+
+LOOP_MENU: tuple[Group, ...] = (
+    Group("Shape", (
+        Item("split", "Split…", "s", "one loop into a nest of several", loops.split_fields, never),
+        Item("fuse", "Fuse…", "f", "a nest of loops into one", loops.fuse_fields, loops.no_inner_loop),
+        Item("tile", "Tile…", "t", "a nest into tiles: splits, and a reorder", loops.tile_fields, loops.no_inner_loop),
+        Item("loop_partition", "Partition…", "k", "its range in pieces that are scheduled apart",
+             loops.partition_fields, loops.too_short, rare=True),
+        Item("merge", "Merge…", "m", "with a loop behind it, iteration by iteration",
+             loops.merge_fields, loops.no_loop_behind, rare=True),
+        Item("add_unit_loop", "Add unit loop", "o", "a loop of one iteration around it", no_fields, never, rare=True),
+    )),
+    Group("Kind", (
+        Item("parallel", "Parallel", "p", "iterations on several cores", no_fields, loops.is_kind("parallel")),
+        Item("vectorize", "Vectorize", "v", "iterations as lanes of vector instructions", no_fields, loops.is_kind("vectorized")),
+        Item("unroll", "Unroll", "u", "iterations written out", no_fields, loops.is_kind("unrolled")),
+        Item("bind", "Bind to thread…", "b", "each iteration to a thread of an axis", loops.bind_fields, never),
+    )),
+    Group("Computation", (
+        Item("rfactor", "Factor reduction…", "x", "partial results of each iteration first",
+             reductions.rfactor_fields, reductions.not_reduced),
+        Item("tensorize", "Tensorize…", "y", "by an instruction of the machine",
+             reductions.intrin_fields, reductions.no_instruction_for_loop),
+        Item("blockize", "Blockize", "z", "what stands in it as one block", no_fields, reductions.not_one_block),
+    )),
+    Group("Copies and pipelines", (
+        Item("pipeline", "Pipeline…", "d", "load for the next iteration while this one computes",
+             loops.pipeline_fields, loops.no_pipeline),
+        Item("read_at", "Read a tile here…", "l", "load what an iteration reads first, in one block",
+             loops.copy_at_fields("read"), loops.touches_nothing("read")),
+        Item("write_at", "Write a tile here…", "w", "store what an iteration wrote, in one block",
+             loops.copy_at_fields("write"), loops.touches_nothing("write")),
+    )),
+    Group("Notes", (
+        Item("annotate", "Annotate…", "a", "a note for later passes", notes.annotate_fields, never),
+        Item("unannotate", "Remove annotation…", "n", "take a note off", notes.unannotate_fields, notes.no_annotations),
+    )),
+)  # fmt: skip
+
+BLOCK_MENU: tuple[Group, ...] = (
+    Group("Place", (
+        Item("compute_inline", "Inline into consumers", "i", "compute it where it is used", no_fields, copies.no_consumer),
+        Item("reverse_compute_inline", "Inline into producer", "e", "compute it where its input is made",
+             no_fields, copies.no_producer),
+        Item("add_unit_loop", "Add unit loop", "o", "a loop of one iteration around it", no_fields, never, rare=True),
+    )),
+    Group("Copies", (
+        Item("cache_read", "Cache read…", "l", "load an operand into a nearer memory first",
+             copies.cache_fields("read"), copies.no_reads),
+        Item("cache_write", "Cache write…", "w", "compute into a nearer memory, then store",
+             copies.cache_fields("write"), copies.no_writes),
+        Item("double_buffer", "Double buffer", "d", "two slots: load one while the other is used",
+             no_fields, copies.double_buffered),
+        Item("double_buffer", "Slots in banks…", "B", "two slots, each in a physical block of its memory",
+             copies.bank_fields, copies.no_banks),
+        Item("set_scope", "Set scope…", "g", "keep what it writes in another memory",
+             copies.scope_fields, copies.writes_params_only),
+        Item("cache_inplace", "Cache in place…", "I", "work on a copy in a nearer memory, and store it back",
+             copies.inplace_fields, copies.not_in_place, rare=True),
+        Item("reindex", "Reindex…", "R", "a copy in the order of its iterators",
+             copies.reindex_fields, copies.holds_blocks, rare=True),
+        Item("reindex_cache_read", "Cache read by a map…", "L", "load each element to a place of the map",
+             copies.mapped_fields("read"), copies.no_leaf_reads, rare=True),
+        Item("reindex_cache_write", "Cache write by a map…", "W", "compute to places of the map, then store",
+             copies.mapped_fields("write"), copies.no_leaf_writes, rare=True),
+        Item("cache_index", "Tabulate indices…", "X", "what it computes from its iterators, once",
+             copies.index_fields, copies.no_stores, rare=True),
+    )),
+    Group("Layout", (
+        Item("transform_layout", "Transform layout…", "t", "lay a buffer out by an index map",
+             layouts.layout_fields, layouts.touches_no_array),
+        Item("storage_align", "Align storage…", "A", "rows apart by more", layouts.align_fields, copies.writes_params_only),
+        Item("set_layout", "Set layout…", "O", "in what order its axes lie in memory",
+             layouts.order_fields, layouts.touches_no_array, rare=True),
+        Item("set_axis_separator", "Separate axes…", "S", "keep groups of axes apart in memory",
+             layouts.separator_fields, layouts.touches_no_array, rare=True),
+        Item("unsafe_set_dtype", "Set type…", "y", "hold it in another type: values may change",
+             layouts.dtype_fields, copies.writes_params_only, rare=True),
+        Item("transform_block_layout", "Transform iterators…", "T", "run it over other axes",
+             layouts.iterator_map_fields, layouts.not_alone_in_loops, rare=True),
+        Item("reorder_block_iter_var", "Reorder iterators…", "v", "list its iterators in another order",
+             layouts.iterator_order_fields, layouts.no_iterators, rare=True),
+    )),
+    Group("Computation", (
+        Item("decompose_reduction", "Decompose reduction…", "x", "the init as a block of its own",
+             reductions.loop_fields, reductions.no_reduction),
+        Item("tensorize", "Tensorize…", "Y", "by an instruction of the machine",
+             reductions.intrin_fields, reductions.no_instruction_for_block),
+        Item("pad_einsum", "Pad to round sizes…", "z", "zeros around the operands",
+             reductions.round_fields, layouts.no_iterators),
+        Item("decompose_padding", "Decompose padding…", "p", "fill first, then copy the inside",
+             reductions.padding_fields, reductions.no_padding, rare=True),
+        Item("fuse_reduction_epilogue", "Fuse epilogue…", "q", "start the sum from what is added to it behind",
+             reductions.epilogue_fields, reductions.no_epilogue, rare=True),
+        Item("rolling_buffer", "Roll buffer…", "u", "keep one tile of what overlaps",
+             reductions.rolling_fields, reductions.not_rolling, rare=True),
+    )),
+    Group("Notes", (
+        Item("annotate", "Annotate…", "a", "a note for later passes", notes.annotate_fields, never),
+        Item("unannotate", "Remove annotation…", "n", "take a note off", notes.unannotate_fields, notes.no_annotations),
+        Item("annotate_buffer_access", "Declare access…", "D", "say what it reads or writes in a run",
+             notes.access_fields, notes.touches_no_buffer, rare=True),
+    )),
+)  # fmt: skip
+
+LOOP_ITEMS = tuple(item for group in LOOP_MENU for item in group.items)
+BLOCK_ITEMS = tuple(item for group in BLOCK_MENU for item in group.items)
+
+
+def row_menus(
+    func: PrimFunc, scopes: Sequence[str] = SCOPES, *, machine: Machine | None = None, intrinsics: Sequence[str] = ()
+) -> dict[str, list[Entry]]:
+    """Row id -> [{method, label, key, help, group, rare, disabled, fields: [{name, label, type, choices, default, optional, help}]}].
+
+    `disabled` is the reason where the program's shape alone rules a call out; the engine has the last word on the others. A field's
+    name is the keyword of the Schedule method. Types: "int", "text", "choice", "ints" ("None, 16"), "names" ("io, ii"), "words" (texts),
+    "literal" (a number or text), "index_map" (a lambda). `scopes` are offered where a memory is asked for, the first as the default;
+    `intrinsics` are the names that tensorize finds.
+    """
+    facts = Facts(func, scopes, machine, intrinsics)
+    menus: dict[str, list[Entry]] = {}
+    for row, handle in facts.ids.items():
+        if isinstance(handle, Var):
+            menus[row] = entries(LOOP_MENU, facts, facts.index.loop(handle))
+        else:
+            menus[row] = entries(BLOCK_MENU, facts, facts.index.block(handle))
+    return menus
