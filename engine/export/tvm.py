@@ -123,7 +123,7 @@ class _Writer:
             self._number += 1
             self.lines.append(f"# {self._number}. {_summary(step.method)}")
         equivalent = EQUIVALENTS.get(step.method)
-        lacking = self._lacking(step.method, arguments) or tvm_does(step, self._func, self._func_at(position + 1))
+        lacking = self._lacking(step.method, arguments) or self._misleads(position)
         if equivalent is not None and (written := equivalent(self, step, arguments)):
             self.lines += written
         elif lacking:
@@ -132,6 +132,13 @@ class _Writer:
             self._call(step, arguments)
 
     # What a version lacks.
+
+    def _misleads(self, position: int) -> str:
+        """What TVM makes of the call that would lead the calls after it astray; empty when it makes the same program."""
+        step = self._steps[position]
+        if step.method == "loop_partition" and any(later.changes for later in self._steps[position + 1 :]):
+            return f"TVM's {step.method} hides from later calls what its pieces touch"
+        return tvm_does(step, self._func, self._func_at(position + 1))
 
     def remark(self, text: str) -> None:
         """A comment under the step's own."""
