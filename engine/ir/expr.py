@@ -203,7 +203,8 @@ class BufferLoad(Expr, frozen=True, eq=False):
 
     @property
     def dtype(self) -> str:
-        return accessed_dtype(self.buffer, self.indices)
+        is_vector = self.indices and self.indices[-1].__class__ is Ramp
+        return accessed_dtype(self.buffer, self.indices) if is_vector else self.buffer.dtype
 
 
 def accessed_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> str:

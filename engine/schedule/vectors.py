@@ -27,10 +27,12 @@ from ..ir import (
 from ..ir import dtype as dt
 from .errors import refuse
 
+_KINDS = frozenset((Ramp, Broadcast, LaunchThread))
+
 
 def has_vectors(func: PrimFunc) -> bool:
     """Whether there are vectors, or threads launched in a block."""
-    return any(isinstance(node, Ramp | Broadcast | LaunchThread) for node in walk(func))
+    return not _KINDS.isdisjoint(map(type, walk(func)))
 
 
 def with_thread_loops(func: PrimFunc) -> PrimFunc:
