@@ -50,7 +50,7 @@ def split(
     surely positive, cover the extent.
     Returns: the new loops, outermost first, named `names` (default `i_0, i_1, …`). The old loop dies.
     `split("i => io, ii", factors=[None, 16])` says the same in one text; a loop called `_` gets the default name.
-    `preserve_unit_iters` is TVM's: whether bindings still mention loops of one trip. Ours never do; it is the same value.
+    `preserve_unit_iters`: whether bindings go on mentioning loops of one trip.
     Errors: bad-factors, bad-names, loop-not-from-zero, loop-annotated, needs-predicate.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Split; `names` is Tilewright's.
     """
@@ -65,10 +65,11 @@ def split(
     for variable, size in zip(variables, sizes, strict=True):
         index = build.add(build.mul(index, size), variable)
     ranges = {**ctx.loop_ranges(old), **values}
-    index = simplify(index, ranges)
-    condition = simplify(build.lt(index, old.extent), ranges)
+    kept = _with_units(ranges) if preserve_unit_iters else ranges
+    index = simplify(index, kept)
+    condition = build.lt(index, old.extent)
     body = substitute(old.body, {old.loop_var: index})
-    if not build.is_true(condition):
+    if not prove(condition, ranges):
         if disable_predication:
             raise refuse(
                 "needs-predicate", f"the factors do not divide loop {old.loop_var.name!r}", old,
@@ -76,8 +77,8 @@ def split(
             )  # fmt: skip
         require_in_blocks(ctx, old, "split unevenly")
         require_no_reads_before_blocks(old, "split unevenly")
-        body = with_predicate(body, condition)
-    body = simplify_bindings(body, ranges)
+        body = with_predicate(body, simplify(condition, kept))
+    body = simplify_bindings(body, ranges, preserve_unit_iters)
     new = build.nest([build.serial(v, s, old.body) for v, s in zip(variables, sizes, strict=True)], body)
     return Result(ctx.replaced({old: new}), tuple(variables))
 
@@ -109,7 +110,8 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: s
     for old in nest:
         extent = build.mul(extent, old.extent)
     ranges = {**ctx.loop_ranges(nest[0]), fused: Range(build.const(0, fused.dtype), extent)}
-    body = simplify_bindings(substitute(nest[-1].body, _unfused(fused, nest, ranges)), ranges)
+    unfused = substitute(nest[-1].body, _unfused(fused, nest, ranges))
+    body = simplify_bindings(unfused, ranges, preserve_unit_iters)
     return Result(ctx.replaced({nest[0]: build.serial(fused, simplify(extent, ranges), body)}), (fused,))
 
 
@@ -315,13 +317,14 @@ def with_predicate(body: Stmt, condition: Expr) -> Stmt:
     return result
 
 
-def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range]) -> Stmt:
-    """`body` with the bindings and predicates of the blocks directly below simplified."""
+def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range], preserve_unit_iters: bool) -> Stmt:
+    """`body` with the bindings and predicates of the blocks directly below simplified. Loops of one trip stay in them when asked for."""
 
     def visit(node: Node, ranges: Mapping[Var, Range]) -> Node:
         if isinstance(node, BlockRealize):
-            values = tuple(simplify(v, ranges) for v in node.iter_values)
-            terms = (simplify(t, ranges) for t in build.conjuncts(node.predicate))
+            kept = _with_units(ranges) if preserve_unit_iters else ranges
+            values = tuple(simplify(v, kept) for v in node.iter_values)
+            terms = (simplify(t, kept) for t in build.conjuncts(node.predicate) if not prove(t, ranges))
             return replace_fields(node, iter_values=values, predicate=build.logical_and(*terms))
         if isinstance(node, For):
             ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
@@ -330,6 +333,12 @@ def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range]) -> Stmt:
     result = visit(body, ranges)
     assert isinstance(result, Stmt)
     return result
+
+
+def _with_units(ranges: Mapping[Var, Range]) -> dict[Var, Range]:
+    """The ranges, those of one trip widened to two: what is simplified under them goes on naming these loops."""
+    two = {v: Range(r.min, build.const(2, r.extent.dtype)) for v, r in ranges.items() if build.is_const(r.extent, 1)}
+    return {**ranges, **two}
 
 
 def _number(extent: Expr) -> str:
