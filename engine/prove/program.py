@@ -120,8 +120,9 @@ class Program:
         return self.set(f"{self._spaces[buffer]}[{', '.join((*extra, *axes))}]", bounds)
 
     def set(self, space: str, bounds: list[str]) -> isl.Set:
+        known = [f"{p} >= 1" for p in self._extents]  # buffers are not empty
         return isl.Set.read_from_str(
-            self.context, f"{self._parameters} -> {{ {space} : {' and '.join(bounds) or '0 = 0'} }}"
+            self.context, f"{self._parameters} -> {{ {space} : {' and '.join((*bounds, *known)) or '0 = 0'} }}"
         )
 
     def map(self, text: str) -> isl.Map:
@@ -190,6 +191,11 @@ class Program:
     @cached_property
     def _parameters(self) -> str:
         return f"[{', '.join(self.scalars.values())}]"
+
+    @cached_property
+    def _extents(self) -> list[str]:
+        sizes = {s for buffer in self.func.buffers for s in buffer.shape}
+        return [name for var, name in self.scalars.items() if var in sizes]
 
     def _sizes(self) -> list[Var]:
         handles = {h for h, _ in self.func.buffer_map}
