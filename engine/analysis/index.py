@@ -219,6 +219,8 @@ class ProgramIndex:
 
     def _in_scope_of(self, name: str, others: Iterable[str]) -> Iterator[str]:
         """Those of the `others` that stand directly in the scope of block `name`, in text order."""
+        if self._realizes[name] is self.root:
+            return  # it stands in no scope
         scope = self.scope_of(self._realizes[name])
         for other in sorted(others, key=self._positions.__getitem__):
             if self.scope_of(self._realizes[other]) is scope:

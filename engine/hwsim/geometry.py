@@ -15,8 +15,9 @@ from ..ir import Buffer, Expr, Var, build, free_vars
 from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars, values
 from .work import Access
 
-BETWEEN_BLOCKS = 1 << 40
-"""Elements between the parts of a buffer with axis separators: no run crosses from one to the next."""
+REACH_BITS = 40
+"""Elements between the first and the last group of a buffer with axis separators, as a power of two: no run crosses from one block to
+the next, and addresses stay numbers of 64 bits."""
 
 
 class Domain(msgspec.Struct, frozen=True, eq=False):
@@ -109,15 +110,17 @@ def flat_address(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
         for index, stride in zip(indices, buffer.strides, strict=True):
             address = build.add(address, build.mul(index, stride))
         return address
+    far = 0
     if buffer.axis_separators:
         address = build.cast(address, "int64")
+        far = 1 << REACH_BITS // len(buffer.axis_separators)
     for first, last in pairwise((0, *buffer.axis_separators, len(indices))):
         place: Expr = build.const(0, indices[0].dtype if indices else "int32")
         for index, extent in zip(indices[first:last], buffer.shape[first:last], strict=True):
             place = build.add(build.mul(place, extent), index)
         if last == len(indices):
             return build.add(address, place)
-        address = build.mul(build.add(address, place), build.const(BETWEEN_BLOCKS, "int64"))
+        address = build.mul(build.add(address, place), build.const(far, "int64"))
     return address
 
 

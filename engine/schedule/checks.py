@@ -72,8 +72,10 @@ def require_order_free(ctx: Context, chain: Sequence[For], moving: Sequence[Var]
 
 # What is added to a scope stands in its body, which runs after its init.
 def require_in_body(ctx: Context, realize: BlockRealize) -> None:
-    scope = None if realize is ctx.index.root else ctx.index.scope_of(realize)
-    if scope is not None and scope.init is not None and any(s is realize for s in walk_stmts(scope.init)):
+    if realize is ctx.index.root:
+        raise refuse("root-block", "the root block has nothing around it that copies could stand in", realize)
+    scope = ctx.index.scope_of(realize)
+    if scope.init is not None and any(s is realize for s in walk_stmts(scope.init)):
         raise refuse(
             "in-init", f"block {realize.block.name!r} stands in the init of block {scope.name!r}: a copy would come too late", realize,
             expected="a block of its own", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),

@@ -23,6 +23,27 @@ def function(params, body):
 
 
 REFUSED = {
+    "a copy in of what the block makes itself": (
+        function(
+            {"A": (4,), "B": (4,), "C": (4,)},
+            """
+            for n in range(1):
+                with T.sblock("both"):
+                    T.reads(A[0:4], B[0:4])
+                    T.writes(B[0:4], C[0:4])
+                    for i in range(4):
+                        with T.sblock("B"):
+                            v = T.axis.spatial(4, i)
+                            B[v] = A[v]
+                    for i in range(4):
+                        with T.sblock("C"):
+                            v = T.axis.spatial(4, i)
+                            C[v] = B[v]
+            """,
+        ),
+        lambda s: s.cache_inplace("both", 1, "local"),
+        "not-in-place",
+    ),
     "a copy for an init": (
         function(
             {"A": (4, 3), "bias": (4,), "C": (4,)},

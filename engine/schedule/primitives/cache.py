@@ -26,6 +26,7 @@ from .staging import (
     with_stage,
 )
 from .staging_checks import (
+    fills_before_reading,
     holds_values,
     is_overwritten_later,
     is_within,
@@ -149,7 +150,7 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
     realize = ctx.realize(block)
     require_in_body(ctx, realize)
     scope = ctx.index.scope_of(realize)
-    read, written = require_in_place(realize, buffer)
+    read, written = require_in_place(ctx, realize, buffer)
     require_returned(ctx, realize, read, written)
 
     cached = cache_of(ctx, buffer, storage_scope, read, [realize], is_whole=True)
@@ -176,11 +177,11 @@ def _beside(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node
 
 
 # Only what a block changes is copied there and back.
-def require_in_place(realize: BlockRealize, buffer: Buffer) -> tuple[BufferRegion, BufferRegion]:
+def require_in_place(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tuple[BufferRegion, BufferRegion]:
     """What the block reads of the buffer, and what it writes of it, where it runs."""
     block = realize.block
     found = [next((r for r in side if r.buffer is buffer), None) for side in (block.reads, block.writes)]
-    if found[0] is None or found[1] is None:
+    if found[0] is None or found[1] is None or fills_before_reading(ctx, block, buffer):
         raise refuse(
             "not-in-place", f"block {block.name!r} does not both read and write {buffer.name!r}", block,
             expected="a buffer that the block changes in place", fix=(f"sch.cache_write({block.name!r}, …)",),

@@ -52,7 +52,7 @@ def require_not_written(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
 # What is written into a new buffer may not build upon what the old one held.
 def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     block = realize.block
-    if not ctx.index.fact(is_update, block) or _fills_before_reading(ctx, block, buffer):
+    if not ctx.index.fact(is_update, block) or fills_before_reading(ctx, block, buffer):
         return
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
     if block.init is None or not ctx.index.is_reduction(block.name) or not starts_with_init(realize, loops):
@@ -63,7 +63,7 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     require_updates_own_element(ctx, realize, "cache")
 
 
-def _fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
+def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
     """Whether all that blocks inside of the block read of the buffer was written by one of them before."""
     inner = ctx.index.child_blocks(block)
     if not inner or block.init is not None or buffer in ctx.index.touched_loosely(block):
