@@ -518,6 +518,24 @@ def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused
 
 
 KEPT = {
+    "an init of what does not run": (
+        function(
+            {"A": (2, 3), "C": (2,)},
+            """
+            for n in range(1):
+                for i in range(4, 5):
+                    for k in range(3):
+                        with T.sblock("C"):
+                            v = T.axis.spatial(2, n * 5 + i)
+                            r = T.axis.reduce(3, k)
+                            T.where(n * 5 + i < 2)
+                            with T.init():
+                                C[v] = 0
+                            C[v] = C[v] + A[v, r]
+            """,
+        ),
+        lambda s: s.blockize(s.get_loops("C")[1]),
+    ),
     "a table of what a block computes in between": (
         function(
             {"A": (4, 3), "C": (4,)},

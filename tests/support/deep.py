@@ -61,8 +61,8 @@ def run_chunk(number: int, *, shrink: bool = False) -> tuple[int, Tally, str]:
     return number, tally, ""
 
 
-def run_until(accepted: int, processes: int, first: int) -> tuple[Tally, list[tuple[int, str]]]:
-    """Chunks from seed `first` on, until so many calls were accepted; the sum, and the failures by seed."""
+def run_until(accepted: int, processes: int, first: int, minutes: float) -> tuple[Tally, list[tuple[int, str]]]:
+    """Chunks from seed `first` on, until so many calls were accepted or the time is over; the sum, and the failures by seed."""
     total, failures = Tally(), list[tuple[int, str]]()
     started = time.monotonic()
     with ProcessPoolExecutor(processes, max_tasks_per_child=20) as pool:
@@ -82,7 +82,7 @@ def run_until(accepted: int, processes: int, first: int) -> tuple[Tally, list[tu
                     file=sys.stderr,
                     flush=True,
                 )
-                if sum(total.accepted.values()) < accepted:
+                if sum(total.accepted.values()) < accepted and passed < 60 * minutes:
                     running.add(pool.submit(run_chunk, next(seeds)))
     return total, failures
 
@@ -103,6 +103,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--accepted", type=int, default=2000)
     options.add_argument("--processes", type=int, default=2)
+    options.add_argument("--minutes", type=float, default=600.0, help="no new chunk after that")
     options.add_argument("--first", type=int, default=0, help="the first chunk's seed")
     options.add_argument("--seed", type=int, help="only this chunk, and make its failure small")
     given = options.parse_args()
@@ -111,7 +112,7 @@ def main() -> int:
         failures = [(given.seed, failure)] if failure else []
         print(failure)
     else:
-        total, failures = run_until(given.accepted, given.processes, given.first)
+        total, failures = run_until(given.accepted, given.processes, given.first, given.minutes)
     print(table(total))
     print(f"\n{len(failures)} wrong results{': seeds ' if failures else ''}{', '.join(str(n) for n, _ in failures)}")
     return 1 if failures else 0

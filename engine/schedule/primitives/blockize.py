@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import accessed_regions, hull
-from ...arith import simplify
+from ...arith import prove, simplify
 from ...ir import (
     Block,
     BlockRealize,
@@ -18,6 +18,7 @@ from ...ir import (
     IterVar,
     Node,
     SeqStmt,
+    Range,
     Stmt,
     Var,
     build,
@@ -149,7 +150,7 @@ def _init_nest(
         writes=tuple(rename(w, fresh) for w in block.writes),
         body=body,
     )
-    predicate = _init_predicate(realize, loops, driven)
+    predicate = _init_predicate(realize, loops, driven, ctx.loop_ranges(loops[0]) if loops else {})
     copies = {f.loop_var: Var(f.loop_var.name, f.loop_var.dtype) for f in driven}
     values = tuple(substitute(v, copies) for _, v in spatial)
     inner: Stmt = BlockRealize(values, substitute(predicate, copies), made)
@@ -159,9 +160,12 @@ def _init_nest(
     return inner
 
 
-# The init runs for its own loops only: a condition that ties them to others says nothing of it.
-def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequence[For]) -> Expr:
-    dropped = {f.loop_var for f in loops if f not in driven}
+# The init runs for its own loops only, once for the first iteration of the others: what holds there is its condition.
+def _init_predicate(
+    realize: BlockRealize, loops: Sequence[For], driven: Sequence[For], ranges: Mapping[Var, Range]
+) -> Expr:
+    first: dict[Var, Expr] = {f.loop_var: f.min for f in loops if f not in driven}
+    dropped = first.keys()
     kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):
         used = free_vars(term)
@@ -169,6 +173,8 @@ def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequenc
             kept.append(term)
         elif used & {f.loop_var for f in driven}:
             raise refuse("predicate-on-reduction", "a predicate ties spatial and reduction loops together", realize)
+        elif not prove(starts := substitute(term, first), ranges):
+            kept.append(simplify(starts, ranges))
     return build.logical_and(*kept)
 
 
