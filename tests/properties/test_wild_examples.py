@@ -520,21 +520,23 @@ def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused
 KEPT = {
     "an init of what does not run": (
         function(
-            {"A": (2, 3), "C": (2,)},
+            {"A": (2,), "C": (2,)},
             """
             for n in range(1):
-                for i in range(4, 5):
-                    for k in range(3):
+                with T.sblock("outer"):
+                    T.reads(A[0:2])
+                    T.writes(C[0:2])
+                    for i in range(4, 5):
                         with T.sblock("C"):
                             v = T.axis.spatial(2, n * 5 + i)
-                            r = T.axis.reduce(3, k)
+                            r = T.axis.reduce(1, 0)
                             T.where(n * 5 + i < 2)
                             with T.init():
                                 C[v] = 0
-                            C[v] = C[v] + A[v, r]
+                            C[v] = C[v] + A[v]
             """,
         ),
-        lambda s: s.blockize(s.get_loops("C")[1]),
+        lambda s: s.blockize(s.get_loops("C")[0]),
     ),
     "a table of what a block computes in between": (
         function(
