@@ -14,7 +14,7 @@ from ..store import Store, attempt
 from .numbers import grouped, percent_text
 from .palette import buffer_colours
 from .row_ids import row_ids
-from .sizes import buffer_bytes, plain_text, size_text
+from .sizes import annotation_text, buffer_bytes, plain_text, size_text
 
 Section = dict[str, Any]
 
@@ -90,10 +90,7 @@ def _times(index: ProgramIndex, node: For | BlockRealize) -> str:
 
 
 def _annotations(node: For | Block) -> list[tuple[str, str]]:
-    return [
-        (key, ", ".join(map(plain_text, value)) if isinstance(value, tuple) else plain_text(value))
-        for key, value in node.annotations
-    ]
+    return [(key, annotation_text(value)) for key, value in node.annotations]
 
 
 def _block_sections(

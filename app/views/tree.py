@@ -8,7 +8,6 @@ from typing import Any
 from ...engine.analysis import ProgramIndex
 from ...engine.ir import (
     Annotation,
-    AnnotationMap,
     Block,
     BlockRealize,
     Buffer,
@@ -22,7 +21,6 @@ from ...engine.ir import (
     Node,
     PrimFunc,
     Stmt,
-    StringImm,
     Var,
     build,
     children,
@@ -32,7 +30,7 @@ from ...engine.ir import (
 from .menus import row_menus
 from .palette import buffer_colours
 from .row_ids import RowIds, row_ids
-from .sizes import buffer_bytes, plain_text, size_text
+from .sizes import annotation_text, buffer_bytes, plain_text, size_text
 from .targets import drop_targets
 
 __all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "size_text", "tree_rows"]
@@ -92,7 +90,7 @@ class _Rows:
         if kind:
             lines[0] += f"  {kind}"
         lines.append(f"iterates {', '.join(iterates)}" if iterates else "no block below uses it")
-        lines.extend(f"{key} = {_annotation_text(value)}" for key, value in loop.annotations)
+        lines.extend(f"{key} = {annotation_text(value)}" for key, value in loop.annotations)
         return {
             "kind": "loop",
             "name": loop.loop_var.name,
@@ -143,7 +141,7 @@ class _Rows:
             lines.append(
                 f"{buffer.name}: {_shape_text(buffer)} {buffer.dtype} {buffer.scope}, {size_text(whole)}{held}"
             )
-        lines.extend(f"{key} = {_annotation_text(value)}" for key, value in block.annotations)
+        lines.extend(f"{key} = {annotation_text(value)}" for key, value in block.annotations)
         return "\n".join(lines)
 
 
@@ -201,21 +199,13 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
 def _annotation_badge(key: str, value: Annotation) -> Row:
     if key == "double_buffer_scope":
         return {"text": "\u00d72", "tone": "accent", "tip": "double buffered: two slots take turns"}
-    text = _annotation_text(value)
+    text = annotation_text(value)
     short = key.rsplit(".", 1)[-1]
     return {
         "text": short if text in ("1", "True", "T.bool(True)") else f"{short} {text}"[:32],
         "tone": "",
         "tip": f"{key} = {text}",
     }
-
-
-def _annotation_text(value: Annotation) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_annotation_text, value))}]"
-    if isinstance(value, AnnotationMap):
-        return f"{{{', '.join(f'{key}: {_annotation_text(item)}' for key, item in value.items)}}}"
-    return value.value if isinstance(value, StringImm) else plain_text(value)
 
 
 def _region_text(region: BufferRegion) -> str:

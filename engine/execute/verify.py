@@ -27,7 +27,8 @@ PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "as
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """`tested`: the same on the inputs tried. `proved`: the same on all (`engine.prove`). `failed`: `detail` says where not. `unknown`: `detail` says why it was not run.
+    """`tested`: the same on the inputs tried. `proved`: the same on all (`engine.prove`). `failed`: `detail` says where not.
+    `unknown`: `detail` says why it was not run.
 
     `max_abs_error` is the largest difference found in a float output (0.0 when equal to the bit), None when nothing was compared.
     """

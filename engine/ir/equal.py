@@ -175,11 +175,15 @@ def _match_plain(left: object, right: object, path: _Path) -> None:
 
 
 def _is_annotations(value: tuple[object, ...]) -> bool:
-    return bool(value) and isinstance(value[0], tuple) and all(
-        isinstance(item, tuple)
-        and len(cast("tuple[object, ...]", item)) == 2
-        and isinstance(cast("tuple[object, ...]", item)[0], str)
-        for item in value
+    return (
+        bool(value)
+        and isinstance(value[0], tuple)
+        and all(
+            isinstance(item, tuple)
+            and len(cast("tuple[object, ...]", item)) == 2
+            and isinstance(cast("tuple[object, ...]", item)[0], str)
+            for item in value
+        )
     )
 
 

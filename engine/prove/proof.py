@@ -39,9 +39,9 @@ def prove(
 ) -> Proof:
     """Whether `func` gives every parameter buffer the value that `original` gives it, decided by exact dataflow for affine programs.
 
-    Indices do not overflow, as everywhere, and sizes of parameters are at least 1. Floats are taken as numbers: where the order of a sum changed, `detail` says so. A difference
-    found symbolically is called refuted when a run confirms it, for values may be equal where expressions are not. `layouts` says which
-    parameters lie otherwise. Needs islpy.
+    Indices do not overflow, as everywhere, and sizes of parameters are at least 1. Floats are taken as numbers: where the order of a
+    sum changed, `detail` says so. A difference found symbolically is called refuted when a run confirms it, for values may be equal
+    where expressions are not. `layouts` says which parameters lie otherwise. Needs islpy.
     """
     if decide is None:
         return Proof("unknown", "proofs need islpy: pip install 'tilewright[prove]'")

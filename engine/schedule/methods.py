@@ -253,10 +253,12 @@ class Calls(ABC):
     def set_axis_separator(self, block: BlockRV, buffer: BufferLike, axis_separators: Sequence[int]) -> None:
         self._move("set_axis_separator", block=block, buffer=buffer, axis_separators=axis_separators)
 
-    def storage_align(self, block: BlockRV, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+    def storage_align(
+        self, block: BlockRV, buffer_index: int | str | Buffer, axis: int, factor: int, offset: int
+    ) -> None:
         self._move("storage_align", block=block, buffer_index=buffer_index, axis=axis, factor=factor, offset=offset)
 
-    def unsafe_set_dtype(self, block: BlockRV, buffer_index: int, dtype: str) -> None:
+    def unsafe_set_dtype(self, block: BlockRV, buffer_index: int | str | Buffer, dtype: str) -> None:
         self._move("unsafe_set_dtype", block=block, buffer_index=buffer_index, dtype=dtype)
 
     def transform_block_layout(self, block: BlockRV, index_map: IndexMapLike) -> None:

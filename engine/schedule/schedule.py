@@ -206,11 +206,16 @@ class Schedule(Calls):
     # Queries.
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
-        """The handle of the block called `name`: its name. Raises ScheduleError "unknown-block"."""
+        """The handle of the block called `name`: its name. Raises ScheduleError "unknown-block".
+
+        What decompose_reduction leaves is found as `X`, which it keeps here, and as `X_update`, which TVM calls it.
+        """
         if func_name is not None and func_name != self.func_name:
             self.work_on(func_name)
-        self._ctx.realize(name)
-        return cast("BlockRV", self._record("get_block", {"name": name}, (name,))[0])
+        found = name.removesuffix("_update") if self._is_decomposed(name.removesuffix("_update")) else name
+        block = name if self.index.has_block(name) else found
+        self._ctx.realize(block)
+        return cast("BlockRV", self._record("get_block", {"name": name}, (block,))[0])
 
     get_sblock = get_block
 
@@ -296,6 +301,9 @@ class Schedule(Calls):
         self._push(mod, Step(name, tuple(arguments.items()), result.results), result.layout)
         self._context = self._ctx.after(result.func)
         return result.results
+
+    def _is_decomposed(self, block: str) -> bool:
+        return any(s.method == "decompose_reduction" and s.argument("block") == block for s in self.trace.steps)
 
     def _record(self, name: str, arguments: dict[str, object], results: tuple[Var | str, ...]) -> tuple[Var | str, ...]:
         self._push(self.mod, Step(name, tuple(arguments.items()), results, changes=False))

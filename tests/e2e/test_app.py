@@ -37,7 +37,7 @@ def test_given_the_gallery_then_every_example_has_a_card(app: Page, shoot: Shoot
 
 def test_given_an_example_when_opened_then_tree_timeline_code_and_figures_are_there(app: Page, shoot: Shoot) -> None:
     open_example(app, "vtcm_double_buffer")
-    expect(app.locator("[data-verdict]")).to_have_attribute("data-verdict", "tested", timeout=30_000)
+    expect(app.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
     assert int(re.sub(r"\D", "", figure(app, "Cycles"))) > 100_000
     assert "T.sblock" in code(app, "script")
     expect(app.locator("#area-timeline canvas").first).to_be_visible()
@@ -144,7 +144,7 @@ def test_given_any_size_and_theme_then_nothing_is_cut_off_and_the_page_does_not_
     if dark:
         page.get_by_label("Dark theme").locator("visible=true").click()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "tested", timeout=30_000)
+    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
     page.wait_for_timeout(400)
     shoot(page, f"page-{width}-{'dark' if dark else 'light'}")
     scrolls = (

@@ -33,7 +33,7 @@ def overlap(page: Page) -> int:
 
 def settled(page: Page) -> None:
     """The verdict is there: nothing more is worked out."""
-    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "tested", timeout=30_000)
+    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
 
 
 def test_given_the_first_example_then_the_readmes_first_minute_works(

@@ -24,7 +24,8 @@ from tilewright.engine.schedule.intrin import make_intrin
 
 HEAD = "from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\n"
 
-PARAMETERS = '(A: T.Buffer((16, 16), "float32", offset_factor=1), B: T.Buffer((16, 16), "float32", offset_factor=1), C: T.Buffer((16, 16), "float32", offset_factor=1)):\n'
+_OPERAND = '{}: T.Buffer((16, 16), "float32", offset_factor=1)'
+PARAMETERS = f"({', '.join(_OPERAND.format(name) for name in 'ABC')}):\n"
 
 REGIONS = (
     '    with T.sblock("root"):\n'

@@ -25,9 +25,9 @@ from ...ir import (
     walk,
 )
 from ...ir import Buffer as _Buffer
+from ...ir import dtype as dt
 from ...script import expr_text
 from ..affine import require_affine_below
-from ...ir import dtype as dt
 from ..checks import require_in_blocks, require_no_reads_before_blocks, require_order_free
 from ..context import Context, LoopRV, Result
 from ..errors import refuse

@@ -48,7 +48,9 @@ def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, st
     return Result(replace_buffers(ctx.func, new))
 
 
-def storage_align(ctx: Context, block: BlockRV, buffer_index: int, axis: int, factor: int, offset: int) -> Result:
+def storage_align(
+    ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, axis: int, factor: int, offset: int
+) -> Result:
     """Ask that neighbours along an axis of a buffer lie `k * factor + offset` elements apart, for some k, once it is in memory.
 
     Rewrite:    with T.sblock("B"): …   =>   with T.sblock("B"): T.sblock_attr({"buffer_dim_align": [[0, axis, factor, offset]]}) …
@@ -70,7 +72,8 @@ def storage_align(ctx: Context, block: BlockRV, buffer_index: int, axis: int, fa
         raise refuse("bad-axis", f"{buffer.name!r} has no axis {axis}", buffer, expected=f"{-rank} to {rank - 1}")
     require_not_parameter(ctx, buffer, f"sch.cache_write({block!r}, {buffer.name!r}, scope)")
     require_no_view_of_other(ctx, buffer)
-    return Result(with_alignment(ctx, block, buffer_index, axis % rank, factor, offset))
+    position = next(n for n, w in enumerate(ctx.block(block).writes) if w.buffer is buffer)
+    return Result(with_alignment(ctx, block, position, axis % rank, factor, offset))
 
 
 def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, dtype: str) -> Result:

@@ -311,3 +311,21 @@ def main(A: T.Buffer((12, 12), "int32"), C: T.Buffer((2, 6, 6), "int32")):
 def test_given_a_loop_that_moves_two_axes_then_refused():
     sch = Schedule(parse(DIAGONAL).program)
     assert_refused("order-dependent", lambda: sch.rolling_buffer("B", 0))
+
+
+def test_given_a_decomposed_sum_then_its_update_is_found_under_tvms_name_too() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 4), "int32"), C: T.Buffer((8,), "int32")):
+    for i, k in T.grid(8, 4):
+        with T.sblock("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+"""
+    sch = Schedule(parse(text).program)
+    with pytest.raises(ScheduleError):
+        sch.get_block("C_update")
+    assert sch.decompose_reduction("C", sch.get_loops("C")[1]) == "C_init"
+    assert sch.get_block("C_update") == sch.get_block("C") == "C"
