@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 COPIES = {"in-init", "outside-buffer"}
+MAPPED = COPIES | {"not-bijective", "order-dependent", "reads-own-output", "region-not-covered"}
 
 WE_REFUSE = {
     "cache_read": COPIES,
     "cache_write": COPIES,
+    "reindex": MAPPED,
+    "reindex_cache_read": MAPPED,
+    "reindex_cache_write": MAPPED,
     "annotate": {"annotation-exists"},
     "annotate_buffer_access": {"region-too-small"},
     "blockize": {"order-dependent", "opaque-iterator", "opaque-access", "not-neighbours", "not-divisible", "predicate-on-reduction"},
@@ -39,6 +43,9 @@ WE_ACCEPT = {
 
 TRUSTS_ITERATORS = {"order-dependent", "not-in-blocks", "opaque-access", "opaque-iterator"}
 WILD_REFUSED = {
+    "reindex": MAPPED,
+    "reindex_cache_read": MAPPED,
+    "reindex_cache_write": MAPPED,
     "annotate": {"annotation-exists"},
     "blockize": {"order-dependent", "opaque-iterator", "opaque-access", "not-neighbours", "not-divisible", "predicate-on-reduction"},
     "bind": TRUSTS_ITERATORS,
@@ -60,6 +67,7 @@ WILD_REFUSED = {
 }  # fmt: skip
 WHOLE_SCOPE = ("is not a stage pipeline", "region cover is not complete", "compact dataflow", "pattern match failed")
 WILD_ACCEPTED = {
+    "pad_einsum": ("",),
     "bind": ("",),
     "blockize": ("",),
     "cache_read": WHOLE_SCOPE,

@@ -32,7 +32,7 @@ from tilewright.engine.ir import (
     dtype,
     walk,
 )
-from tilewright.engine.lower import LowerError, allocations
+from tilewright.engine.lower import LowerError, allocations, lower
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
@@ -46,7 +46,17 @@ def scheduled(draw: st.DrawFn, most: int = 6) -> PrimFunc:
             apply(sch, draw(calls(sch)))
         except ScheduleError:
             continue
+    assume(_lowers(sch.func))
     return sch.func
+
+
+def _lowers(func: PrimFunc) -> bool:
+    """Whether what an earlier call marked, such as a pipeline, still fits what later ones made of it."""
+    try:
+        lower(func)
+    except LowerError:
+        return False
+    return True
 
 
 def stores_run(func: PrimFunc) -> Counter[str]:
