@@ -1,6 +1,6 @@
-"""The planned program as hwsim sees it: loops with known trip counts, and leaves, each a block with the stores it makes.
+"""The planned program without views as hwsim sees it: loops with known trip counts, and leaves, each a block with the stores it makes.
 
-Iterators, let values and match_buffers are replaced, so every index is an expression over loop variables, and every condition around
+Iterators and let values are replaced, so every index is an expression over loop variables, and every condition around
 a store (predicates, ifs, uneven loops) stands beside it.
 """
 
@@ -20,9 +20,9 @@ from ..ir import (
     Block,
     BlockRealize,
     Buffer,
-    BufferLoad,
     BufferRegion,
     BufferStore,
+    Call,
     Evaluate,
     Expr,
     For,
@@ -30,7 +30,6 @@ from ..ir import (
     IntImm,
     LaunchThread,
     LetStmt,
-    Node,
     PrimFunc,
     Range,
     SeqStmt,
@@ -38,7 +37,6 @@ from ..ir import (
     StringImm,
     Var,
     build,
-    rewrite,
     substitute,
     walk_stmts,
 )
@@ -142,7 +140,6 @@ class _Around(msgspec.Struct, frozen=True, eq=False):
 class _Reader:
     def __init__(self, func: PrimFunc, versioned: Collection[Buffer]) -> None:
         self.values: dict[Var, Expr] = {}
-        self.aliases: dict[Buffer, BufferRegion] = {}
         self.sites: list[Site] = []
         self.ranges: dict[Var, Range] = {}
         self.doubled = marked_buffers(func)
@@ -209,8 +206,6 @@ class _Reader:
         block = realize.block
         for iter_var, value in zip(block.iter_vars, realize.iter_values, strict=True):
             self.values[iter_var.var] = self._expr(value)
-        for match in block.match_buffers:
-            self.aliases[match.buffer] = match.source
         around = self._under(around, realize.predicate)
         self._own(block.alloc_buffers, around, block.annotations)
         around = msgspec.structs.replace(
@@ -246,6 +241,8 @@ class _Reader:
             case Allocate(buffer=buffer, body=body):
                 self._own((buffer,), around, stmt.annotations)
                 return self._pieces(body, around, outer)
+            case Evaluate(value=Call(op="assume")):
+                return []
             case _:
                 return [] if build.is_noop(stmt) else [self._piece(stmt, around, outer)]
 
@@ -253,7 +250,7 @@ class _Reader:
         loops = around.loops[outer:]
         if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
             store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
-            return Piece(self._unaliased(store), loops, around.conditions)
+            return Piece(store, loops, around.conditions)
         block = around.block
         regions = [] if block is None else [(r, False) for r in block.reads] + [(w, True) for w in block.writes]
         return Piece(None, loops, around.conditions, tuple((self._region(r), written) for r, written in regions))
@@ -284,25 +281,7 @@ class _Reader:
 
     def _region(self, region: BufferRegion) -> BufferRegion:
         axes = tuple(Range(self._expr(r.min), self._expr(r.extent)) for r in region.region)
-        source = self.aliases.get(region.buffer)
-        return BufferRegion(region.buffer, axes) if source is None else self._region(source)
-
-    def _unaliased(self, store: BufferStore) -> BufferStore:
-        """Accesses to a match_buffer as accesses to its source, which is indexed from the region's start (its last axes)."""
-        if not self.aliases:
-            return store
-
-        def leave(node: Node) -> Node:
-            if isinstance(node, BufferLoad | BufferStore) and node.buffer in self.aliases:
-                source = self._region(self.aliases[node.buffer])
-                lead = len(source.region) - len(node.indices)
-                zero = (build.const(0, "int32"),) * max(lead, 0)
-                own = (*zero, *node.indices)[-len(source.region) :] if source.region else ()
-                indices = tuple(build.add(r.min, i) for r, i in zip(source.region, own, strict=True))
-                return msgspec.structs.replace(node, buffer=source.buffer, indices=indices)
-            return node
-
-        return rewrite(store, leave)
+        return BufferRegion(region.buffer, axes)
 
 
 def _annotated(annotations: Annotations) -> str | None:

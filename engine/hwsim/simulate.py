@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from ..ir import BlockRealize, PrimFunc
-from ..lower import LowerError, Renewed, missing_sizes, pipelined, planned
+from ..lower import LowerError, Renewed, lower_match_buffer, missing_sizes, pipelined, planned
 from .errors import MachineError, refuse
 from .findings import find
 from .machine import KINDS, DmaEngine, Machine
@@ -67,18 +67,18 @@ def tasks_of(
 ) -> TaskProgram:
     """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
     is_planned = not isinstance(func.body, BlockRealize)
-    piped = require_sound_pipelines(func if is_planned else (known_plan or planned(func)).func)
+    piped = require_sound(func if is_planned else (known_plan or planned(func)).func)
     nest = read_nest(piped.func, set(piped.buffers.values()))
     places = place(machine, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
     return make_tasks(nest, places, max_tasks)
 
 
-# Stages of a pipeline break no dependence.
-def require_sound_pipelines(func: PrimFunc) -> Renewed:
-    """The program with its software pipelines injected."""
+# Stages of a pipeline break no dependence, views fit what they stand for.
+def require_sound(func: PrimFunc) -> Renewed:
+    """The program without views of buffers, with its software pipelines injected."""
     try:
-        return pipelined(func)
+        return pipelined(lower_match_buffer(func))
     except LowerError as error:
         raise MachineError(error.refusal) from error
 

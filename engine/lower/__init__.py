@@ -1,6 +1,7 @@
 """From a scheduled program to flat loops, in TVM's passes: where buffers live and how large they are, then loops without blocks."""
 
 from .errors import LowerError
+from .match_buffer import lower_match_buffer
 from .pipeline import PASSES, Allocation, Pass, allocations, lower, plan, planned
 from .renewed import Renewed
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
@@ -21,6 +22,7 @@ __all__ = [
     "allocations",
     "banks_noted",
     "lower",
+    "lower_match_buffer",
     "marked_buffers",
     "missing_sizes",
     "pipeline_parts",
