@@ -235,7 +235,12 @@ def require_terms_once(ctx: Context, realize: BlockRealize, loops: Sequence[For]
 # Where the first of equal terms wins, groups must be made of terms that follow one another.
 def require_order_kept(realize: BlockRealize, update: Update, split: _Split, loop: For) -> None:
     outer = next((f for f in split.reduced if f is not loop and not build.is_const(f.extent, 1)), None)
-    if update.keeps_order and outer is not None and split.reduced.index(outer) < split.reduced.index(loop):
+    if (
+        update.keeps_order
+        and outer is not None
+        and loop in split.reduced
+        and split.reduced.index(outer) < split.reduced.index(loop)
+    ):
         raise refuse(
             "order-dependent",
             f"of equal terms of block {realize.block.name!r} the first one wins: those of {loop.loop_var.name!r} do not follow one another",

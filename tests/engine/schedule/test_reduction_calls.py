@@ -143,6 +143,12 @@ def test_given_the_first_best_wins_when_factored_then_only_by_the_outermost_loop
     assert_kept(sch)
 
 
+def test_given_a_loop_of_one_iteration_that_drives_nothing_when_factored_then_accepted():
+    sch = Schedule(parse(FIRST_WINS).program)
+    sch.rfactor(sch.add_unit_loop("argmax"), 0)
+    assert_kept(sch)
+
+
 def test_given_a_rule_for_equal_values_when_factored_then_by_any_loop():
     sch = Schedule(parse(TIE_RULE).program)
     _, ki = sch.split("k", [4, 6])
