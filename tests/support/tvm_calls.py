@@ -50,6 +50,7 @@ def comparable(sch: Schedule, call: Call) -> bool:
         arguments.get("keep_tiling")
         or arguments.get("assume_injective_transform")  # TVM takes the map on trust
         or arguments.get("pad_value") is not None  # test_layout_tvm has these
+        or (name in ("read_at", "write_at") and _counts_in_int64(sch))  # its new loops count in int32 there
         or _has_hidden_blocks(sch)
         or (name == "blockize" and not _is_plain(sch, arguments["target"]))
     ):
@@ -58,6 +59,10 @@ def comparable(sch: Schedule, call: Call) -> bool:
     if isinstance(index_map, IndexMap):
         return not index_map.separators
     return index_map is None or AXIS_SEPARATOR not in index_map(*_axes(sch, arguments))
+
+
+def _counts_in_int64(sch: Schedule) -> bool:
+    return any(loop.loop_var.dtype == "int64" for loop in sch.index.loops)
 
 
 def _has_hidden_blocks(sch: Schedule) -> bool:
