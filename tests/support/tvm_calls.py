@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 from support.calls import Call, apply
 from support.tvm_oracle import REFUSALS, same_program, tvm_schedule
+from tvm.script import tirx
 
 from tilewright.engine.export import value_text
 from tilewright.engine.ir import (
     AXIS_SEPARATOR,
     BlockRealize,
     IndexMap,
-    RegionMap,
     Var,
     allocated_buffers,
     build,
@@ -34,8 +34,18 @@ class Outcome(msgspec.Struct, frozen=True):
 ONLY_OURS = frozenset({"tensorize", "double_buffer", "pipeline", "tile", "set_layout", "set_axis_separator"})
 
 
-OTHERWISE_IN_TVM = frozenset({"annotate_buffer_access", "cache_index", "transform_block_layout"})
-"""Calls that TVM takes on trust or of which it makes other programs; test_copies_tvm and test_layout_tvm compare what can be compared."""
+OTHERWISE_IN_TVM = frozenset(
+    {
+        "annotate_buffer_access",
+        "cache_index",
+        "loop_partition",
+        "reindex_cache_read",
+        "reindex_cache_write",
+        "transform_block_layout",
+    }
+)
+"""Calls that TVM takes on trust, of which it makes other programs, or by which it may crash (loop_partition): test_copies_tvm, test_layout_tvm
+and test_nests_tvm compare what can be compared."""
 
 ONLY_OUR_KEYWORDS = frozenset({"keep_tiling"})
 
@@ -51,6 +61,7 @@ def comparable(sch: Schedule, call: Call) -> bool:
         or arguments.get("assume_injective_transform")  # TVM takes the map on trust
         or arguments.get("pad_value") is not None  # test_layout_tvm has these
         or (name in ("read_at", "write_at") and _counts_in_int64(sch))  # its new loops count in int32 there
+        or any(isinstance(v, Var) and not _stands_around_a_block(sch, v) for v in arguments.values())
         or _has_hidden_blocks(sch)
         or (name == "blockize" and not _is_plain(sch, arguments["target"]))
     ):
@@ -59,6 +70,11 @@ def comparable(sch: Schedule, call: Call) -> bool:
     if isinstance(index_map, IndexMap):
         return not index_map.separators
     return index_map is None or AXIS_SEPARATOR not in index_map(*_axes(sch, arguments))
+
+
+def _stands_around_a_block(sch: Schedule, loop: Var) -> bool:
+    """Loops that stand inside of a block have no handle in TVM."""
+    return any(f.loop_var is loop for name in sch.index.block_names for f in sch.index.loops_of(name))
 
 
 def _counts_in_int64(sch: Schedule) -> bool:
@@ -120,8 +136,8 @@ def _for_tvm(sch: Schedule, theirs: Any, call: Call) -> Call:
             return theirs.get_loops(theirs.get_sblock(below))[depth]
         if isinstance(value, str) and sch.index.has_block(value):
             return theirs.get_sblock(value)
-        if isinstance(value, IndexMap | RegionMap):
-            return eval(value_text(value, str))  # a lambda in the words of an export
+        if isinstance(value, IndexMap):
+            return eval(value_text(value, str), {"T": tirx})  # a lambda in the words of an export
         return value
 
     name, arguments = call
