@@ -44,8 +44,10 @@ OTHERWISE_IN_TVM = frozenset(
         "transform_block_layout",
     }
 )
-"""Calls that TVM takes on trust, of which it makes other programs, or by which it may crash (loop_partition): test_copies_tvm, test_layout_tvm
-and test_nests_tvm compare what can be compared."""
+"""Calls that TVM takes on trust, of which it makes other programs, or by which it may crash (loop_partition).
+
+test_copies_tvm, test_layout_tvm and test_nests_tvm compare what can be compared.
+"""
 
 ONLY_OUR_KEYWORDS = frozenset({"keep_tiling"})
 
