@@ -285,7 +285,7 @@ def test_given_a_refusal_by_the_engine_then_it_is_shown(bench):
     made, page = bench(MATMUL_RELU, lambda _: None)
     lie = {"legal": True, "costly": False, "primitive": "reverse_compute_at", "reason": "", "code": "", "fix": []}
     made.tree.targets = {"relu": [{"loop": "k", **lie}]}
-    page.wait_for_timeout(200)
+    page.wait_for_timeout(1500)  # until the page has it, on a loaded machine too
     drag(page, "relu", "k")
     expect(page.locator(".notice")).to_contain_text("refused")
     assert made.schedule.verify().status == "tested"
