@@ -450,6 +450,7 @@ class Tree {
 
   /** Show a menu or a form beside its row. */
   openSheet(body, anchor, id) {
+    this.closeSheet(false);  // with it the form that still waits for an answer: that one is not about this sheet
     this.pointer.hideTip();
     this.tip.hide();
     this.hideNotice();
@@ -483,9 +484,7 @@ class Tree {
 
   openKeys(from) {
     const body = keysBody(this.entries(this.cursor), this.byId.get(this.cursor)?.name ?? "", () => this.closeSheet(true));
-    this.sheetOf = this.cursor;
-    this.sheet.show(from.getBoundingClientRect(), "below", body);
-    body.focus();
+    this.openSheet({element: body, focus: () => body.focus()}, from.getBoundingClientRect(), this.cursor);
     return true;
   }
 

@@ -487,6 +487,31 @@ def test_given_letters_then_primitives_are_called(bench):
     assert buffer is not None
 
 
+def test_given_a_slow_answer_then_the_next_form_that_is_open_by_then_stays(bench, monkeypatch):
+    made, page = bench(MATMUL_RELU, lambda _: None)
+    late, send = [], made.tree._send_msg
+
+    def hold_answers(message: dict[str, Any]) -> None:
+        if message["kind"] == "answered":
+            late.append(pn.state.curdoc)
+        else:
+            send(message)
+
+    monkeypatch.setattr(made.tree, "_send_msg", hold_answers)
+    row(page, "matmul").focus()
+    page.keyboard.press("l")
+    page.get_by_role("dialog").get_by_label("Scope").fill("local.vtcm")
+    page.keyboard.press("Enter")
+    row(page, "A_local.vtcm").wait_for()
+    row(page, "A_local.vtcm").focus()
+    page.keyboard.press("t")
+    page.get_by_role("dialog").get_by_label("Index map").fill("lambda i, j: [j, i]")
+    wait_for(lambda: bool(late))
+    late[0].add_next_tick_callback(lambda: (send({"kind": "answered"}), made.tree.notify("came after it")) and None)
+    expect(page.locator(".notice")).to_contain_text("came after it")
+    expect(page.get_by_role("dialog").get_by_label("Index map")).to_have_value("lambda i, j: [j, i]")
+
+
 def test_given_a_right_click_near_the_edge_then_the_menu_stays_in_the_window(bench):
     _, page = bench(MATMUL, lambda _: None, view={"width": 1270, "height": 790})
     x, y = middle(row(page, "C"))
