@@ -41,7 +41,7 @@ from ..ir import (
 from ..ir import dtype as dt
 from .affine import NotAffine
 from .errors import Differs, Unknown
-from .flow import Flow
+from .flow import Flow, Sources
 from .heads import Found, Head, Read, Sum, Term, described, pair_text
 from .program import END, Statement, identity
 from .sums import Pairing
@@ -88,14 +88,8 @@ class Comparison:
         flow, statement, expr = term.flow, term.statement, term.expr
         match expr:
             case BufferLoad() if not flow.program.is_gather(statement, expr):
-                sources = flow.of(statement, expr)
-                found: Found = []
-                for writer, to_writer in sources.writers:
-                    found += self._behind(flow, writer, to_writer.reverse().apply_range(relation), steps)
-                rest = relation.intersect_domain(sources.none)
-                if not rest.is_empty():
-                    found.append((Read(flow, expr.buffer, flow.program.access(statement, expr)), rest))
-                return found
+                read = Read(flow, expr.buffer, flow.program.access(statement, expr))
+                return self._followed(read, flow.of(statement, expr), relation, steps)
             case Select(condition=c, true_value=a, false_value=b) | Call(op="if_then_else", args=(c, a, b)):
                 try:
                     holds = flow.program.where(statement, c)
@@ -143,13 +137,15 @@ class Comparison:
     # The elements of an output, after the last statement.
     def _at_end(self, flow: Flow, buffer: Buffer) -> Found:
         reads = flow.program.final_reads(buffer)
-        sources = flow.at_end(reads, buffer)
+        return self._followed(Read(flow, buffer, reads), flow.at_end(reads, buffer), identity(reads.domain()), STEPS)
+
+    # A read is what the writes that it sees stored; itself where it sees none.
+    def _followed(self, read: Read, sources: Sources, relation: isl.Map, steps: int) -> Found:
         found: Found = []
         for writer, to_writer in sources.writers:
-            found += self._behind(flow, writer, to_writer.reverse(), STEPS)
-        if not sources.none.is_empty():
-            found.append((Read(flow, buffer, reads), identity(sources.none)))
-        return found
+            found += self._behind(read.flow, writer, to_writer.reverse().apply_range(relation), steps)
+        rest = relation.intersect_domain(sources.none)
+        return found if rest.is_empty() else [*found, (read, rest)]
 
     def _behind(self, flow: Flow, writer: Statement, relation: isl.Map, steps: int) -> Found:
         if relation.is_empty():
@@ -184,19 +180,13 @@ class Comparison:
             before = dict(self._shown)
             try:
                 self._compared(a, b, relation)
-            except _Grew as grew:
-                self._shown = before
-                if grew.key != key:
-                    raise
-                relation = _widened(relation.union(grew.relation), _statement(a), _statement(b))
-            except Unknown:
-                self._shown = before
-                raise
-            except Differs as differs:
+            except (_Grew, Unknown, Differs) as stopped:
                 self._shown = before  # what was shown meanwhile took this one as shown
-                if attempt:
-                    raise Unknown(f"no relation was found for a recurrence: {differs}") from None
-                raise
+                if isinstance(stopped, Differs) and attempt:
+                    raise Unknown(f"no relation was found for a recurrence: {stopped}") from None
+                if not isinstance(stopped, _Grew) or stopped.key != key:
+                    raise
+                relation = _widened(relation.union(stopped.relation), _statement(a), _statement(b))
             else:
                 shown = self._shown.get(key)
                 self._shown[key] = relation if shown is None else shown.union(relation).coalesce()

@@ -32,6 +32,8 @@ class Flow:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._found: dict[tuple[str, BufferLoad], Sources] = {}
+        self._updates: dict[str, Update | None] = {}
+        self._chains: dict[str, list[tuple[Statement, isl.Map]]] = {}
 
     def of(self, statement: Statement, load: BufferLoad) -> Sources:
         """The sources of a read that a statement makes."""
@@ -79,21 +81,17 @@ class Flow:
         return update
 
     def _update(self, statement: Statement) -> Update | None:
-        value, store = statement.value, statement.store
-        if not isinstance(value, REDUCERS):
-            return None
-        for old, term in ((value.a, value.b), (value.b, value.a)):
-            if (
-                isinstance(old, BufferLoad)
-                and old.buffer is store.buffer
-                and all(structural_equal(x, y) for x, y in zip(old.indices, store.indices, strict=True))
-                and not any(isinstance(n, BufferLoad) and n.buffer is store.buffer for n in walk(term))
-            ):
-                return Update(type(value), old, term)
-        return None
+        if statement.name not in self._updates:
+            self._updates[statement.name] = _update_of(statement)
+        return self._updates[statement.name]
 
     def chain(self, final: Statement) -> list[tuple[Statement, isl.Map]]:
         """From an update to all updates whose terms its value holds, itself included."""
+        if final.name not in self._chains:
+            self._chains[final.name] = self._chain(final)
+        return self._chains[final.name]
+
+    def _chain(self, final: Statement) -> list[tuple[Statement, isl.Map]]:
         operator, writers = self.term(final).operator, self.program.writers(final.store.buffer)
         updates = [w for w in writers if self.is_update(w) and self.term(w).operator is operator]
         others = [w for w in writers if w not in updates]
@@ -111,6 +109,21 @@ class Flow:
             if not linked.is_empty():
                 found.append((update, linked))
         return found
+
+
+def _update_of(statement: Statement) -> Update | None:
+    value, store = statement.value, statement.store
+    if not isinstance(value, REDUCERS):
+        return None
+    for old, term in ((value.a, value.b), (value.b, value.a)):
+        if (
+            isinstance(old, BufferLoad)
+            and old.buffer is store.buffer
+            and all(structural_equal(x, y) for x, y in zip(old.indices, store.indices, strict=True))
+            and not any(isinstance(n, BufferLoad) and n.buffer is store.buffer for n in walk(term))
+        ):
+            return Update(type(value), old, term)
+    return None
 
 
 def is_neutral(operator: type[Expr], value: Expr) -> bool:

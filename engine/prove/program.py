@@ -39,7 +39,7 @@ from ..ir import (
     substitute,
     walk,
 )
-from ..lower import PASSES
+from ..lower import PASSES, size_variables
 from .affine import Names, NotAffine, affine, condition
 from .errors import Differs, Unknown
 
@@ -81,9 +81,10 @@ class Program:
             func = passes[name](func)
         self.func, self.context, self.label = func, context, label
         self._require_plain()
-        self.scalars = {v: f"p_{n}" for n, v in enumerate(self._sizes())}
+        self.scalars = {v: f"p_{n}" for n, v in enumerate(size_variables(func).values())}
         self._spaces = {b: f"P{n}" for n, b in enumerate(func.buffers)}
         self._private: dict[Buffer, tuple[For, ...]] = {}
+        self._reads: dict[tuple[str, BufferLoad], isl.Map] = {}
         self.statements: dict[str, Statement] = {}
         for raw in list(self._stores(func.body, _Place())):
             statement = self._statement(raw)
@@ -105,9 +106,11 @@ class Program:
 
     def access(self, statement: Statement, load: BufferLoad) -> isl.Map:
         """The element that each instance reads."""
-        return self._access(
-            statement.name, statement.loops, statement.names, load.buffer, load.indices
-        ).intersect_domain(statement.domain)
+        key = (statement.name, load)
+        if key not in self._reads:
+            reads = self._access(statement.name, statement.loops, statement.names, load.buffer, load.indices)
+            self._reads[key] = reads.intersect_domain(statement.domain)
+        return self._reads[key]
 
     def shape_of(self, buffer: Buffer) -> isl.Set:
         """The elements of a buffer, as the accesses name them."""
@@ -196,13 +199,6 @@ class Program:
     def _extents(self) -> list[str]:
         sizes = {s for buffer in self.func.buffers for s in buffer.shape}
         return [name for var, name in self.scalars.items() if var in sizes]
-
-    def _sizes(self) -> list[Var]:
-        handles = {h for h, _ in self.func.buffer_map}
-        found = dict.fromkeys(p for p in self.func.params if p not in handles)
-        for buffer in self.func.buffers:
-            found.update(dict.fromkeys(n for s in buffer.shape for n in walk(s) if isinstance(n, Var)))
-        return list(found)
 
     def _require_plain(self) -> None:
         addressed = addressed_buffers(self.func.body)

@@ -43,22 +43,29 @@ def prove(
     sum changed, `detail` says so. A difference found symbolically is called refuted when a run confirms it, for values may be equal
     where expressions are not. `layouts` says which parameters lie otherwise. Needs islpy.
     """
+    return _tried(func, original, layouts, operations)[0]
+
+
+# The proof, and the run that was made to confirm a difference.
+def _tried(
+    func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int
+) -> tuple[Proof, Verdict | None]:
     if decide is None:
-        return Proof("unknown", "proofs need islpy: pip install 'tilewright[prove]'")
+        return Proof("unknown", "proofs need islpy: pip install 'tilewright[prove]'"), None
     try:
         reassociated = decide(func, original, layouts, operations)
     except (Unknown, LowerError) as unknown:
-        return Proof("unknown", str(unknown))
+        return Proof("unknown", str(unknown)), None
     except RecursionError:
-        return Proof("unknown", "values pass through too many blocks, one after the other")
+        return Proof("unknown", "values pass through too many blocks, one after the other"), None
     except Differs as differs:
         verdict = verify(func, original, layouts=layouts)
         if verdict.status == "failed":
-            return Proof("refuted", f"{differs}; in a run {verdict.detail}")
-        return Proof("unknown", f"not shown to be the same: {differs}")
+            return Proof("refuted", f"{differs}; in a run {verdict.detail}"), verdict
+        return Proof("unknown", f"not shown to be the same: {differs}"), verdict
     if reassociated:
-        return Proof("proved", f"for all inputs, up to the order of the float sum in {reassociated}")
-    return Proof("proved", "for all inputs")
+        return Proof("proved", f"for all inputs, up to the order of the float sum in {reassociated}"), None
+    return Proof("proved", "for all inputs"), None
 
 
 def check(
@@ -74,7 +81,7 @@ def check(
     Raises LowerError "unknown-size", "bad-size".
     """
     at = sized(func, original, layouts, sizes)
-    proof = prove(func, original, layouts=layouts, operations=operations)
+    proof, run = _tried(func, original, layouts, operations)
     match proof.status:
         case "proved":
             return Verdict("proved", proof.detail)
@@ -83,6 +90,6 @@ def check(
         case _:
             pass
     if not at.sizes:
-        return verify(func, original, layouts=layouts)
+        return run or verify(func, original, layouts=layouts)
     verdict = check(at.func, at.original, layouts=at.layouts, operations=operations)
     return msgspec.structs.replace(verdict, detail=f"{verdict.detail}, with {at.text}")

@@ -7,6 +7,7 @@ import islpy as isl
 from ..ir import BufferLoad, walk
 from .errors import Differs, Unknown
 from .flow import Flow
+from .heads import pair_text
 from .program import CONCURRENT, Program, Statement
 
 
@@ -22,9 +23,9 @@ def require_no_race(flow: Flow) -> None:
                 meet = writer.write.apply_range(touch.reverse())
                 for n in concurrent:
                     if n < len(other.loops) and other.loops[n].loop_var is writer.loops[n].loop_var:
-                        apart = meet.intersect(_apart(program, writer, other, n))
+                        apart = meet.intersect(_apart(writer, other, n))
                         if not apart.is_empty():
-                            raise _race(program, writer, n, apart)
+                            raise _race(flow, writer, n, apart)
 
 
 def _touches(program: Program, other: Statement, writer: Statement) -> list[isl.Map]:
@@ -35,7 +36,7 @@ def _touches(program: Program, other: Statement, writer: Statement) -> list[isl.
 
 
 # Pairs that agree on the loops around loop n and differ in it.
-def _apart(program: Program, a: Statement, b: Statement, n: int) -> isl.Map:
+def _apart(a: Statement, b: Statement, n: int) -> isl.Map:
     space = isl.Map.from_domain_and_range(a.domain, b.domain)
     for axis in range(n):
         space = space.equate(isl.dim_type.in_, axis, isl.dim_type.out, axis)
@@ -43,13 +44,12 @@ def _apart(program: Program, a: Statement, b: Statement, n: int) -> isl.Map:
     return less.union(space.order_gt(isl.dim_type.in_, n, isl.dim_type.out, n))
 
 
-def _race(program: Program, writer: Statement, n: int, apart: isl.Map) -> Differs | Unknown:
-    first = apart.domain().sample_point()
-    second = apart.intersect_domain(isl.Set.from_point(first)).range().sample_point()
+def _race(flow: Flow, writer: Statement, n: int, apart: isl.Map) -> Differs | Unknown:
+    first, second = pair_text(flow, flow, apart)
     loop = writer.loops[n]
     text = (
         f"iterations of the {loop.kind} loop {loop.loop_var.name} meet in {writer.store.buffer.name}: "
-        f"{program.point_text(first)} writes what {program.point_text(second)} touches"
+        f"{first} writes what {second} touches"
     )
     # Threads of a block may wait for each other; that is not modelled.
     return Unknown(text) if loop.kind == "thread_binding" else Differs(text)

@@ -41,7 +41,7 @@ class Pairing:
     """The sums `a` and `b` at each pair of `relation`."""
 
     def __init__(self, follows: Follows, a: Sum, b: Sum, relation: isl.Map) -> None:
-        self._follows, self._a, self._b, self._relation = follows, a, b, relation
+        self._follows, self._a, self._b = follows, a, b
         pairs = identity(relation.wrap())
         self._to_a, self._to_b = pairs.range_factor_domain(), pairs.range_factor_range()
         self._mine = parts(follows, a)

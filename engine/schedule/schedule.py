@@ -212,8 +212,9 @@ class Schedule(Calls):
         """
         if func_name is not None and func_name != self.func_name:
             self.work_on(func_name)
-        found = name.removesuffix("_update") if self._is_decomposed(name.removesuffix("_update")) else name
-        block = name if self.index.has_block(name) else found
+        block = name
+        if not self.index.has_block(name) and self._is_decomposed(name.removesuffix("_update")):
+            block = name.removesuffix("_update")
         self._ctx.realize(block)
         return cast("BlockRV", self._record("get_block", {"name": name}, (block,))[0])
 
