@@ -507,7 +507,8 @@ def test_given_a_slow_answer_then_the_next_form_that_is_open_by_then_stays(bench
     page.keyboard.press("t")
     page.get_by_role("dialog").get_by_label("Index map").fill("lambda i, j: [j, i]")
     wait_for(lambda: bool(late))
-    late[0].add_next_tick_callback(lambda: (send({"kind": "answered"}), made.tree.notify("came after it")) and None)
+    late[0].add_next_tick_callback(lambda: send({"kind": "answered"}))
+    late[0].add_next_tick_callback(lambda: made.tree.notify("came after it"))
     expect(page.locator(".notice")).to_contain_text("came after it")
     expect(page.get_by_role("dialog").get_by_label("Index map")).to_have_value("lambda i, j: [j, i]")
 
