@@ -157,8 +157,42 @@ def walk_stmts(root: Node) -> Iterator[Stmt]:
 
 def map_children(node: N, fn: Callable[[Node], Node]) -> N:
     """`node` with `fn` applied to each child; the same object when no child changed."""
+    return cast("N", _mapper(node.__class__)(node, fn))
+
+
+@cache
+def _mapper(kind: type[Node]) -> Callable[[Node, Callable[[Node], Node]], Node]:
+    """What maps the children of the nodes of a class: most are leaves or made of two fields."""
+    fields = _child_fields(kind)
+    if not fields:
+        return lambda node, fn: node
+    make, names = cast("Callable[..., Node]", kind), tuple(name for name, _ in fields)
+    if names != kind.__struct_fields__ or len(names) != 2:
+        return lambda node, fn: _mapped_fields(node, fields, fn)
+    below = cast("Callable[[Node], Any]", attrgetter(*names))
+
+    def pair(node: Node, fn: Callable[[Node], Node]) -> Node:
+        first, second = below(node)
+        new_first, new_second = fn(first), fn(second)
+        return node if new_first is first and new_second is second else make(new_first, new_second)
+
+    def one_and_several(node: Node, fn: Callable[[Node], Node]) -> Node:
+        first, others = below(node)
+        new_first, new_others = fn(first), _each(others, fn)
+        return node if new_first is first and new_others is others else make(new_first, new_others)
+
+    match [shape for _, shape in fields]:
+        case ["node", "node"]:
+            return pair
+        case ["node", "nodes"]:
+            return one_and_several
+        case _:
+            return lambda node, fn: _mapped_fields(node, fields, fn)
+
+
+def _mapped_fields(node: Node, fields: tuple[tuple[str, Shape], ...], fn: Callable[[Node], Node]) -> Node:
     changed: dict[str, object] = {}
-    for name, shape in _child_fields(node.__class__):
+    for name, shape in fields:
         old = getattr(node, name)
         if shape == "node":
             new = fn(old)
@@ -176,12 +210,16 @@ def map_children(node: N, fn: Callable[[Node], Node]) -> N:
 
 
 def _each(items: tuple[Node, ...], fn: Callable[[Node], Node]) -> tuple[Node, ...]:
+    if not items:
+        return items
     new = tuple(map(fn, items))
     # Compared by identity, for nodes have no other equality.
     return items if new == items else new
 
 
 def _mapped(items: tuple[object, ...], fn: Callable[[Node], Node]) -> tuple[object, ...]:
+    if not items:
+        return items
     result: list[object] = []
     same = True
     for item in items:
@@ -209,7 +247,7 @@ def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], N
         if done is None:
             done = enter(node) if enter is not None else None
             if done is None:
-                done = leave(map_children(node, visit))
+                done = leave(_mapper(node.__class__)(node, visit))
             memo[node] = done
         return done
 
@@ -223,13 +261,14 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     memo: dict[Node, Node] = {}
 
     def visit(node: Node) -> Node:
-        if isinstance(node, Var):
-            return values.get(node, node)
-        if not _child_fields(node.__class__):
+        kind = node.__class__
+        if kind is Var:
+            return values.get(cast("Var", node), node)
+        if kind is IntImm:
             return node
         done = memo.get(node)
         if done is None:
-            done = memo[node] = map_children(node, visit)
+            done = memo[node] = _mapper(kind)(node, visit)
         return done
 
     return cast("N", visit(root))
@@ -242,17 +281,27 @@ def replace_nodes(root: N, new: Mapping[Node, Node], *, within: Container[Node] 
     """
     if not new:
         return root
-    only_stmts = all(isinstance(old, Stmt) for old in new)
+    if within is None and not all(isinstance(old, Stmt) for old in new):
+        return rewrite(root, lambda node: node, enter=new.get)
 
-    def enter(node: Node) -> Node | None:
+    def visit(node: Node) -> Node:
         found = new.get(node)
-        if found is None and (
-            node not in within if within is not None else only_stmts and isinstance(node, Expr | Buffer)
-        ):
-            return node
-        return found
+        if found is not None:
+            return found
+        return _map_stmts(node, visit) if within is None or node in within else node
 
-    return rewrite(root, lambda node: node, enter=enter)
+    return cast("N", visit(root))
+
+
+def _map_stmts(node: Node, fn: Callable[[Node], Node]) -> Node:
+    """`node` with `fn` applied to the statements directly below."""
+    changed: dict[str, object] = {}
+    for name in _stmt_fields(node.__class__):
+        old = getattr(node, name)
+        new = fn(old) if isinstance(old, Node) else None if old is None else _each(old, fn)
+        if new is not old:
+            changed[name] = new
+    return replace_fields(node, **changed) if changed else node
 
 
 def replace_buffers(root: N, new: Mapping[Buffer, Buffer]) -> N:
