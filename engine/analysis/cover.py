@@ -273,31 +273,28 @@ def _is_guard(term: Expr, iter_var: IterVar, value: Expr) -> bool:
 def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
     """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
 
-    Only where the sum takes all values below its guard and stands in one iterator; the rest stays as it is. Loops that were fused over
+    Only where the sum takes all values below its guard, and the iterators take it as a whole; the rest stays as it is. Loops that were fused over
     symbolic extents are several again, and those that a guard cuts are shorter.
     """
     whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
     if whole != (*realize.iter_values, realize.predicate):
         realize, loops = BlockRealize(whole[:-1], whole[-1], realize.block), apart
     realize, loops = clipped(realize, loops)
-    values = list(realize.iter_values)
+    values = realize.iter_values
     kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):
-        found = _split_sum(term, values, loops)
+        found = _joined(term, values, loops)
         if found is None:
             kept.append(term)
-            continue
-        place, rest, extent, gone = found
-        joined = Var("joined", values[place].dtype)
-        values[place] = build.add(rest, joined)
-        loops = {v: r for v, r in loops.items() if v not in gone} | {joined: build.make_range(0, extent)}
+        else:
+            values, loops = found
     if len(kept) == len(build.conjuncts(realize.predicate)):
         return realize, loops
-    return BlockRealize(tuple(values), build.logical_and(*kept), realize.block), loops
+    return BlockRealize(values, build.logical_and(*kept), realize.block), loops
 
 
-def _split_sum(term: Expr, values: Sequence[Expr], loops: Ranges) -> tuple[int, Expr, int, set[Var]] | None:
-    """(which value, what is left of it, the guard's limit, the loops of the sum) when the term guards a part of the value."""
+def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges) -> tuple[tuple[Expr, ...], Ranges] | None:
+    """The values over one loop up to the limit of the guard, when the term guards a sum of loops that enter the values by that sum only."""
     form, limit = (
         linear(term.a) if isinstance(term, LT) else None,
         build.int_value(term.b) if isinstance(term, LT) else None,
@@ -305,18 +302,28 @@ def _split_sum(term: Expr, values: Sequence[Expr], loops: Ranges) -> tuple[int, 
     if form is None or limit is None or limit <= 0 or form.constant or not form.terms:
         return None
     steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}
-    users = [i for i, value in enumerate(values) if any(uses_var(value, v) for v in steps)]
-    whole = linear(values[users[0]]) if len(users) == 1 else None
-    if len(steps) < len(form.terms) or whole is None or not _reaches(steps, loops, limit):
+    if len(steps) < len(form.terms) or not _reaches(steps, loops, limit):
         return None
-    rest = [(a, f) for a, f in whole.terms if a not in steps]
-    mixed = any(uses_var(a, v) for a, _ in rest for v in steps)
-    if mixed or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
+    joined = Var("joined", form.terms[0][0].dtype)
+
+    def leave(node: Node) -> Node:
+        return _without_sum(node, steps, joined) if isinstance(node, Add | Mul | Var) else node
+
+    values = tuple(rewrite(value, leave) for value in values)
+    if any(uses_var(value, v) for value in values for v in steps):
         return None
-    left: Expr = build.const(whole.constant, values[users[0]].dtype)
-    for atom, factor in rest:
-        left = build.add(left, build.mul(atom, factor))
-    return users[0], left, limit, set(steps)
+    return values, {v: r for v, r in loops.items() if v not in steps} | {joined: build.make_range(0, limit)}
+
+
+def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var) -> Expr:
+    """The expression with `joined` for the sum of `steps`, when that is a part of it; else itself."""
+    whole = linear(expr)
+    if whole is None or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
+        return expr
+    left: Expr = build.const(whole.constant, expr.dtype)
+    for atom, factor in whole.terms:
+        left = left if atom in steps else build.add(left, build.mul(atom, factor))
+    return build.add(left, joined)
 
 
 def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int) -> bool:

@@ -215,7 +215,7 @@ class _Accesses:
             case Allocate():
                 inner = _Accesses()
                 inner.visit(node.body, context)
-                self._take(inner, {node.buffer})
+                self._take(inner, set(node.buffers))
                 return
             case _:
                 pass

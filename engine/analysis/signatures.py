@@ -79,7 +79,7 @@ def _touched(block: Block) -> tuple[set[Buffer], set[Buffer]]:
         elif isinstance(node, BufferStore):
             writes.add(node.buffer)
         elif isinstance(node, Allocate):
-            local.add(node.buffer)
+            local.update(node.buffers)
         stack.extend(children(node))
     source = {m.buffer: m.source.buffer for m in block.match_buffers}
     return ({source.get(b, b) for b in reads - local}, {source.get(b, b) for b in writes - local})

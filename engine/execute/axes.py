@@ -123,9 +123,10 @@ class Axes:
                 if else_case is not None:
                     parts.append(self.visit(else_case, conditions))
                 return self.join(parts)
-            case Allocate(buffer, body):
+            case Allocate(buffers, body):
                 facts = self.visit(body, conditions)
-                facts.accesses = [a for a in facts.accesses if a.buffer is not buffer]
+                own = set(buffers)
+                facts.accesses = [a for a in facts.accesses if a.buffer not in own]
                 return facts
             case LetStmt(var, value, body) | Let(var, value, body):
                 facts = self.join([self.visit(value), self.visit(body, conditions)])

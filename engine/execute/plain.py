@@ -91,8 +91,8 @@ class Plain:
                 return LetStmt(var, self.expr(value), self.stmt(body))
             case LaunchThread(var, _, extent, body):
                 return self.loop(build.serial(var, extent, body))
-            case Allocate(buffer, body):
-                return Allocate(self.allocated(buffer), self.stmt(body))
+            case Allocate(buffers, body):
+                return Allocate(tuple(map(self.allocated, buffers)), self.stmt(body))
             case AttrStmt(_, _, body):
                 return self.stmt(body)
             case AssertStmt(condition, message, body):
@@ -133,8 +133,8 @@ class Plain:
             parts.append(self.branch(build.logical_and(*starts), self.stmt(block.init), None))
         parts.append(self.stmt(block.body))
         body = build.seq(parts)
-        for buffer in reversed(block.alloc_buffers):
-            body = Allocate(self.allocated(buffer), body)
+        if block.alloc_buffers:
+            body = Allocate(tuple(map(self.allocated, block.alloc_buffers)), body)
         return self.branch(predicate, Within(block.name, body), None)
 
     def branch(self, condition: Expr, then: Stmt, otherwise: Stmt | None) -> Stmt:
@@ -203,7 +203,7 @@ class Plain:
             there = self.all_lanes(store.value.dtype)
             first = self.by_lane(BufferStore(made, store.value, (there,)))
             second = self.by_lane(BufferStore(store.buffer, BufferLoad(made, (there,)), store.indices))
-            return Allocate(made, build.seq([first, second]))
+            return Allocate((made,), build.seq([first, second]))
         lanes = lanes_of(store.value.dtype)
         lane = Var("lane", last.base.dtype)
         self.ranges[lane] = build.make_range(0, lanes)
@@ -219,7 +219,7 @@ class Plain:
         made = self.vector_buffer(value.dtype)
         load = BufferLoad(made, (self.all_lanes(value.dtype),))
         self.values[var] = load
-        return Allocate(made, build.seq([self.by_lane(BufferStore(made, value, load.indices)), self.stmt(body)]))
+        return Allocate((made,), build.seq([self.by_lane(BufferStore(made, value, load.indices)), self.stmt(body)]))
 
     def vector_buffer(self, dtype: str) -> Buffer:
         made = Buffer("vector", (build.const(lanes_of(dtype), "int32"),), dt.element(dtype), "local")

@@ -188,15 +188,17 @@ class Statements:
         return self.compile(stmt.body, replace(context, block=stmt.name))
 
     def allocate(self, stmt: Allocate, context: Context) -> Code:
-        buffer = stmt.buffer
-        memory = self.memories[buffer] = Memory(buffer.name, buffer.dtype, self.shapes[buffer], context.axes)
+        made = [Memory(b.name, b.dtype, self.shapes[b], context.axes) for b in stmt.buffers]
+        self.memories.update(zip(stmt.buffers, made, strict=True))
         body = self.compile(stmt.body, context)
 
         def fresh(frame: Frame) -> None:
-            memory.clear(frame)
+            for memory in made:
+                memory.clear(frame)
             body.run(frame)
 
-        return Code(fresh, max(body.volume, memory.size), body.work + memory.size)
+        sizes = [memory.size for memory in made]
+        return Code(fresh, max(body.volume, *sizes), body.work + sum(sizes))
 
     def let(self, stmt: LetStmt, context: Context) -> Code:
         value = self.expressions.compile(stmt.value, context)

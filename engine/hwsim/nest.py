@@ -165,8 +165,8 @@ class _Reader:
                 return self.read(body, around)
             case AssertStmt(body=body) | AttrStmt(body=body):
                 return self.read(body, around)
-            case Allocate(buffer=buffer, body=body):
-                self._own((buffer,), around, stmt.annotations)
+            case Allocate(buffers=buffers, body=body):
+                self._own(buffers, around, stmt.annotations)
                 return self.read(body, around)
             case BufferStore() | Evaluate():
                 return (
@@ -238,8 +238,8 @@ class _Reader:
                 return self._pieces(body, around, outer)
             case AssertStmt(body=body) | AttrStmt(body=body):
                 return self._pieces(body, around, outer)
-            case Allocate(buffer=buffer, body=body):
-                self._own((buffer,), around, stmt.annotations)
+            case Allocate(buffers=buffers, body=body):
+                self._own(buffers, around, stmt.annotations)
                 return self._pieces(body, around, outer)
             case Evaluate(value=Call(op="assume")):
                 return []

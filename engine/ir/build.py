@@ -42,7 +42,7 @@ from .expr import (
     Sub,
     Var,
 )
-from .stmt import Evaluate, For, SeqStmt, Stmt
+from .stmt import Allocate, Annotations, Evaluate, For, SeqStmt, Stmt
 
 ExprLike = Expr | int | float | bool
 
@@ -382,6 +382,13 @@ def _flatten(stmts: Iterable[Stmt]) -> Iterable[Stmt]:
             yield from _flatten(stmt.seq)
         elif not is_noop(stmt):
             yield stmt
+
+
+def allocate(buffers: Sequence[Buffer], body: Stmt, annotations: Annotations = ()) -> Stmt:
+    """`body` with these buffers, next to those that it allocates first of all: thousands of buffers are no nest of thousands."""
+    if isinstance(body, Allocate) and not body.annotations and not annotations:
+        return Allocate((*buffers, *body.buffers), body.body)
+    return Allocate(tuple(buffers), body, annotations) if buffers else body
 
 
 def is_noop(stmt: Stmt) -> bool:

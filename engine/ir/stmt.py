@@ -135,8 +135,8 @@ class BlockRealize(Stmt, frozen=True, eq=False):
 
 
 class Allocate(Stmt, frozen=True, eq=False):
-    """Lowered programs only: `buffer` (flat within its axis separators) lives while `body` runs."""
+    """Lowered programs only: `buffers` (flat within their axis separators) live while `body` runs; `build.allocate` joins nested ones."""
 
-    buffer: Buffer
+    buffers: tuple[Buffer, ...]
     body: Stmt
     annotations: Annotations = ()

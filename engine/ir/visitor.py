@@ -378,7 +378,7 @@ def allocated_buffers(root: Node) -> list[Buffer]:
         if isinstance(node, Block):
             found.extend(node.alloc_buffers)
         elif isinstance(node, Allocate):
-            found.append(node.buffer)
+            found.extend(node.buffers)
     return found
 
 

@@ -50,8 +50,8 @@ def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
             return BufferRegion(change.buffer, change.region(node.region))
         if isinstance(node, Block) and any(b in changes for b in node.alloc_buffers):
             return replace_fields(node, alloc_buffers=tuple(_changed(b, changes) for b in node.alloc_buffers))
-        if isinstance(node, Allocate) and node.buffer in changes:
-            return replace_fields(node, buffer=changes[node.buffer].buffer)
+        if isinstance(node, Allocate) and any(b in changes for b in node.buffers):
+            return replace_fields(node, buffers=tuple(_changed(b, changes) for b in node.buffers))
         return node
 
     return rewrite(root, leave) if changes else root

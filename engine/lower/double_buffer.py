@@ -64,7 +64,7 @@ def slot_loops(func: PrimFunc) -> dict[Buffer, For]:
             return node
         if isinstance(node, For) and not build.is_const(node.extent, 1):
             loop = node
-        owned = node.alloc_buffers if isinstance(node, Block) else (node.buffer,) if isinstance(node, Allocate) else ()
+        owned = node.alloc_buffers if isinstance(node, Block) else node.buffers if isinstance(node, Allocate) else ()
         if loop is not None and loop.kind in ("serial", "unrolled"):
             found.update((b, loop) for b in owned)
         return map_children(node, lambda child: visit(child, loop))

@@ -19,6 +19,7 @@ from ..ir import (
     Node,
     PrimFunc,
     SeqStmt,
+    Stmt,
     build,
     rewrite,
     walk,
@@ -40,8 +41,8 @@ def _left(node: Node) -> Node:
             return node.body
         case Evaluate() if _is_pure(node.value) and not build.is_noop(node):
             return build.seq([])
-        case Allocate() if build.is_noop(node.body) or not _is_accessed(node):
-            return node.body
+        case Allocate():
+            return _allocation(node)
         case SeqStmt() if any(build.is_noop(s) or isinstance(s, SeqStmt) for s in node.seq):
             return build.seq(node.seq)
         case _:
@@ -62,7 +63,8 @@ def _is_pure(expr: Expr) -> bool:
     return not any(isinstance(n, Call) and n.op != "if_then_else" for n in walk(expr))
 
 
-def _is_accessed(stmt: Allocate) -> bool:
-    return any(
-        isinstance(n, BufferData | BufferLoad | BufferStore) and n.buffer is stmt.buffer for n in walk(stmt.body)
-    )
+def _allocation(stmt: Allocate) -> Stmt:
+    accessed = {n.buffer for n in walk(stmt.body) if isinstance(n, BufferData | BufferLoad | BufferStore)}
+    kept = [b for b in stmt.buffers if b in accessed]
+    same = len(kept) == len(stmt.buffers) and not isinstance(stmt.body, Allocate)
+    return stmt if same else build.allocate(kept, stmt.body, stmt.annotations if kept else ())

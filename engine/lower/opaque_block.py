@@ -5,8 +5,6 @@ Source: TVM src/s_tir/transform/lower_opaque_block.cc.
 
 from __future__ import annotations
 
-from msgspec.structs import replace as replace_fields
-
 from ..ir import (
     Allocate,
     BlockRealize,
@@ -58,7 +56,7 @@ def _lowered(realize: BlockRealize) -> Stmt:
         body = IfThenElse(realize.predicate, body)
     banks = banks_noted(block.annotations)
     for buffer in reversed(block.alloc_buffers):
-        body = Allocate(buffer, body, bank_notes({buffer: banks.get(buffer.name, ())}))
+        body = build.allocate((buffer,), body, bank_notes({buffer: banks.get(buffer.name, ())}))
     return body
 
 
@@ -72,7 +70,7 @@ def _allocating(stmts: tuple[Stmt, ...]) -> Stmt:
 
 def _followed(stmt: Stmt, after: list[Stmt]) -> Stmt:
     if isinstance(stmt, Allocate):
-        return replace_fields(stmt, body=_followed(stmt.body, after))
+        return build.allocate(stmt.buffers, _followed(stmt.body, after), stmt.annotations)
     return build.seq([stmt, *after])
 
 

@@ -249,8 +249,9 @@ class Program:
                     yield BufferStore(kept, value, ()), place.at(0)
                     value = BufferLoad(kept, ())
                 yield from self._stores(body, place.with_values({var: value}).at(1))
-            case Allocate(buffer=buffer, body=body):
-                self._allocate(buffer, place)
+            case Allocate(buffers=buffers, body=body):
+                for buffer in buffers:
+                    self._allocate(buffer, place)
                 yield from self._stores(body, place)
             case Evaluate(value=IntImm() | Call(op="assume")):
                 pass

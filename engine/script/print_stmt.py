@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeGuard
 
 from ..ir import (
     Allocate,
@@ -110,8 +111,7 @@ class StmtPrinter:
     def _seq(self, stmt: Stmt) -> None:
         assert isinstance(stmt, SeqStmt)
         for part in stmt.seq:
-            ends = part is not stmt.seq[-1] and not self._is_scalar(part)
-            if ends and isinstance(part, LetStmt | AssertStmt | Allocate | LaunchThread):
+            if part is not stmt.seq[-1] and self._can_be_closed(part):
                 self._closed(part)
             else:
                 self.stmt(part)
@@ -157,43 +157,39 @@ class StmtPrinter:
 
     def _allocate(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Allocate)
-        start = self.out.here()
-        if self._is_scalar(stmt):
-            self._scalar(stmt, start)
-            return
-        self.names.define(stmt.buffer, stmt.buffer.name)
-        self.exprs.name(stmt.buffer)
-        self.out.write(f" = {self.words.allocate}")
-        self.declaration(stmt.buffer, annotations=stmt.annotations)
-        self._header(stmt, start, "")
-        self.stmt(stmt.body)
+        self._allocated(stmt, stmt.buffers)
 
-    def _is_scalar(self, stmt: Stmt) -> bool:
-        return (
-            isinstance(stmt, Allocate)
-            and self.words.scalars
-            and not stmt.buffer.shape
-            and stmt.buffer.scope == "local"
-            and not stmt.annotations
-        )
-
-    def _scalar(self, stmt: Allocate, start: Start) -> None:
-        """`x: T.float32 = value`, the value from the first store."""
+    def _allocated(self, stmt: Allocate, buffers: Sequence[Buffer]) -> None:
+        """A line for each of these buffers, and the body; the last one's line holds its first store when it is a scalar."""
         rest = list(stmt.body.seq) if isinstance(stmt.body, SeqStmt) else [stmt.body]
-        first = rest[0] if isinstance(rest[0], BufferStore) and rest[0].buffer is stmt.buffer else None
-        name = self.names.define(stmt.buffer, stmt.buffer.name)
-        self.out.write(
-            name if first is not None and not _is_named(stmt.buffer.dtype) else f"{name}: T.{stmt.buffer.dtype}"
-        )
+        for buffer in buffers:
+            start = self.out.here()
+            if self._is_scalar(buffer, stmt.annotations):
+                self._scalar(buffer, rest if buffer is buffers[-1] else [])
+            else:
+                self.names.define(buffer, buffer.name)
+                self.exprs.name(buffer)
+                self.out.write(f" = {self.words.allocate}")
+                self.declaration(buffer, annotations=stmt.annotations)
+            self._header(stmt, start, "")
+        if rest:
+            self.stmt(build.seq(rest))
+
+    def _is_scalar(self, buffer: Buffer, annotations: Annotations) -> bool:
+        return self.words.scalars and not buffer.shape and buffer.scope == "local" and not annotations
+
+    def _scalar(self, buffer: Buffer, rest: list[Stmt]) -> None:
+        """`x: T.float32 = value`, the value from the first store when `rest` starts with it: it is taken out."""
+        first = rest[0] if rest and isinstance(rest[0], BufferStore) and rest[0].buffer is buffer else None
+        start = self.out.here()
+        name = self.names.define(buffer, buffer.name)
+        self.out.write(name if first is not None and not _is_named(buffer.dtype) else f"{name}: T.{buffer.dtype}")
         if first is not None:
             del rest[0]
             self.out.write(" = ")
             self.exprs.expr(first.value)
             self.out.mark(first, start)
-        self.exprs.scalars.add(stmt.buffer)
-        self._header(stmt, start, "")
-        if rest:
-            self.stmt(build.seq(rest))
+        self.exprs.scalars.add(buffer)
 
     def _launch(self, stmt: Stmt) -> None:
         assert isinstance(stmt, LaunchThread)
@@ -206,6 +202,11 @@ class StmtPrinter:
 
     def _launched(self, stmt: LaunchThread) -> None:
         self.exprs.call("T.launch_thread", quoted(stmt.thread_tag), stmt.extent)
+
+    def _can_be_closed(self, stmt: Stmt) -> TypeGuard[LetStmt | AssertStmt | Allocate | LaunchThread]:
+        if isinstance(stmt, Allocate):
+            return not all(self._is_scalar(b, stmt.annotations) for b in stmt.buffers)
+        return isinstance(stmt, LetStmt | AssertStmt | LaunchThread)
 
     def _closed(self, stmt: LetStmt | AssertStmt | Allocate | LaunchThread) -> None:
         """The `with` forms, for what ends before its sequence does."""
@@ -220,14 +221,18 @@ class StmtPrinter:
                     self._header(stmt, start, ":")
                 case Allocate():
                     self.out.write("with T.allocate")
-                    self.declaration(stmt.buffer, annotations=stmt.annotations)
-                    self._header(stmt, start, f" as {self.names.define(stmt.buffer, stmt.buffer.name)}:")
+                    first = stmt.buffers[0]
+                    self.declaration(first, annotations=stmt.annotations)
+                    self._header(stmt, start, f" as {self.names.define(first, first.name)}:")
                 case LaunchThread():
                     self.out.write("with ")
                     self._launched(stmt)
                     self._header(stmt, start, f" as {self.names.define(stmt.var, stmt.var.name)}:")
             with self.out.indented():
-                self.stmt(stmt.body)
+                if isinstance(stmt, Allocate):
+                    self._allocated(stmt, stmt.buffers[1:])
+                else:
+                    self.stmt(stmt.body)
 
     # --- loops
 

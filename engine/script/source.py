@@ -179,6 +179,9 @@ class PositionTable:
         """Where `node` first stood."""
         return next(iter(self._places.get(node, ())), None)
 
+    def places(self, node: Node) -> tuple[Place, ...]:
+        return tuple(self._places.get(node, ()))
+
     def freeze(self) -> Positions:
         return {node: tuple(places) for node, places in self._places.items()}
 

@@ -214,7 +214,15 @@ class StatementReader:
         found = read_annotations(self.exprs, annotations) if annotations is not None else ()
         buffer = self._new_buffer(name, declared, scope)
         place = self.source.place(declared.node)
-        return lambda body: self.mark(Allocate(buffer, body, found), place)
+        return lambda body: self._allocated(buffer, body, found, place)
+
+    def _allocated(self, buffer: Buffer, body: Stmt, annotations: Annotations, place: Place) -> Stmt:
+        """An Allocate stands on the lines of all its buffers."""
+        made = build.allocate((buffer,), body, annotations)
+        own = isinstance(made, Allocate) and len(made.buffers) > 1
+        for known in (place, *(self.positions.places(body) if own else ())):
+            self.positions.add(made, known)
+        return made
 
     def _match(self, name: ast.Name, call: ast.Call) -> None:
         """T.match_buffer of a handle (the function's parameter) or of a region (another view of it in a block)."""
@@ -295,7 +303,7 @@ class StatementReader:
         first = [self._set(name, buffer, value)] if value is not None else []
         self.exprs.define(name.id, buffer, name)
         self.exprs.scalars.add(buffer)
-        return lambda body: self.mark(Allocate(buffer, build.seq([*first, body])), place)
+        return lambda body: self._allocated(buffer, build.seq([*first, body]), (), place)
 
     def _set(self, name: ast.Name, buffer: Buffer, value: Expr) -> Stmt:
         """`x = value` of a mutable scalar."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tilewright.engine.ir import (
-    Allocate,
     Block,
     BlockRealize,
     Buffer,
@@ -189,7 +188,7 @@ class _Writer:
             case "alloc":
                 scratch = self.buffer(self.name("T"))
                 first = self.filled(scratch, loops, buffers)
-                return Allocate(scratch, build.seq([first, self.stmt(loops, [*buffers, scratch], depth + 1)]))
+                return build.allocate((scratch,), build.seq([first, self.stmt(loops, [*buffers, scratch], depth + 1)]))
             case "let":
                 var = Var(self.name("x"))
                 value = self.index(loops, 6, buffers)

@@ -86,7 +86,7 @@ class _Interpreter:
                 assert self.expr(s.condition, env), s.message
                 self.stmt(s.body, env)
             case ir.Allocate():
-                self.memory[s.buffer] = {}
+                self.memory.update((b, {}) for b in s.buffers)
                 self.stmt(s.body, env)
             case ir.Evaluate():
                 self.expr(s.value, env)

@@ -90,7 +90,7 @@ def arrays() -> dict[str, np.ndarray]:
 def test_given_a_buffer_of_each_iteration_when_only_some_go_on_then_each_reads_its_own():
     i = Var("i")
     use = IfThenElse(build.ge(i, 3), BufferStore(B, BufferLoad(S, (ZERO,)), (i,)))
-    func = func_of(build.serial(i, 8, Allocate(S, build.seq([BufferStore(S, BufferLoad(A, (i,)), (ZERO,)), use]))))
+    func = func_of(build.serial(i, 8, Allocate((S,), build.seq([BufferStore(S, BufferLoad(A, (i,)), (ZERO,)), use]))))
     assert run(func, arrays())["B"].tolist() == run_naive(func, arrays())["B"].tolist()
 
 
@@ -98,7 +98,7 @@ def test_given_a_buffer_allocated_anew_when_it_is_read_unwritten_then_the_old_va
     i = Var("i")
     fill = IfThenElse(build.eq(i, 0), BufferStore(S, build.const(5, "int32"), (ZERO,)))
     total = build.add(build.mul(BufferLoad(B, (ZERO,)), 2), BufferLoad(S, (ZERO,)))  # keeps the loop in order
-    func = func_of(build.serial(i, 4, Allocate(S, build.seq([fill, BufferStore(B, total, (ZERO,))]))))
+    func = func_of(build.serial(i, 4, Allocate((S,), build.seq([fill, BufferStore(B, total, (ZERO,))]))))
     with pytest.raises(UnwrittenError):
         run_naive(func, arrays())
     with pytest.raises(ExecuteError, match="uninitialized-read"):

@@ -120,7 +120,7 @@ def test_given_a_sum_below_a_loop_in_order_when_run_then_it_is_added_in_the_orde
     total = BufferStore(b, build.add(BufferLoad(b, (zero,)), BufferLoad(a, (k, i))), (zero,))
     inner = build.seq([BufferStore(s, one, (zero,)), loops(i, 50, build.seq([scan, total]))])
     values = np.random.default_rng(0).standard_normal((6, 50)).astype("float32")
-    result = run(func_of(loops(k, 6, Allocate(s, inner)), a, b), {"A": values, "B": np.zeros(1, "float32")})
+    result = run(func_of(loops(k, 6, Allocate((s,), inner)), a, b), {"A": values, "B": np.zeros(1, "float32")})
     assert result["B"][0] == np.add.accumulate(values.reshape(-1))[-1]
 
 
@@ -234,7 +234,7 @@ def test_given_two_slots_used_in_turn_when_run_then_loads_see_the_right_slot():
         ]
     )
     values = numbers(8, 16, dtype="int32")
-    assert np.array_equal(run(func_of(Allocate(slots, loops(t, 8, body)), a, b), {"A": values})["B"], values * 3)
+    assert np.array_equal(run(func_of(Allocate((slots,), loops(t, 8, body)), a, b), {"A": values})["B"], values * 3)
 
 
 # -- refusals

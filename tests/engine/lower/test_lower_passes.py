@@ -167,7 +167,7 @@ def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
     func = sch.func
     assert "B[i * 40 + j] = A[i, j]" in lines(func)
     (allocate,) = [s for s in walk_stmts(lower(func)) if isinstance(s, Allocate)]
-    assert build.int_value(allocate.buffer.shape[0]) == 640
+    assert build.int_value(allocate.buffers[0].shape[0]) == 640
     assert allocations(func)[0].tile == (16, 32)
     assert_same_results(func)
 

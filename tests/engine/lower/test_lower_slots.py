@@ -53,7 +53,7 @@ def test_given_two_slots_in_two_banks_when_lowered_then_two_by_4096():
     assert shape(found.lowered) == [2, 4096]
     assert found.lowered.axis_separators == (1,)
     (allocate,) = [s for s in walk_stmts(lower(sch.func)) if isinstance(s, Allocate)]
-    assert shape(allocate.buffer) == [2, 4096]
+    assert shape(allocate.buffers[0]) == [2, 4096]
 
 
 def test_given_two_halves_without_slots_when_lowered_then_two_by_4096():

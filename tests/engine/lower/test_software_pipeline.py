@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.sources import HEADER, matmul
 
 from tilewright.engine.execute import random_inputs, run
-from tilewright.engine.ir import AXIS_SEPARATOR, Allocate, AttrStmt, For, PrimFunc, build, walk_stmts
+from tilewright.engine.ir import AXIS_SEPARATOR, Allocate, AttrStmt, For, PrimFunc, allocated_buffers, build, walk_stmts
 from tilewright.engine.lower import LowerError, allocations, lower
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -88,9 +88,7 @@ VERSIONS = {
 def test_given_stages_and_places_when_lowered_then_as_many_versions_as_are_live(name, trips):
     stages, orders, versions = VERSIONS[name]
     func = program(CHAIN, trips, annotated(stages, orders))
-    sizes = {
-        s.buffer.name: build.int_value(s.buffer.shape[0]) for s in walk_stmts(lower(func)) if isinstance(s, Allocate)
-    }
+    sizes = {b.name: build.int_value(b.shape[0]) for b in allocated_buffers(lower(func))}
     if trips > max(stages):
         assert (sizes["B"], sizes["D"]) == versions
     assert_same_results(func)
@@ -290,7 +288,7 @@ def test_given_banks_when_double_buffered_then_two_by_4096_in_any_layout_and_the
     )
     (allocate,) = [s for s in walk_stmts(lower(sch.func)) if isinstance(s, Allocate)]
     assert 'annotations={"slot_banks": {"A_local.vtcm": [1, 0]}}' in to_script(lower(sch.func))
-    assert allocate.buffer.axis_separators == (1,)
+    assert allocate.buffers[0].axis_separators == (1,)
     assert_same_results(sch.func)
 
 

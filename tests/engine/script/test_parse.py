@@ -204,7 +204,7 @@ def test_given_a_function_without_blocks_then_there_is_no_root() -> None:
 def test_given_alloc_buffer_in_the_current_dialect_then_it_lives_in_what_follows() -> None:
     func = function('L = T.alloc_buffer((8,), "int8", scope="local")\nfor i in range(8):\n    L[i] = T.int8(0)')
     assert isinstance(func.body, Allocate)
-    assert (func.body.buffer.scope, func.body.buffer.dtype) == ("local", "int8")
+    assert (func.body.buffers[0].scope, func.body.buffers[0].dtype) == ("local", "int8")
 
 
 def test_given_bindings_then_they_hold_what_follows() -> None:

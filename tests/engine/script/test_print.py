@@ -136,9 +136,9 @@ def test_given_lowered_allocations_then_they_read_back_wherever_they_end(dialect
         buffer("X", 4, scope="local"),
         buffer("Y", 2, 4, scope="local.vtcm", axis_separators=(1,)),
     )
-    x = Allocate(first, store(first, FloatImm(1.0)))
+    x = Allocate((first,), store(first, FloatImm(1.0)))
     y = Allocate(
-        second,
+        (second,),
         SeqStmt((store(second, FloatImm(2.0), IntImm(0), IntImm(1)), store(out, FloatImm(3.0)))),
         (("note", IntImm(1)),),
     )
