@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import signal
 import socket
@@ -204,8 +203,9 @@ def test_given_any_line_ending_then_the_same_cycles(
 def test_given_ctrl_c_then_the_server_stops_without_a_word(notebook: Path) -> None:
     command = [sys.executable, "-m", "tilewright", "serve", str(notebook), "--port", "0"]
     # Where the tests run in the background of a shell, the interrupt is ignored, and a child would inherit that.
-    listens = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listens) as process:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        signal.signal(signal.SIGINT, before)
         assert process.stdout is not None
         try:
             assert b"http://127.0.0.1:" in process.stdout.readline()
