@@ -17,7 +17,8 @@ from .report import (
     Wait,
 )
 from .simulate import simulate
-from .tasks import MAX_TASKS
+from .steady import MAX_TASKS, Repeat
+from .timeline import Timeline
 
 __all__ = [
     "MAX_TASKS",
@@ -30,6 +31,7 @@ __all__ = [
     "Memory",
     "MemoryReport",
     "Occupancy",
+    "Repeat",
     "Report",
     "Segment",
     "Segments",
@@ -37,6 +39,7 @@ __all__ = [
     "TaskKind",
     "Tile",
     "Tiles",
+    "Timeline",
     "Traffic",
     "Wait",
     "load_machine",

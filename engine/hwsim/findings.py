@@ -13,17 +13,19 @@ from .occupancy import Column, Occupancy
 from .place import Placement, row_name
 from .report import Finding, MemoryReport
 from .tasks import TaskProgram, Template
+from .timeline import Timeline
 
 HEAVY_OPERATIONS = 256
 """A block with more operations than this is no work for a scalar engine."""
 
 
 def find(
-    program: TaskProgram, counts: Counter[int], memory: Mapping[str, MemoryReport], held: Occupancy
+    program: TaskProgram, timeline: Timeline, memory: Mapping[str, MemoryReport], held: Occupancy
 ) -> tuple[Finding, ...]:
     """All findings, the worst first."""
+    counts = timeline.counts
     found = [
-        *_overflows(program, memory, held),
+        *_overflows(program, timeline, memory, held),
         *_scalar_work(program, counts),
         *_round_trips(program, counts),
         *_idle_slots(program, held),
@@ -32,8 +34,11 @@ def find(
     return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
 
 
-def _overflows(program: TaskProgram, memory: Mapping[str, MemoryReport], held: Occupancy) -> Iterator[Finding]:
+def _overflows(
+    program: TaskProgram, timeline: Timeline, memory: Mapping[str, MemoryReport], held: Occupancy
+) -> Iterator[Finding]:
     starts, _, ends, cells = held.tiles.columns()
+    starts, ends = timeline.real(starts), timeline.real(ends, ending=True)
     for row, m in memory.items():
         if m.peak_bytes <= m.capacity_bytes:
             continue
@@ -51,7 +56,7 @@ def _overflows(program: TaskProgram, memory: Mapping[str, MemoryReport], held: O
         )  # fmt: skip
 
 
-def _scalar_work(program: TaskProgram, counts: Counter[int]) -> Iterator[Finding]:
+def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
     operations: Counter[int] = Counter()
     for number, count in counts.items():
         variant = program.variants[number]
@@ -76,7 +81,7 @@ def _scalar_work(program: TaskProgram, counts: Counter[int]) -> Iterator[Finding
         )  # fmt: skip
 
 
-def _round_trips(program: TaskProgram, counts: Counter[int]) -> Iterator[Finding]:
+def _round_trips(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
     """Intermediates that a DMA takes out of a memory and brings back in."""
     out: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
     back: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)

@@ -18,6 +18,7 @@ from ..ir import (
     Add,
     And,
     BinaryOp,
+    BufferLoad,
     Call,
     Cast,
     Div,
@@ -90,6 +91,11 @@ def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
 def used_vars(expr: Expr, among: Mapping[Var, Any]) -> set[Var]:
     """The variables of `expr` that are in `among`."""
     return {n for n in walk(expr) if isinstance(n, Var) and n in among}
+
+
+def is_known(expr: Expr) -> bool:
+    """Whether `values` knows the expression where it knows the variables: it does not depend on data."""
+    return not any(isinstance(n, BufferLoad) or (isinstance(n, Call) and n.op != "if_then_else") for n in walk(expr))
 
 
 def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:

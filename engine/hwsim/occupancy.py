@@ -3,6 +3,8 @@
 A tile of a buffer lives from the start of the first task that writes it to the end of the last that touches it; until its last write is
 done it is filling. A slot of a software pipeline holds another tile when it is written again after it was read. Memory stays reserved
 for as long as the allocation lives: for a double buffered one, that is all of the loop that its slots take turns over.
+
+Times are those of the timeline as played. What is repeated lives as often, and takes the same bytes each time.
 """
 
 from __future__ import annotations
@@ -17,10 +19,8 @@ import numpy.typing as npt
 
 from .nest import Site
 from .place import Placement, Places, row_name
-from .replay import Timeline
 from .tasks import TaskProgram
-
-Column = npt.NDArray[np.int64]
+from .timeline import Column, Timeline
 
 
 class Tile(msgspec.Struct, frozen=True):
@@ -114,11 +114,12 @@ def occupancy(program: TaskProgram, timeline: Timeline) -> Occupancy:
         for bank in range(memory.blocks):
             rows[row_name(memory, bank)] = ([], [])
     tables: list[Column] = [np.zeros((0, 4), np.int64)]
+    last = int(timeline.there.max(initial=0))
     for cell, placement in enumerate(places.of_cell):
         allocated, live = rows[row_name(placement.memory, placement.bank_of(cell))]
         size = placement.part_bytes
         if placement.is_param:
-            always = np.array([[0, timeline.cycles, size]], np.int64)
+            always = np.array([[0, last, size]], np.int64)
             allocated.append(always)
             live.append(always)
             continue
@@ -171,22 +172,19 @@ class _Touched(msgspec.Struct, frozen=True, eq=False):
 
 def _touched(program: TaskProgram, timeline: Timeline) -> _Touched:
     by_variant = _touches(program)
-    table = np.array([touch for touches in by_variant for touch in touches], np.int64).reshape(-1, 5)
+    table = np.array([touch for touches in by_variant for touch in touches], np.int64).reshape(-1, 4)
     counts = np.array([len(touches) for touches in by_variant], np.int64)
-    sequence = np.array(program.sequence, np.int64)
+    sequence = timeline.numbers
     tasks = np.repeat(np.arange(len(sequence)), counts[sequence])
     # The rows of the table that a task's variant has, task after task.
     before = np.cumsum(counts[sequence]) - counts[sequence]
     rows = (np.cumsum(counts) - counts)[sequence][tasks] + np.arange(len(tasks)) - before[tasks]
     order = np.argsort(table[rows, 0], kind="stable")
-    tasks, (cells, written, first, per_life, per_hold) = tasks[order], table[rows[order]].T
-    starts = np.array(timeline.starts, np.int64)[tasks]
-    lengths = np.array([(v.cost.duration, v.cost.latency) for v in program.variants], np.int64).reshape(-1, 2)
-    durations, latencies = lengths[sequence[tasks]].T
-    number = np.array(program.instances, np.int64)[tasks] - first
-    ends = starts + durations + np.where(written != 0, latencies, 0)
+    tasks, (cells, written, per_life, per_hold) = tasks[order], table[rows[order]].T
+    ends = np.where(written != READ, timeline.there[tasks], timeline.ends[tasks])
+    number = timeline.instances[tasks]
     lives = np.where(per_life == 0, _refills(cells, written), number // np.maximum(per_life, 1))
-    return _Touched(cells, starts, ends, written != 0, lives, number // per_hold)
+    return _Touched(cells, timeline.starts[tasks], ends, written != READ, lives, number // per_hold)
 
 
 def _refills(cells: Column, written: Column) -> Column:
@@ -210,11 +208,11 @@ def _reduced(how: np.ufunc, column: Column, firsts: Column) -> Column:
 
 READ, FILL, UPDATE = 0, 1, 2
 
-Touch = tuple[int, int, int, int, int]
+Touch = tuple[int, int, int, int]
 
 
 def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
-    """For each variant the cells it touches: (cell, what is done to it, first instance, instances in one life, in one hold).
+    """For each variant the cells it touches: (cell, what is done to it, instances in one life, in one hold).
 
     The life of an indexed slot is not a number of instances: 0.
     """
@@ -232,7 +230,7 @@ def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
                 per_life = 0 if placement.site.indexed else prod(extents[around:])
                 per_hold = prod(extents[_slot_depth(placement.site) :])
                 how = (UPDATE if cell in variant.updates else FILL) if written else READ
-                rows.append((cell, how, template.first_instance, per_life, per_hold))
+                rows.append((cell, how, per_life, per_hold))
         found.append(tuple(rows))
     return found
 

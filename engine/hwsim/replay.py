@@ -1,23 +1,27 @@
 """Time: every task is played in program order against the clocks of its engine and of the cells it touches. Integers only.
 
-A cell is the part of a buffer that is waited for as one: (buffer, slot, physical block). A task starts when its engine is free, the cells
-it reads are ready (RAW), and the cells it writes are read (WAR) and not in the making by another engine (WAW; one engine works in
-order). Many tasks are alike, so a program is a sequence of indices into a short table of variants.
+A cell is the part of a buffer that is waited for as one: (buffer, slot, physical block). Tasks are issued in program order, each into the
+queue of its engine; where that is full, issuing waits. A task starts when it is issued and its engine is free, the cells it reads are ready
+(RAW), and the cells it writes are read (WAR) and not in the making by another engine (WAW; one engine works in order). It stalls for the
+constraint that is met last; of those met together, for the first of these, in this order.
 
-This is the plain replay: its cost follows the number of tasks. It knows no program, machine or name. (Ports shared between running tasks
-and the skipping of steady states belong between `start` and `end` here, and around the loop.)
+It knows no program, machine or name. What is issued after a moment starts after it, so a loop's state at a moment, seen from there, decides
+all that follows: `key` says it, and `steady` skips what comes back.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
-Cause = Literal["data", "slot"]
-CAUSES: tuple[Cause, ...] = ("data", "slot")
-DATA, SLOT = 0, 1
+Cause = Literal["issue", "data", "slot"]
+CAUSES: tuple[Cause, ...] = ("issue", "data", "slot")
+ISSUE, DATA, SLOT = 0, 1, 2
+
+NOBODY = -1
 
 
 class Variant(msgspec.Struct, frozen=True):
@@ -34,8 +38,10 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 class Stall(msgspec.Struct, frozen=True):
-    """An engine waited `cycles` in all: cause "data" for `cell` to be filled, "slot" for it to be free, by tasks of variant `by`."""
+    """A task's engine waited `cycles` for it: cause "data" for `cell` to be filled, "slot" for it to be free, by a task of variant `by`;
+    cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY)."""
 
+    task: int
     engine: int
     cause: Cause
     cell: int
@@ -43,74 +49,98 @@ class Stall(msgspec.Struct, frozen=True):
     cycles: int
 
 
-class Timeline(msgspec.Struct, frozen=True):
-    """When each task of the sequence starts; busy cycles and end of the last task per engine; who waited for what.
+class Clocks:
+    """What has been issued so far: when each task starts (`starts`, of variants `numbers`), and the clocks that decide what comes next.
 
-    For each engine busy + stalls + (cycles - last_end) = cycles.
+    `table` may grow while it is used. `queues` says how many tasks each engine's queue holds.
     """
 
-    starts: list[int]
-    cycles: int
-    busy: tuple[int, ...]
-    last_end: tuple[int, ...]
-    stalls: tuple[Stall, ...]
+    def __init__(self, table: Sequence[Variant], queues: Sequence[int], cell_count: int) -> None:
+        engines = len(queues)
+        self.starts: list[int] = []
+        self.numbers: list[int] = []
+        self.stalls: list[Stall] = []
+        self.latest: list[int] = [0]
+        """After so many tasks, when the last of them was over and its result there."""
+        self.now = 0
+        """The moment of the last issue."""
+        self.free = [0] * engines
+        self._table = table
+        self._rows: list[tuple[int, int, int, tuple[int, ...], tuple[int, ...]]] = []
+        self._queues = tuple(queues)
+        self._waiting: list[deque[int]] = [deque() for _ in queues]
+        self._blocker = NOBODY
+        self._skipped = [0] * engines
+        self._ready = [0] * cell_count
+        self._writer = [NOBODY] * cell_count
+        self._released = [0] * cell_count
+        self._reader = [NOBODY] * cell_count
 
-
-def replay(variants: Sequence[Variant], sequence: Sequence[int], engine_count: int, cell_count: int) -> Timeline:
-    """Plays `sequence` (indices into `variants`). Engines and cells are numbered from 0."""
-    table = [(v.engine, v.duration, v.latency, v.reads, v.writes) for v in variants]
-    free = [0] * engine_count
-    ready = [0] * cell_count
-    writer_engine = [-1] * cell_count
-    writer = [-1] * cell_count
-    released = [0] * cell_count
-    reader = [-1] * cell_count
-    waits: dict[tuple[int, int, int, int], int] = {}
-    blame = (0, DATA, 0, 0)
-    starts: list[int] = []
-    record = starts.append
-    for number in sequence:
-        engine, duration, latency, reads, writes = table[number]
-        idle_from = start = free[engine]
+    def issue(self, number: int) -> None:
+        """Issues a task of variant `number`."""
+        rows = self._rows
+        if number >= len(rows):
+            rows.extend((v.engine, v.duration, v.latency, v.reads, v.writes) for v in self._table[len(rows) :])
+        engine, duration, latency, reads, writes = rows[number]
+        ready, released = self._ready, self._released
+        waiting = self._waiting[engine]
+        if len(waiting) == self._queues[engine]:
+            taken = waiting.popleft()
+            if taken > self.now:
+                self.now, self._blocker = taken, engine
+        idle_from = start = self.free[engine]
+        cause, at, by = ISSUE, NOBODY, self._blocker
+        if self.now > start:
+            start = self.now
         for cell in reads:
             if ready[cell] > start:
-                start = ready[cell]
-                blame = (engine, DATA, cell, writer[cell])
+                start, cause, at, by = ready[cell], DATA, cell, self._writer[cell]
         for cell in writes:
             if released[cell] > start:
-                start = released[cell]
-                blame = (engine, SLOT, cell, reader[cell])
-            if ready[cell] > start and writer_engine[cell] != engine:
-                start = ready[cell]
-                blame = (engine, SLOT, cell, writer[cell])
-        if start != idle_from:
-            waits[blame] = waits.get(blame, 0) + start - idle_from
-        record(start)
-        end = free[engine] = start + duration
+                start, cause, at, by = released[cell], SLOT, cell, self._reader[cell]
+            if ready[cell] > start and rows[self._writer[cell]][0] != engine:
+                start, cause, at, by = ready[cell], SLOT, cell, self._writer[cell]
+        waited = start - idle_from + self._skipped[engine]
+        if waited:
+            self.stalls.append(Stall(len(self.starts), engine, CAUSES[cause], at, by, waited))
+            self._skipped[engine] = 0
+        waiting.append(start)
+        self.starts.append(start)
+        self.numbers.append(number)
+        end = self.free[engine] = start + duration
         for cell in reads:
             if end > released[cell]:
-                released[cell] = end
-                reader[cell] = number
+                released[cell], self._reader[cell] = end, number
+        there = end + latency
         for cell in writes:
-            ready[cell] = end + latency
-            writer_engine[cell] = engine
-            writer[cell] = number
-    return Timeline(
-        starts,
-        max((0, *free, *ready)),
-        _busy(table, sequence, engine_count),
-        tuple(free),
-        tuple(Stall(e, CAUSES[c], cell, by, cycles) for (e, c, cell, by), cycles in waits.items()),
-    )
+            ready[cell], self._writer[cell] = there, number
+        self.latest.append(max(self.latest[-1], there))
 
+    def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[int, ...]:
+        """All that decides the future of tasks on these engines and cells, and how long they will have waited, seen from now.
 
-def _busy(
-    table: Sequence[tuple[int, int, int, tuple[int, ...], tuple[int, ...]]], sequence: Sequence[int], engine_count: int
-) -> tuple[int, ...]:
-    times = [0] * len(table)
-    for number in sequence:
-        times[number] += 1
-    busy = [0] * engine_count
-    for (engine, duration, *_), count in zip(table, times, strict=True):
-        busy[engine] += duration * count
-    return tuple(busy)
+        What is over does not: nothing that is issued later starts before now.
+        """
+        now, ready, released = self.now, self._ready, self._released
+        found = [self._blocker]
+        for engine in engines:
+            ahead = [start - now for start in self._waiting[engine] if start > now]
+            found += (self.free[engine] - now - self._skipped[engine], len(ahead), *ahead)
+        for cell in cells:
+            if ready[cell] > now:
+                found += (cell, ready[cell] - now, self._writer[cell])
+            if released[cell] > now:
+                found += (~cell, released[cell] - now, self._reader[cell])
+        return tuple(found)
+
+    def skip(self, cycles: int, since: int) -> None:
+        """So many cycles pass in which engines that have had no task since task `since` do nothing."""
+        busy = {self._rows[number][0] for number in self.numbers[since:]}
+        for engine in range(len(self.free)):
+            if engine not in busy:
+                self._skipped[engine] += cycles
+
+    @property
+    def cycles(self) -> int:
+        """When everything is over."""
+        return self.latest[-1]

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import msgspec
-import numpy as np
-
 from ..ir import Node
 from .occupancy import Column, Occupancy
-from .replay import Timeline
 from .tasks import TaskProgram
+from .timeline import Timeline
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`."""
+    """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`; cause
+    "issue" for a task that came late because the queue of the engine in `buffer`'s place was full, and no `block` is to blame."""
 
     cause: str
     buffer: str
@@ -24,7 +23,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class EngineReport(msgspec.Struct, frozen=True):
-    """`busy` and all of `stall` (by cause: "data", "slot", "idle" once its last task is done) sum to the makespan."""
+    """`busy` and all of `stall` (by cause: "issue", "data", "slot", "idle" once its last task is done) sum to the makespan."""
 
     kind: str
     busy: int
@@ -87,7 +86,7 @@ class TaskKind(msgspec.Struct, frozen=True):
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """One task on the timeline. `end` is when the engine is free again; `ready` when the result is there."""
+    """One task on the timeline. `end` is when the engine is free again; `ready` when the result is there; `times` how often it is run."""
 
     engine: str
     start: int
@@ -97,6 +96,7 @@ class Segment(msgspec.Struct, frozen=True):
     indices: tuple[tuple[str, int], ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    times: int = 1
 
 
 _Said = tuple[str, str, tuple[str, ...], tuple[str, ...]]
@@ -104,7 +104,7 @@ _Said = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 
 
 class Segments(Sequence[Segment]):
-    """All tasks in program order, made when looked at. `columns` gives the bare numbers for drawing many."""
+    """The tasks that were played, in program order and in times of the timeline, made when looked at. `columns` gives bare numbers."""
 
     def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
         self._program = program
@@ -112,7 +112,7 @@ class Segments(Sequence[Segment]):
         self._said: dict[int, _Said] = {}
 
     def __len__(self) -> int:
-        return len(self._program.sequence)
+        return len(self._timeline.numbers)
 
     @overload
     def __getitem__(self, index: int) -> Segment: ...
@@ -121,15 +121,15 @@ class Segments(Sequence[Segment]):
     def __getitem__(self, index: int | slice) -> Segment | list[Segment]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        program = self._program
-        number = program.sequence[index]
-        variant = program.variants[number]
-        template = program.templates[variant.template]
+        timeline = self._timeline
+        number = int(timeline.numbers[index])
+        template = self._program.templates[self._program.variants[number].template]
         engine, name, reads, writes = self._said_of(number)
-        start = self._timeline.starts[index]
-        end = start + variant.cost.duration
-        indices = template.indices(program.instances[index] - template.first_instance)
-        return Segment(engine, start, end, end + variant.cost.latency, name, indices, reads, writes)
+        start, end, there, times = (
+            int(c[index]) for c in (timeline.starts, timeline.ends, timeline.there, timeline.times)
+        )
+        indices = template.indices(int(timeline.instances[index]))
+        return Segment(engine, start, end, there, name, indices, reads, writes, times)
 
     def _said_of(self, number: int) -> _Said:
         """What all tasks of a variant have in common, in words."""
@@ -151,12 +151,7 @@ class Segments(Sequence[Segment]):
 
     def columns(self) -> tuple[Column, Column, Column]:
         """(engine number, start, end) of every task, in program order."""
-        variants = self._program.variants
-        sequence = np.array(self._program.sequence, np.int64)
-        starts = np.array(self._timeline.starts, np.int64)
-        engines = np.array([v.replay.engine for v in variants], np.int64)
-        durations = np.array([v.cost.duration for v in variants], np.int64)
-        return engines[sequence], starts, starts + durations[sequence]
+        return self._timeline.engines, self._timeline.starts, self._timeline.ends
 
 
 class Report(msgspec.Struct, frozen=True, eq=False):
@@ -182,6 +177,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     tasks: tuple[TaskKind, ...]
     segments: Segments
     occupancy: Occupancy
+    timeline: Timeline
 
     def __repr__(self) -> str:
         """The headline; `tilewright.report_text` has the tables."""

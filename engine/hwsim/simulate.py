@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from ..ir import BlockRealize, PrimFunc
 from ..lower import LowerError, Renewed, lower_match_buffer, missing_sizes, pipelined, planned
@@ -14,35 +16,38 @@ from .machine import KINDS, DmaEngine, Machine
 from .nest import read_nest
 from .occupancy import Occupancy, occupancy
 from .place import place, row_name
-from .replay import CAUSES, Timeline, replay
+from .replay import CAUSES
 from .report import EngineAccess, EngineReport, MemoryReport, Report, Segments, TaskKind, Traffic, Wait
-from .tasks import MAX_TASKS, TaskProgram, make_tasks
+from .steady import MAX_TASKS, WHOLE, play
+from .tasks import TaskProgram, make_tasks
+from .timeline import Timeline, require_countable, timeline_of
 
 IDLE = "idle"
 
 EXAMPLE_SIZE = 256
 """What is proposed for a size that nobody gave."""
 
-MAX_COUNT = 2**62
-"""Times and addresses are kept in 64 bits."""
-
 
 def simulate(
-    func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS, *, known_plan: Renewed | None = None
+    func: PrimFunc,
+    machine: Machine,
+    max_tasks: int = MAX_TASKS,
+    *,
+    known_plan: Renewed | None = None,
+    whole: int = WHOLE,
 ) -> Report:
     """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
 
+    What repeats is not played again, once `whole` tasks were: the figures are those of a replay of every task, the timeline has repeats.
     Raises MachineError when the machine cannot run it: an operand that no engine reaches, a scope without memory, sizes that are not
-    known (`lower.with_sizes` gives them), more than `max_tasks` tasks. More bytes than a memory holds are a finding, not an error.
+    known (`lower.with_sizes` gives them), more than `max_tasks` tasks that are not alike. More bytes than a memory holds are a finding, not
+    an error.
 
     `known_plan` is `lower.planned(func)` where somebody made it already.
     """
     require_sizes(func)
-    program = tasks_of(func, machine, max_tasks, known_plan)
-    timeline = replay(
-        [v.replay for v in program.variants], program.sequence, len(machine.engines), len(program.places.of_cell)
-    )
-    require_countable("cycles", timeline.cycles)
+    program = tasks_of(func, machine, known_plan)
+    timeline = timeline_of(program, play(program, max_tasks, whole))
     return _report(program, timeline, occupancy(program, timeline))
 
 
@@ -57,21 +62,14 @@ def require_sizes(func: PrimFunc) -> None:
                      expected="a number for each", fix=(f"sizes = {{{line}}}",))  # fmt: skip
 
 
-def require_countable(what: str, count: int) -> None:
-    if count > MAX_COUNT:
-        raise refuse("too-large", f"the program takes {count:.0e} {what}", expected=f"at most {MAX_COUNT:.0e} {what}")
-
-
-def tasks_of(
-    func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS, known_plan: Renewed | None = None
-) -> TaskProgram:
+def tasks_of(func: PrimFunc, machine: Machine, known_plan: Renewed | None = None) -> TaskProgram:
     """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(func if is_planned else (known_plan or planned(func)).func)
     nest = read_nest(piped.func, set(piped.buffers.values()))
     places = place(machine, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
-    return make_tasks(nest, places, max_tasks)
+    return make_tasks(nest, places)
 
 
 # Stages of a pipeline break no dependence, views fit what they stand for.
@@ -85,75 +83,91 @@ def require_sound(func: PrimFunc) -> Renewed:
 
 def _report(program: TaskProgram, timeline: Timeline, held: Occupancy) -> Report:
     machine = program.machine
-    counts = Counter(program.sequence)
+    counts = timeline.counts
+    busy = _busy(program, counts)
     both, dma = _overlap(program, timeline)
     traffic, accesses = _traffic(program, counts)
-    memory = _memory(program, held)
+    memory = _memory(program, timeline, held)
     return Report(
         machine=machine.name,
         clock_hz=machine.clock_hz,
         cycles=timeline.cycles,
-        bound=max(timeline.busy, default=0),
+        bound=max(busy, default=0),
         overlap=both / dma if dma else 0.0,
         overlap_cycles=both,
         dma_cycles=dma,
-        engines=_engines(program, timeline, counts),
+        engines=_engines(program, timeline, busy),
         memory=memory,
         traffic=traffic,
         accesses=accesses,
         energy_pj=_energy(program, counts),
-        findings=find(program, counts, memory, held),
+        findings=find(program, timeline, memory, held),
         tasks=_kinds(program, counts),
         segments=Segments(program, timeline),
         occupancy=held,
+        timeline=timeline,
     )
 
 
-def _engines(program: TaskProgram, timeline: Timeline, counts: Counter[int]) -> dict[str, EngineReport]:
-    tasks: Counter[int] = Counter()
+def _busy(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
+    """Busy cycles of each engine."""
+    busy = [0] * len(program.machine.engines)
     for number, count in counts.items():
+        variant = program.variants[number]
+        busy[variant.replay.engine] += count * variant.cost.duration
+    return busy
+
+
+def _engines(program: TaskProgram, timeline: Timeline, busy: list[int]) -> dict[str, EngineReport]:
+    tasks: Counter[int] = Counter()
+    for number, count in timeline.counts.items():
         tasks[program.variants[number].replay.engine] += count
+    stalls: list[Counter[str]] = [Counter() for _ in busy]
+    waits: list[Counter[tuple[str, str, str]]] = [Counter() for _ in busy]
+    engines = program.machine.engines
+    for s in timeline.stalls:
+        cycles = s.cycles * int(timeline.times[s.task])
+        stalls[s.engine][s.cause] += cycles
+        if s.cause == "issue":
+            blamed = "", f"queue of {engines[s.by].name}"
+        else:
+            blamed = program.places.of_cell[s.cell].buffer.name, program.templates[program.variants[s.by].template].name
+        waits[s.engine][s.cause, *blamed] += cycles
     found: dict[str, EngineReport] = {}
-    for number, engine in enumerate(program.machine.engines):
-        stall = dict.fromkeys((*CAUSES, IDLE), 0)
-        waits: dict[tuple[str, str, str], int] = defaultdict(int)
-        for s in timeline.stalls:
-            if s.engine == number:
-                stall[s.cause] += s.cycles
-                buffer = program.places.of_cell[s.cell].buffer.name
-                waits[s.cause, buffer, program.templates[program.variants[s.by].template].name] += s.cycles
-        stall[IDLE] = timeline.cycles - timeline.last_end[number]
+    for number, (engine, last) in enumerate(
+        zip(engines, timeline.real(timeline.free, ending=True).tolist(), strict=True)
+    ):
+        stall = {str(cause): stalls[number][cause] for cause in CAUSES}
+        stall[IDLE] = timeline.cycles - last
         found[engine.name] = EngineReport(
             KINDS[type(engine)],
-            timeline.busy[number],
+            busy[number],
             tasks[number],
-            {str(cause): cycles for cause, cycles in stall.items()},
-            tuple(Wait(*key, cycles) for key, cycles in sorted(waits.items(), key=lambda w: (-w[1], w[0]))),
+            stall,
+            tuple(Wait(*key, cycles) for key, cycles in sorted(waits[number].items(), key=lambda w: (-w[1], w[0]))),
         )
     return found
 
 
 def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
     """(cycles with a DMA and another engine busy, cycles with a DMA busy)."""
-    if not program.sequence:
+    if not len(timeline.numbers):
         return 0, 0
-    durations = np.array([v.cost.duration for v in program.variants], np.int64)
-    is_dma = np.array([isinstance(program.machine.engines[v.replay.engine], DmaEngine) for v in program.variants])
-    sequence = np.array(program.sequence, np.int64)
-    starts = np.array(timeline.starts, np.int64)
-    ends = starts + durations[sequence]
-    times = np.unique(np.concatenate([starts, ends]))
-    busy: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
-    for chosen in (is_dma[sequence], ~is_dma[sequence]):
+    is_dma = np.array([isinstance(e, DmaEngine) for e in program.machine.engines])[timeline.engines]
+    starts, ends = timeline.starts, timeline.ends
+    edges = [np.array([r.start, r.end], np.int64) for r in timeline.repeats]
+    times = np.unique(np.concatenate([starts, ends, *edges]))
+    busy: list[npt.NDArray[np.bool_]] = []
+    for chosen in (is_dma, ~is_dma):
         delta = np.zeros(len(times), np.int64)
         np.add.at(delta, np.searchsorted(times, starts[chosen]), 1)
         np.add.at(delta, np.searchsorted(times, ends[chosen]), -1)
         busy.append(np.cumsum(delta)[:-1] > 0)
-    lengths = np.diff(times)
+    lengths = timeline.lengths(times)
     return int(lengths[busy[0] & busy[1]].sum()), int(lengths[busy[0]].sum())
 
 
-def _memory(program: TaskProgram, held: Occupancy) -> dict[str, MemoryReport]:
+def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[str, MemoryReport]:
     places = program.places
     allocated: Counter[str] = Counter()
     for cell, placement in enumerate(places.of_cell):
@@ -164,13 +178,14 @@ def _memory(program: TaskProgram, held: Occupancy) -> dict[str, MemoryReport]:
             row = row_name(memory, bank)
             steps = held.steps[row]
             capacity = memory.capacity_bytes // memory.blocks
+            peak = int(timeline.real([steps.peak_time])[0])
             found[row] = MemoryReport(
-                memory.scope, capacity, steps.peak_allocated, steps.peak_live, steps.peak_time, allocated[row]
+                memory.scope, capacity, steps.peak_allocated, steps.peak_live, peak, allocated[row]
             )
     return found
 
 
-def _traffic(program: TaskProgram, counts: Counter[int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
+def _traffic(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
     """Copies of DMA engines by tensor, scope and scope; what other engines access by engine and buffer."""
     places = program.places
     copied: Counter[tuple[str, str, str]] = Counter()
@@ -196,7 +211,7 @@ def _traffic(program: TaskProgram, counts: Counter[int]) -> tuple[tuple[Traffic,
     )
 
 
-def _kinds(program: TaskProgram, counts: Counter[int]) -> tuple[TaskKind, ...]:
+def _kinds(program: TaskProgram, counts: Mapping[int, int]) -> tuple[TaskKind, ...]:
     tasks: Counter[int] = Counter()
     cycles: Counter[int] = Counter()
     for number, count in counts.items():
@@ -210,7 +225,7 @@ def _kinds(program: TaskProgram, counts: Counter[int]) -> tuple[TaskKind, ...]:
     )
 
 
-def _energy(program: TaskProgram, counts: Counter[int]) -> float:
+def _energy(program: TaskProgram, counts: Mapping[int, int]) -> float:
     """Bytes in and out of each memory and operations of each engine, at the machine's figures."""
     moved: Counter[str] = Counter()
     done: Counter[int] = Counter()

@@ -1,0 +1,169 @@
+"""Replay at the cost of the structure: what repeats is played until it is steady, and the rest of it is skipped, exactly.
+
+At each iteration of a loop the state is looked at from the moment of the last issue (`Clocks.key`). When it comes back, the iterations in between
+come back too, shifted in time, for as long as the iterations are alike. Two whole periods are played that no earlier task reaches into, and the
+remaining ones are left out of the timeline. A repeat says where, how often, and which tasks it stands for; every figure counts it as often.
+
+    time  ──────┬────────┬────────┬──────────     played: warming up, a period that is repeated, a period as it ends
+                │ period │ period │
+                └─ ×N ───┘
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from ..ir import Var
+from .alike import Run
+from .errors import refuse
+from .replay import Clocks, Variant
+from .tasks import TaskLoop, TaskNode, TaskProgram
+from .variants import NOTHING
+
+SHORT = 4
+"""A run of so few iterations has none to skip: two are played before the state comes back at the earliest, and two periods after it."""
+
+WHOLE = 500
+"""A program of so few tasks is played as a whole: its timeline is then that of the clock."""
+
+MAX_TASKS = 5_000_000
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """The stretch of the timeline from `start` to `end` comes `extra` more times before the timeline goes on, each `cycles` long.
+
+    `cycles` counts the repeats inside of the stretch, `start` and `end` do not: they are times of the timeline as played. The tasks in
+    it are those from `first` to `last`, exclusive, in the order of issue: `iterations` of the loop at `depth` among the loops around.
+    """
+
+    start: int
+    end: int
+    cycles: int
+    extra: int
+    first: int
+    last: int
+    depth: int
+    iterations: int
+
+
+class Played(msgspec.Struct, frozen=True, eq=False):
+    """The tasks that were played, in program order: clocks, the iterations of the loops around each, and the repeats, inner before outer."""
+
+    clocks: Clocks
+    places: list[tuple[int, ...]]
+    repeats: tuple[Repeat, ...]
+
+    @property
+    def skipped_cycles(self) -> int:
+        """Cycles that were not played."""
+        return sum(r.extra * r.cycles for r in self.repeats)
+
+
+class _Mark(msgspec.Struct, frozen=True):
+    """How far the replay had come before an iteration: moment, tasks, repeats, cycles skipped."""
+
+    now: int
+    tasks: int
+    repeats: int
+    skipped: int
+
+
+def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Played:
+    """Replays a program. Nothing is skipped before `whole` tasks were played. Raises MachineError where more than `max_tasks` would have to be."""
+    player = _Player(program, max_tasks, whole)
+    player.nodes(program.tree, {})
+    return Played(player.clocks, player.places, tuple(player.repeats))
+
+
+class _Player:
+    def __init__(self, program: TaskProgram, max_tasks: int, whole: int) -> None:
+        self._kinds: list[Variant] = []
+        self._variants = program.variants
+        queues = [e.queue_tasks for e in program.machine.engines]
+        self.clocks = Clocks(self._kinds, queues, len(program.places.of_cell))
+        self.places: list[tuple[int, ...]] = []
+        self.repeats: list[Repeat] = []
+        self._max_tasks = max_tasks
+        self._whole = whole
+        self._path: list[int] = []
+        self._skipped = 0
+
+    def nodes(self, nodes: tuple[TaskNode, ...], at: dict[Var, int]) -> None:
+        for node in nodes:
+            if isinstance(node, TaskLoop):
+                self._loop(node, at)
+                continue
+            number = node.variants.at(at)
+            if number != NOTHING:
+                if number >= len(self._kinds):
+                    self._kinds.extend(v.replay for v in self._variants[len(self._kinds) :])
+                self.clocks.issue(number)
+                self.places.append(tuple(self._path))
+                if len(self.places) > self._max_tasks:
+                    raise refuse("too-many-tasks", f"the schedule makes more than {self._max_tasks} tasks that are not alike: too many "
+                                 "to replay one by one", *node.blocks, expected="larger tiles, or extents that divide evenly")  # fmt: skip
+
+    def _loop(self, node: TaskLoop, at: dict[Var, int]) -> None:
+        self._path.append(0)
+        for run in node.runs(at):
+            if run.stop - run.start > SHORT and run.period < run.stop - run.start:
+                self._watched(node, run, at)
+            else:
+                for i in range(run.start, run.stop):
+                    self._iteration(node, run, i, at)
+        self._path.pop()
+        at.pop(node.loop.var, None)
+
+    def _iteration(self, node: TaskLoop, run: Run, i: int, at: dict[Var, int]) -> None:
+        at[node.loop.var] = run.like(i)
+        self._path[-1] = i
+        self.nodes(node.children, at)
+
+    def _watched(self, node: TaskLoop, run: Run, at: dict[Var, int]) -> None:
+        clocks = self.clocks
+        marks: list[_Mark] = []
+        seen: dict[tuple[int, ...], int] = {}
+        i = run.start
+        steady: tuple[int, int] | None = None
+        while i < run.stop:
+            marks.append(_Mark(clocks.now, len(clocks.starts), len(self.repeats), self._skipped))
+            here = len(marks) - 1
+            if steady is None:
+                key = ((i - run.start) % run.period, *clocks.key(node.engines, node.cells))
+                first = seen.setdefault(key, here)
+                steady = (first, here - first) if first < here else None
+            if steady is not None:
+                i += self._skip(marks, *steady, run.stop - i)
+            if i < run.stop:
+                self._iteration(node, run, i, at)
+                i += 1
+
+    def _skip(self, marks: list[_Mark], first: int, period: int, left: int) -> int:
+        """How many iterations are skipped here: all whole periods that are left, when two steady ones were played."""
+        here = len(marks) - 1
+        extra = left // period
+        if extra == 0 or (here - first) % period or here - first < 2 * period or len(self.places) < self._whole:
+            return 0
+        since, until, now = marks[here - 2 * period], marks[here - period], marks[here]
+        if until.tasks != now.tasks:
+            over = self.clocks.latest
+            # No task from before the first period reaches into the repeated one, and the tasks of the first are over when that ends.
+            if over[marks[first].tasks] > since.now or over[marks[first + period].tasks] > until.now:
+                return 0
+            cycles = until.now - since.now + until.skipped - since.skipped
+            depth = len(self._path) - 1
+            repeat = Repeat(since.now, until.now, cycles, extra, since.tasks, until.tasks, depth, period)
+            self.repeats.append(repeat)
+            self.clocks.skip(cycles * extra, until.tasks)
+            self._skipped += cycles * extra
+            self._renumber(until.tasks, depth, extra * period)
+            marks.clear()
+        return extra * period
+
+    def _renumber(self, first: int, depth: int, iterations: int) -> None:
+        """The last period played is the last of all: its tasks are those of later iterations."""
+        for n in range(first, len(self.places)):
+            place = self.places[n]
+            self.places[n] = (*place[:depth], place[depth] + iterations, *place[depth + 1 :])

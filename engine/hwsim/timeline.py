@@ -1,0 +1,119 @@
+"""The tasks of a replay as columns, and the two times they have: that of the timeline as played, and that of the clock, repeats included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from .errors import refuse
+from .replay import Stall
+from .steady import Played, Repeat
+from .tasks import TaskProgram
+
+Column = npt.NDArray[np.int64]
+
+MAX_COUNT = 2**62
+"""Times, addresses and counts are kept in 64 bits."""
+
+
+class Timeline(msgspec.Struct, frozen=True, eq=False):
+    """A row for each task that was played, in program order, in times of the timeline: `starts`, `ends` (the engine is free again), `there`
+    (so is the result). `times` is how often the program runs it, `numbers` its variant, `instances` which of its template's it is.
+
+    `free` is when each engine has done its last task; `cycles` the makespan, in cycles of the clock.
+    """
+
+    numbers: Column
+    instances: Column
+    starts: Column
+    ends: Column
+    there: Column
+    times: Column
+    engines: Column
+    free: tuple[int, ...]
+    stalls: list[Stall]
+    repeats: tuple[Repeat, ...]
+    cycles: int
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """How often each variant runs."""
+        found: dict[int, int] = {}
+        for number, times in zip(self.numbers.tolist(), self.times.tolist(), strict=True):
+            found[number] = found.get(number, 0) + times
+        return found
+
+    def real(self, times: Sequence[int] | Column, *, ending: bool = False) -> Column:
+        """The clock at times of the timeline, in the first of all repeats. What ends where a repeat does, ends before it comes again."""
+        ends, before = self._shifts()
+        at = np.asarray(times, np.int64)
+        return at + before[np.searchsorted(ends, at, side="left" if ending else "right")]
+
+    def _shifts(self) -> tuple[Column, Column]:
+        """The ends of repeats in order, and the cycles that all before each take."""
+        found = sorted((r.end, r.extra * r.cycles) for r in self.repeats)
+        return np.array([end for end, _ in found], np.int64), np.cumsum([0, *(cycles for _, cycles in found)])
+
+    def lengths(self, times: Column) -> Column:
+        """Cycles of the clock from each of the (ordered) times to the next, all repeats counted."""
+        edges = np.unique(np.concatenate([times, *(np.array([r.start, r.end], np.int64) for r in self.repeats)]))
+        weights = np.ones(len(edges), np.int64)
+        for r in self.repeats:
+            weights[(edges >= r.start) & (edges < r.end)] *= 1 + r.extra
+        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(edges) * weights[:-1])])
+        return np.diff(total[np.searchsorted(edges, times)])
+
+
+def timeline_of(program: TaskProgram, played: Played) -> Timeline:
+    """The columns of a replay. Raises MachineError where the program takes more cycles than are counted."""
+    clocks = played.clocks
+    cycles = clocks.cycles + played.skipped_cycles
+    require_countable("cycles", cycles)
+    numbers = np.array(clocks.numbers, np.int64)
+    variants = program.variants
+    starts = np.array(clocks.starts, np.int64)
+    ends = starts + _of(numbers, [v.cost.duration for v in variants])
+    times = np.ones(len(numbers), np.int64)
+    for r in played.repeats:
+        times[r.first : r.last] *= 1 + r.extra
+    return Timeline(
+        numbers,
+        _instances(program, played),
+        starts,
+        ends,
+        ends + _of(numbers, [v.cost.latency for v in variants]),
+        times,
+        _of(numbers, [v.replay.engine for v in variants]),
+        tuple(clocks.free),
+        clocks.stalls,
+        played.repeats,
+        cycles,
+    )
+
+
+def _of(numbers: Column, table: Sequence[int]) -> Column:
+    return np.array(table, np.int64)[numbers] if len(numbers) else np.zeros(0, np.int64)
+
+
+def _instances(program: TaskProgram, played: Played) -> Column:
+    """Row-major over the loops around each task."""
+    found: list[int] = []
+    extents = [[loop.extent for loop in t.outer] for t in program.templates]
+    for sizes in extents:
+        require_countable("tasks", prod(sizes))
+    template_of = [v.template for v in program.variants]
+    for number, place in zip(played.clocks.numbers, played.places, strict=True):
+        instance = 0
+        for extent, value in zip(extents[template_of[number]], place, strict=True):
+            instance = instance * extent + value
+        found.append(instance)
+    return np.array(found, np.int64)
+
+
+def require_countable(what: str, count: int) -> None:
+    if count > MAX_COUNT:
+        raise refuse("too-large", f"the program takes {count:.0e} {what}", expected=f"at most {MAX_COUNT:.0e} {what}")
