@@ -1,7 +1,7 @@
 """What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
 
 from .errors import MachineError
-from .machine import Engine, Machine, Memory
+from .machine import Bus, Cache, Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
 from .report import (
@@ -22,6 +22,8 @@ from .timeline import Timeline
 
 __all__ = [
     "MAX_TASKS",
+    "Bus",
+    "Cache",
     "Engine",
     "EngineAccess",
     "EngineReport",

@@ -25,7 +25,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `banks` are equal parts of the capacity. With mapping "block" each is a contiguous range of addresses, and the blocks can be filled
     and used independently of each other; with "interleave" consecutive `interleave_bytes` go round all banks.
-    Reads and writes have a port each, of so many bytes per cycle. A transfer moves whole bursts; its data is there `latency_cycles` later.
+    Reads and writes have a port each, of so many bytes per cycle; with `ports` "shared" both go through one, as wide as reads are.
+    A transfer moves whole bursts; its data is there `latency_cycles` later.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     capacity_bytes: Positive
     read_bytes_per_cycle: Positive
     write_bytes_per_cycle: Positive
+    ports: Literal["separate", "shared"] = "separate"
     banks: Positive = 1
     mapping: Literal["block", "interleave"] = "block"
     interleave_bytes: Natural = 0
@@ -59,7 +61,10 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What all engines have. A task occupies its engine `setup_cycles` and then as long as its work takes; its result is there
-    `latency_cycles` after that. `reads` and `writes` name memories."""
+    `latency_cycles` after that. `reads` and `writes` name memories.
+
+    So many as `queue_tasks` may wait in front of the engine: tasks are issued in program order, and issue stops while a queue is full.
+    """
 
     name: str
     reads: tuple[str, ...]
@@ -90,6 +95,22 @@ class MatrixEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="
     energy_pj_per_operation: Energy = 0.0
 
 
+Dataflow = Literal["output_stationary", "weight_stationary", "input_stationary"]
+
+
+class SystolicEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="systolic"):
+    """A matrix engine that is a grid of `rows` x `columns` multiply-accumulate cells; `dataflow` says what stays in them (`systolic`).
+
+    Elements wider than `element_bytes` take ceil(width / element_bytes)^2 passes.
+    """
+
+    rows: Positive
+    columns: Positive
+    dataflow: Dataflow
+    element_bytes: Positive
+    energy_pj_per_operation: Energy = 0.0
+
+
 class VectorEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
     """Elementwise work and reductions, `vector_bytes` of contiguous elements per operation."""
 
@@ -105,14 +126,52 @@ class ScalarEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="
     energy_pj_per_operation: Energy = 0.0
 
 
-Engine = DmaEngine | MatrixEngine | VectorEngine | ScalarEngine
+Engine = DmaEngine | MatrixEngine | SystolicEngine | VectorEngine | ScalarEngine
 EngineKind = Literal["dma", "matrix", "vector", "scalar"]
 KINDS: dict[type, EngineKind] = {
     DmaEngine: "dma",
     MatrixEngine: "matrix",
+    SystolicEngine: "matrix",
     VectorEngine: "vector",
     ScalarEngine: "scalar",
 }
+
+
+class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A cache in front of `memory` for the accesses of `engines`: set-associative, LRU, allocating on writes, dirty lines written back.
+
+    Several in front of one memory are levels, in the order of the file, the first nearest to the engine. A level that is asked for a
+    line by the one before it gives it after `latency_cycles`, at `bytes_per_cycle`.
+    """
+
+    name: str
+    memory: str
+    engines: tuple[str, ...]
+    size_bytes: Positive
+    ways: Positive
+    line_bytes: Positive
+    bytes_per_cycle: Positive
+    latency_cycles: Natural = 0
+    source: Sources = ()
+
+    @property
+    def sets(self) -> int:
+        return self.size_bytes // (self.ways * self.line_bytes)
+
+
+class Bus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `engines` move between memories goes over it, in whole bursts: they share its bytes per cycle."""
+
+    name: str
+    engines: tuple[str, ...]
+    bytes_per_cycle: Positive
+    burst_bytes: Positive = 1
+    source: Sources = ()
+
+
+Part = Memory | Engine | Cache | Bus
+GROUPS = ("memories", "engines", "caches", "buses")
+"""The fields of a machine that hold its parts."""
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,6 +181,8 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock_hz: Positive
     memories: tuple[Memory, ...]
     engines: tuple[Engine, ...]
+    caches: tuple[Cache, ...] = ()
+    buses: tuple[Bus, ...] = ()
     description: str = ""
     source: Sources = ()
 
@@ -141,6 +202,14 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The engine called `name`. Raises KeyError."""
         return _named(self.engines, name)
 
+    def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]:
+        """The levels between an engine and a memory, the nearest to the engine first."""
+        return tuple(c for c in self.caches if c.memory == memory and engine in c.engines)
+
+    def buses_of(self, engine: str) -> tuple[Bus, ...]:
+        """The buses that what an engine moves goes over."""
+        return tuple(b for b in self.buses if engine in b.engines)
+
     def replace(self, path: str, value: object) -> Machine:
         """This machine with one figure changed: "memories.vtcm.banks", "local.vtcm.banks" by scope, "engines.dma.setup_cycles", "clock_hz".
 
@@ -149,31 +218,32 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         owner, _, field = path.rpartition(".")
         if not owner:
             return _checked(_with_field(self, path, value, path))
-        part = self._part(owner, path)
+        group, part = self._part(owner, path)
         changed = _with_field(part, field, value, path)
-        if isinstance(changed, Memory):
-            memories = tuple(changed if m is part else m for m in self.memories)
-            return _checked(replace_fields(self, memories=memories))
-        return _checked(replace_fields(self, engines=tuple(changed if e is part else e for e in self.engines)))
+        parts = tuple(changed if p is part else p for p in self.parts(group))
+        return _checked(replace_fields(self, **{group: parts}))
 
-    def _part(self, owner: str, path: str) -> Memory | Engine:
-        """The memory or engine that the front of a path names: "memories.vtcm", "engines.dma", or a scope, or just the name."""
-        group, _, name = owner.partition(".")
-        for part in (*self.memories, *self.engines):
-            mine = "memories" if isinstance(part, Memory) else "engines"
-            if (group == mine and part.name == name) or part.name == owner:
-                return part
+    def parts(self, group: str) -> tuple[Part, ...]:
+        """The memories, engines, caches or buses."""
+        return cast("tuple[Part, ...]", getattr(self, group))
+
+    def _part(self, owner: str, path: str) -> tuple[str, Part]:
+        """What the front of a path names, and its group: "memories.vtcm", "engines.dma", or a scope, or just the name."""
+        named = [(group, part) for group in GROUPS for part in self.parts(group)]
+        for group, part in named:
+            if owner in (f"{group}.{part.name}", part.name):
+                return group, part
         by_scope = self.find_memory(owner)
         if by_scope is not None:
-            return by_scope
-        known = [f"memories.{m.name}" for m in self.memories] + [f"engines.{e.name}" for e in self.engines]
+            return "memories", by_scope
+        known = [f"{group}.{part.name}" for group, part in named]
         scopes = [s for m in self.memories for s in m.scopes]
         raise refuse("unknown-figure", f"machine {self.name!r} has no {owner!r}", found=path,
                      expected=f"{', '.join(known)}, or a scope: {', '.join(scopes)}")  # fmt: skip
 
 
 N = TypeVar("N", Memory, Engine)
-S = TypeVar("S", bound=Machine | Memory | Engine)
+S = TypeVar("S", bound=Machine | Part)
 
 
 def _named(parts: tuple[N, ...], name: str) -> N:
@@ -190,8 +260,9 @@ CHANGED = "changed by Machine.replace"
 def _with_field(part: S, field: str, value: object, path: str) -> S:
     """`part` with one figure changed and checked."""
     table = cast("dict[str, Any]", msgspec.to_builtins(part))
-    if field not in table or field in ("kind", "name", "memories", "engines", "source"):
-        figures = [f for f in table if f not in ("kind", "name", "memories", "engines", "source")]
+    fixed = ("kind", "name", "source", *(GROUPS if isinstance(part, Machine) else ()))
+    if field not in table or field in fixed:
+        figures = [f for f in table if f not in fixed]
         raise refuse(
             "unknown-figure", f"there is no figure {field!r} to change", found=path, expected=", ".join(figures)
         )
@@ -248,6 +319,14 @@ def find_complaint(machine: Machine) -> Complaint | None:
             complaint = _reach_complaint(engine, key, reach, names)
             if complaint is not None:
                 return complaint
+    for bus in machine.buses:
+        complaint = _engines_complaint(bus, "buses", machine)
+        if complaint is not None:
+            return complaint
+    for cache in machine.caches:
+        complaint = _cache_complaint(cache, machine)
+        if complaint is not None:
+            return complaint
     if not machine.engines:
         expected = "at least one [engines.NAME]"
         return Complaint("no-engine", "the machine has no engine", ("engines",), "", "none", expected)
@@ -292,4 +371,41 @@ def _reach_complaint(engine: Engine, key: str, reach: Sequence[str], names: Sequ
         if name not in names:
             message = f"engine {engine.name!r} {key} an unknown memory {name!r}"
             return Complaint("unknown-memory", message, section, key, repr(name), known)
+    return None
+
+
+def _engines_complaint(part: Cache | Bus, group: str, machine: Machine) -> Complaint | None:
+    """A cache or a bus is used by engines that there are."""
+    names = [e.name for e in machine.engines]
+    what = "cache" if isinstance(part, Cache) else "bus"
+    unknown = next((e for e in part.engines if e not in names), None)
+    if unknown is None and part.engines:
+        return None
+    message = f"{what} {part.name!r} is used by {'no engine' if unknown is None else f'an unknown engine {unknown!r}'}"
+    found = repr(unknown or [])
+    return Complaint("unknown-engine", message, (group, part.name), "engines", found, ", ".join(names))
+
+
+def _cache_complaint(cache: Cache, machine: Machine) -> Complaint | None:
+    section = ("caches", cache.name)
+    memories = [m.name for m in machine.memories]
+    if cache.memory not in memories:
+        message = f"cache {cache.name!r} is in front of an unknown memory {cache.memory!r}"
+        return Complaint("unknown-memory", message, section, "memory", repr(cache.memory), ", ".join(memories))
+    complaint = _engines_complaint(cache, "caches", machine)
+    if complaint is not None:
+        return complaint
+    if cache.size_bytes % (cache.ways * cache.line_bytes):
+        message = f"cache {cache.name!r} does not divide into sets of {cache.ways} lines of {cache.line_bytes} bytes"
+        expected = f"a multiple of {cache.ways * cache.line_bytes}"
+        return Complaint("uneven-sets", message, section, "size_bytes", f"{cache.size_bytes} bytes", expected)
+    for engine in cache.engines:
+        levels = machine.caches_of(engine, cache.memory)
+        inner = levels[: levels.index(cache)][-1:]
+        if inner and cache.line_bytes % inner[0].line_bytes:
+            message = (
+                f"a line of cache {cache.name!r} does not hold whole lines of {inner[0].name!r}, the level before it"
+            )
+            expected = f"a multiple of {inner[0].line_bytes}"
+            return Complaint("uneven-lines", message, section, "line_bytes", f"{cache.line_bytes} bytes", expected)
     return None

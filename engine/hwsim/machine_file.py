@@ -17,12 +17,16 @@ from ... import static
 from ..ir import Place
 from .errors import MachineError, refuse
 from .machine import (
+    GROUPS,
+    Bus,
+    Cache,
     DmaEngine,
     Engine,
     Machine,
     MatrixEngine,
     Memory,
     ScalarEngine,
+    SystolicEngine,
     VectorEngine,
     complaint_error,
     find_complaint,
@@ -31,6 +35,7 @@ from .machine import (
 ENGINE_TYPES: dict[str, type[Engine]] = {
     "dma": DmaEngine,
     "matrix": MatrixEngine,
+    "systolic": SystolicEngine,
     "vector": VectorEngine,
     "scalar": ScalarEngine,
 }
@@ -81,11 +86,15 @@ class _Reader:
         table = self._table()
         memories = self._sections(table, "memories")
         engines = self._sections(table, "engines")
-        head = self._convert(table | {"memories": [], "engines": []}, Machine, ())
+        caches = self._sections(table, "caches") if "caches" in table else {}
+        buses = self._sections(table, "buses") if "buses" in table else {}
+        head = self._convert(table | {group: [] for group in GROUPS}, Machine, ())
         machine = msgspec.structs.replace(
             head,
             memories=tuple(self._convert(t | {"name": n}, Memory, ("memories", n)) for n, t in memories.items()),
             engines=tuple(self._engine(n, t) for n, t in engines.items()),
+            caches=tuple(self._convert(t | {"name": n}, Cache, ("caches", n)) for n, t in caches.items()),
+            buses=tuple(self._convert(t | {"name": n}, Bus, ("buses", n)) for n, t in buses.items()),
         )
         complaint = find_complaint(machine)
         if complaint is not None:
@@ -188,5 +197,6 @@ def _key_in(message: str) -> str:
 
 
 def _keys(target: type[msgspec.Struct]) -> str:
-    fields = [f for f in target.__struct_fields__ if f not in ("name", "source", "memories", "engines")]
+    groups = GROUPS if target is Machine else ()
+    fields = [f for f in target.__struct_fields__ if f not in ("name", "source", *groups)]
     return ", ".join(fields)
