@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from ..ir import BlockRealize, PrimFunc
+from ..ir import BlockRealize, PrimFunc, refusing_depth
 from ..lower import LowerError, Renewed, lower_match_buffer, missing_sizes, pipelined, planned
 from .errors import MachineError, refuse
 from .findings import find
@@ -27,6 +27,7 @@ MAX_COUNT = 2**62
 """Times and addresses are kept in 64 bits."""
 
 
+@refusing_depth(MachineError)
 def simulate(
     func: PrimFunc, machine: Machine, max_tasks: int = MAX_TASKS, *, known_plan: Renewed | None = None
 ) -> Report:
