@@ -51,24 +51,29 @@ class ProgramIndex:
         known = before._facts if before is not None else {}
         self._facts: dict[Stmt, dict[Callable[..., object], object]] = {}
         self._parent: dict[Stmt, Stmt] = {}
+        self._scope: dict[Stmt, Block] = {}
+        self._above: dict[Stmt, tuple[For, ...]] = {}
         self._realizes: dict[str, BlockRealize] = {}
         self._loops: dict[Var, For] = {}
         self._loose: dict[Block, set[Buffer]] = {}
         self._found_below: dict[Stmt, tuple[BlockRealize, ...]] = {}
-        stack: list[tuple[Node, Stmt | None]] = [(func.body, None)]
+        stack: list[Stmt] = [func.body]
         while stack:
-            node, parent = stack.pop()
-            if isinstance(node, Stmt):
-                if parent is not None:
-                    self._parent[node] = parent
-                if isinstance(node, BlockRealize):
-                    self._realizes[node.block.name] = node
-                elif isinstance(node, For):
-                    self._loops[node.loop_var] = node
-                if node in known:
-                    self._facts[node] = known[node]
-                parent = node
-            stack.extend((c, parent) for c in reversed(child_stmts(node)))
+            stmt = stack.pop()
+            if isinstance(stmt, BlockRealize):
+                self._realizes[stmt.block.name] = stmt
+            elif isinstance(stmt, For):
+                self._loops[stmt.loop_var] = stmt
+            if stmt in known:
+                self._facts[stmt] = known[stmt]
+            below = cast("list[Stmt]", child_stmts(stmt))
+            scope = stmt if isinstance(stmt, Block) else self._scope.get(stmt)
+            for child in below:
+                self._parent[child] = stmt
+                if scope is not None:
+                    self._scope[child] = scope
+            below.reverse()
+            stack += below
 
     def fact(self, find: Callable[[S], T], stmt: S) -> T:
         """`find(stmt)`, found once: for what a statement is by itself, whatever stands around it."""
@@ -126,21 +131,17 @@ class ProgramIndex:
         return stmt is outer or any(s is outer for s in self.path(stmt))
 
     def scope_of(self, stmt: Stmt) -> Block:
-        """The block whose body `stmt` stands in."""
-        for outer in self.path(stmt):
-            if isinstance(outer, Block):
-                return outer
-        raise KeyError("the root block has no scope around it")
+        """The block whose body `stmt` stands in. KeyError for the root, which has no scope around it."""
+        return self._scope[stmt]
 
     def loops_above(self, stmt: Stmt) -> tuple[For, ...]:
         """The loops around `stmt` within its scope, outermost first."""
-        found: list[For] = []
-        for outer in self.path(stmt):
-            if isinstance(outer, For):
-                found.append(outer)
-            elif isinstance(outer, Block):
-                break
-        return tuple(reversed(found))
+        found = self._above.get(stmt)
+        if found is None:
+            parent = self._parent.get(stmt)
+            above = () if parent is None or isinstance(parent, Block) else self.loops_above(parent)
+            found = self._above[stmt] = (*above, parent) if isinstance(parent, For) else above
+        return found
 
     def position(self, name: str) -> int:
         """How many blocks stand before `name` in the text."""
@@ -229,7 +230,7 @@ class ProgramIndex:
     @cached_property
     def addressed(self) -> set[Buffer]:
         """The buffers whose address is taken somewhere."""
-        return addressed_buffers(self.func)
+        return {b for stmt in (self.func.body, *self._parent) for b in self.fact(_addressed_here, stmt)}
 
     def touched_loosely(self, scope: Block, apart: Container[Node] = ()) -> set[Buffer]:
         """The buffers that the scope touches otherwise than its blocks say: in conditions, bounds of loops, bindings, bare stores, and
@@ -247,12 +248,10 @@ class ProgramIndex:
         found = self._aliased(scope)
         stack: list[Node] = [scope.body]
         while stack:
-            node = stack.pop()
-            if isinstance(node, Block | Buffer) or node in apart:
-                continue
-            if isinstance(node, BufferData | BufferLoad | BufferStore):
-                found.add(node.buffer)
-            stack.extend(children(node))
+            stmt = cast("Stmt", stack.pop())
+            if not isinstance(stmt, Block):
+                found |= _touched_here(stmt, apart) if apart else self.fact(_touched_here, stmt)
+                stack += child_stmts(stmt)
         return found
 
     @cached_property
@@ -329,6 +328,31 @@ class ProgramIndex:
         """Whether the block reads a buffer that it writes (a reduction does)."""
         block = self.block(name)
         return any(r.buffer is w.buffer for r in block.reads for w in block.writes)
+
+
+def _touched_here(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
+    """The buffers that the statement itself touches, not those in it; what stands in the nodes `apart` does not count."""
+    found: set[Buffer] = {stmt.buffer} if isinstance(stmt, BufferStore) else set()
+    stack: list[Node] = _own_parts(stmt)
+    while stack:
+        node = stack.pop()
+        if node in apart:
+            continue
+        if isinstance(node, BufferData | BufferLoad):
+            found.add(node.buffer)
+        if not isinstance(node, Buffer):
+            stack += children(node)
+    return found
+
+
+def _addressed_here(stmt: Stmt) -> set[Buffer]:
+    """The buffers whose address the statement itself takes."""
+    return {b for part in _own_parts(stmt) for b in addressed_buffers(part)}
+
+
+def _own_parts(stmt: Stmt) -> list[Node]:
+    """What stands directly in the statement, but for statements."""
+    return [part for part in children(stmt) if not isinstance(part, Stmt | Buffer)]
 
 
 def init_starts_afresh(block: Block) -> bool:

@@ -13,7 +13,6 @@ from ..ir import (
     EQ,
     Add,
     And,
-    BinaryOp,
     Call,
     Cast,
     Div,
@@ -69,16 +68,17 @@ class Analyzer:
         return found
 
     def _form(self, expr: Expr) -> Sum:
-        if isinstance(expr, BinaryOp) and not dt.is_index(expr.dtype):
-            return Sum.of_atom(map_children(expr, self._simplify_node))  # wraps: no algebra
+        if isinstance(expr, Var):
+            return self._variable(expr)
+        if isinstance(expr, IntImm):
+            return Sum((), expr.value)
         work = self._FORMS.get(type(expr))
         if work is not None:
+            if not dt.is_index(expr.dtype):
+                return Sum.of_atom(map_children(expr, self._simplify_node))  # wraps: no algebra
             return work(self, expr)
         inside = self._inside(expr)
         return Sum.of_atom(inside) if type(inside) is type(expr) else self.form(inside)
-
-    def _constant(self, expr: IntImm) -> Sum:
-        return Sum((), expr.value)
 
     def _added(self, expr: Add) -> Sum:
         return self.form(expr.a).plus(self.form(expr.b))
@@ -170,10 +170,8 @@ class Analyzer:
     def _simplify_node(self, node: Node) -> Node:
         return self.simplify(node) if isinstance(node, Expr) else node
 
-    # Looked up by type: this is the innermost part of all reasoning.
+    # The binary operations, looked up by type: this is the innermost part of all reasoning.
     _FORMS: ClassVar[Mapping[type[Expr], Callable[..., Sum]]] = {
-        IntImm: _constant,
-        Var: _variable,
         Add: _added,
         Sub: _subtracted,
         Mul: _product,

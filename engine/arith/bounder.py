@@ -30,7 +30,7 @@ from .forms import Digit, Sum
 
 UNKNOWN = Bounds()
 _MOST_EXTREMES = 4
-_EXTREMES = (Min, Max)
+_EXTREMES = frozenset((Min, Max))
 
 
 class Bounder:
@@ -47,14 +47,16 @@ class Bounder:
 
     def of_sum(self, form: Sum) -> Bounds:
         """Inclusive constant bounds; where a range is symbolic, its ends stand for the variable so that sizes can cancel."""
+        if not form.digits:
+            return Bounds(form.constant, form.constant)
         found = self._term_bounds(form)
         if found.low is None or found.high is None:
             found = Bounds(
                 self._end(form, lowest=True) if found.low is None else found.low,
                 self._end(form, lowest=False) if found.high is None else found.high,
             )
-        extremes = sum(isinstance(d.source, _EXTREMES) for d in form.digits)
-        if not extremes or len(form.digits) == 1 or extremes > _MOST_EXTREMES:
+        extremes = [d for d in form.digits if d.source.__class__ in _EXTREMES]
+        if not extremes or len(form.digits) == 1 or len(extremes) > _MOST_EXTREMES:
             return found
         return Bounds(
             _any(max, found.low, self._by_operands(form, lowest=True)),
@@ -100,23 +102,22 @@ class Bounder:
         low: int | None = form.constant
         high: int | None = form.constant
         digits, paired = _paired_clamps(form.digits)
-        for part in (*map(self._digit_bounds, digits), *(self._clamp_bounds(*pair) for pair in paired)):
+        for digit in digits:
+            least, most = self._span(digit)
+            if digit.scale < 0:
+                least, most = most, least
+            low = None if low is None or least is None else low + least * digit.scale
+            high = None if high is None or most is None else high + most * digit.scale
+        for pair in paired:
+            part = self._clamp_bounds(*pair)
             low = None if low is None or part.low is None else low + part.low
             high = None if high is None or part.high is None else high + part.high
         return Bounds(low, high)
 
-    def _digit_bounds(self, digit: Digit) -> Bounds:
-        low, high = self._span(digit)
-        if digit.scale < 0:
-            low, high = high, low
-        return Bounds(
-            None if low is None else low * digit.scale,
-            None if high is None else high * digit.scale,
-        )
-
     def _span(self, digit: Digit) -> tuple[int | None, int | None]:
         """Bounds of the digit without its scale."""
-        known = self._source_bounds(digit.source)
+        source = digit.source
+        known = self._variable_bounds(source) if isinstance(source, Var) else self._source_bounds(source)
         low, high = known.low, known.high
         if digit.upper is not None:
             if low is not None and high is not None and low // digit.upper == high // digit.upper:
@@ -139,8 +140,6 @@ class Bounder:
         match source:
             case BinaryOp() | Cast() if not dt.is_index(source.dtype):
                 return _dtype_bounds(source.dtype)
-            case Var():
-                return self._variable_bounds(source)
             case Add() | Sub():
                 return self.of(source)
             case Min() | Max():
@@ -169,10 +168,14 @@ class Bounder:
         known = self.ranges.get(var)
         if known is None:
             return Bounds(0, None) if var.dtype.startswith("uint") else UNKNOWN
+        first, trips = known.min, known.extent
+        if isinstance(first, IntImm) and isinstance(trips, IntImm):
+            found = self._var_bounds[var] = Bounds(first.value, first.value + trips.value - 1)
+            return found
         self._var_bounds[var] = UNKNOWN  # a range that names its own variable says nothing
         found = Bounds(
-            self.of(known.min).low,
-            self.of_sum(self._form(known.min).plus(self._form(known.extent)).offset(-1)).high,
+            self.of(first).low,
+            self.of_sum(self._form(first).plus(self._form(trips)).offset(-1)).high,
         )
         self._var_bounds[var] = found
         return found
@@ -197,7 +200,7 @@ class Bounder:
 def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[Digit, Digit]]]:
     """Digits `max(x, c) - max(y, c)` (or min) taken out as pairs."""
     left = list(digits)
-    if not any(isinstance(d.source, _EXTREMES) for d in digits):
+    if _EXTREMES.isdisjoint([d.source.__class__ for d in digits]):
         return left, []
     pairs: list[tuple[Digit, Digit]] = []
     for plus in digits:

@@ -173,7 +173,7 @@ def sum_expr(form: Sum, dtype: str) -> Expr:
             result = _less(result, digit_expr(digit, scale=-digit.scale), digit)
     if form.constant < 0:
         result = build.sub(result, -form.constant)
-    return build.cast(result, dtype)
+    return result if result.dtype == dtype else build.cast(result, dtype)
 
 
 def _less(result: Expr, taken: Expr, digit: Digit) -> Expr:

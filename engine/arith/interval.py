@@ -25,9 +25,6 @@ class _Span(msgspec.Struct, frozen=True, eq=False):
     high: Sum
     exact: bool = True
 
-    def plus(self, other: _Span) -> _Span:
-        return _Span(self.low.plus(other.low), self.high.plus(other.high), self.exact and other.exact)
-
     def scaled(self, factor: int) -> _Span:
         low, high = self.low.scaled(factor), self.high.scaled(factor)
         return _Span(low, high, self.exact) if factor >= 0 else _Span(high, low, self.exact)
@@ -39,7 +36,7 @@ class Relaxer:
     def __init__(self, relaxed: Mapping[Var, Range], analyzer: Analyzer) -> None:
         self.relaxed = relaxed
         self.stay = analyzer
-        self.all = Analyzer({**analyzer.ranges, **relaxed})
+        self.all = Analyzer({**analyzer.ranges, **relaxed}) if relaxed else analyzer
         self._spans: dict[Var, _Span | None] = {}
 
     def interval(self, expr: Expr) -> Interval | None:
@@ -66,32 +63,38 @@ class Relaxer:
         return expr if is_simple else self.stay.simplify(expr)
 
     def _of_sum(self, form: Sum, dtype: str) -> _Span | None:
-        total = _Span(Sum((), form.constant), Sum((), form.constant))
-        seen: set[Var] = set()
+        low = high = Sum((), form.constant)
+        exact, seen = True, set[Var]()
         for digit in form.digits:
             used = self._relaxed_in(digit.source)
-            span = self._of_digit(digit, dtype) if used else _still(digit)
+            if not used:
+                still, same = Sum((digit,)), low is high
+                low = low.plus(still)
+                high = low if same else high.plus(still)
+                continue
+            span = self._of_digit(digit, dtype)
             if span is None:
                 return None
-            if used & seen:
-                span = _Span(span.low, span.high, exact=False)
+            exact = exact and span.exact and seen.isdisjoint(used)
             seen |= used
-            total = total.plus(span)
-        return total
+            low, high = low.plus(span.low), high.plus(span.high)
+        return _Span(low, high, exact)
 
     def _relaxed_in(self, source: Expr) -> set[Var]:
         """The relaxed variables a source depends on, through the ranges of relaxed ones as well."""
         found: set[Var] = set()
-        if not self.relaxed or (isinstance(source, Var) and source not in self.relaxed):
+        if not self.relaxed:
             return found
-        stack = [node for node in walk(source) if isinstance(node, Var)]
+        stack = [source] if isinstance(source, Var) else [node for node in walk(source) if isinstance(node, Var)]
         while stack:
             var = stack.pop()
             known = self.relaxed.get(var)
             if known is None or var in found:
                 continue
             found.add(var)
-            stack.extend(n for part in (known.min, known.extent) for n in walk(part) if isinstance(n, Var))
+            for part in (known.min, known.extent):
+                if not isinstance(part, IntImm):
+                    stack.extend(n for n in walk(part) if isinstance(n, Var))
         return found
 
     def _of_digit(self, digit: Digit, dtype: str) -> _Span | None:
@@ -147,8 +150,9 @@ class Relaxer:
         if var not in self._spans:
             self._spans[var] = None  # a range that names its own variable says nothing
             known = self.relaxed[var]
-            low = self._of_sum(self.all.form(known.min), var.dtype)
-            last = self.all.form(known.min).plus(self.all.form(known.extent)).offset(-1)
+            first = self.all.form(known.min)
+            last = first.plus(self.all.form(known.extent)).offset(-1)
+            low = self._of_sum(first, var.dtype)
             high = self._of_sum(last, var.dtype)
             if low is not None and high is not None:
                 self._spans[var] = _Span(low.low, high.high, low.exact and high.exact)

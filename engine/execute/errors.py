@@ -13,7 +13,7 @@ class ExecuteError(TilewrightError):
     """The program did something that has no meaning, or that this executor does not know.
 
     Codes: "out-of-bounds", "uninitialized-read", "division-by-zero", "assertion" are the program's fault; "bad-argument" the caller's;
-    "unsupported" and "too-costly" are limits of the executor.
+    "unsupported", "too-costly" and "too-deep" are limits of the executor.
     """
 
 

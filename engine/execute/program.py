@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ..ir import Buffer, Expr, PrimFunc, Var, build
+from ..ir import Buffer, Expr, PrimFunc, Var, build, refusing_depth
 from .axes import Axes
 from .errors import ExecuteError, bad_argument
 from .frames import Array, Context, Frame, Meter
@@ -36,6 +36,7 @@ def run(func: PrimFunc, arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {name: outcome.values for name, outcome in execute(func, arrays).items()}
 
 
+@refusing_depth(ExecuteError)
 def execute(func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> dict[str, Outcome]:
     """`run` that also tells which elements were written. Raises ExecuteError("too-costly") beyond `limit` element operations."""
     return Executable(func, arrays, limit).run()
@@ -44,6 +45,7 @@ def execute(func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = Non
 class Executable:
     """A function compiled for given arrays, to be run once. Raises ExecuteError for what is unknown, does not fit or costs too much."""
 
+    @refusing_depth(ExecuteError)
     def __init__(self, func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> None:
         _require_known_names(func, arrays)
         self.arrays = arrays

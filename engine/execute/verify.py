@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ..ir import Block, Buffer, BufferLoad, BufferStore, Node, PrimFunc, build, children
+from ..ir import Block, Buffer, BufferLoad, BufferStore, Node, PrimFunc, build, children, refusing_depth
 from ..ir import dtype as dt
 from .errors import ExecuteError, element, unsupported
 from .frames import Array
@@ -38,6 +38,7 @@ class Verdict(msgspec.Struct, frozen=True):
     max_abs_error: float | None = None
 
 
+@refusing_depth(ExecuteError)
 def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
     """Small values for every parameter buffer that is not written before it is read, by name; the same for the same seed.
 

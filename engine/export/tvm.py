@@ -25,6 +25,7 @@ from ..ir import (
     TilewrightError,
     Var,
     free_vars,
+    refusing_depth,
     rewrite,
     walk,
 )
@@ -59,6 +60,7 @@ if __name__ == "__main__":
 """
 
 
+@refusing_depth(TilewrightError)
 def to_tvm_python(
     schedule: Schedule,
     names: Mapping[str, Any] | None = None,

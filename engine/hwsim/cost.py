@@ -12,9 +12,10 @@ from ..arith import Analyzer
 from ..ir import Buffer, Var
 from ..ir import dtype as dt
 from .geometry import Domain, Layout, box_elements, layout, runs
-from .grid import used_vars
-from .machine import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, VectorEngine
+from .machine import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from .place import Places
+from .product import indexing, product_of
+from .systolic import array_cycles, fold
 from .work import Access, Work, element_bytes
 
 
@@ -71,6 +72,8 @@ def _work(engine: Engine, measured: Measured, where: Domain, places: Places) -> 
             return _copy(engine, measured, where, places)
         case MatrixEngine():
             return _tiles(engine, measured, where)
+        case SystolicEngine():
+            return _array(engine, measured.work, where)
         case VectorEngine():
             return _vectors(engine, measured, where)
         case ScalarEngine():
@@ -98,31 +101,33 @@ def _bursts(run_bytes: int, memory: Memory) -> int:
 
 
 def _tiles(engine: MatrixEngine, measured: Measured, where: Domain) -> int:
-    """Rows, columns and depth are the loops that index one operand and the result, the other and the result, both operands alone."""
     work = measured.work
     if len(work.reads) != 2:
         # A square (one operand twice) or a fill: as if every iteration were on the diagonal of tiles.
         passes = _over(where.iterations, engine.tile_rows * engine.tile_columns)
         return passes * engine.cycles_per_tile
-    a, b, c = (_indexing(x, where) for x in (*work.reads, *work.writes))
-    rows = prod(where.active[v] for v in a & c - b)
-    columns = prod(where.active[v] for v in b & c - a)
-    depth = prod(where.active[v] for v in (a & b) - c)
-    batch = prod(n for v, n in where.active.items() if v not in (a & c - b) | (b & c - a) | ((a & b) - c))
-    tiles = _over(rows, engine.tile_rows) * _over(columns, engine.tile_columns) * _over(depth, engine.tile_depth)
-    passes = _over(max(element_bytes(x) for x in work.reads), engine.element_bytes) ** 2
-    return batch * tiles * passes * engine.cycles_per_tile
+    product = product_of(work, where)
+    tiles = _over(product.rows, engine.tile_rows) * _over(product.columns, engine.tile_columns)
+    depth = _over(product.depth, engine.tile_depth)
+    return product.batch * tiles * depth * _passes(engine, work) * engine.cycles_per_tile
 
 
-def _indexing(access: Access, where: Domain) -> set[Var]:
-    return {v for i in access.indices for v in used_vars(i, where.extents)}
+def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
+    if not work.reads:
+        # A fill leaves the array like results do, a row a cycle.
+        return _over(where.iterations, engine.columns)
+    return array_cycles(engine, product_of(work, where)) * _passes(engine, work)
+
+
+def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
+    return _over(max(element_bytes(a) for a in work.reads), engine.element_bytes) ** 2
 
 
 def _vectors(engine: VectorEngine, measured: Measured, where: Domain) -> int:
     """Runs of the result (of an operand, when one element is summed up) in whole vectors, once for each operation."""
     work = measured.work
     along = measured.layouts[-1]
-    if work.reads and not _indexing(work.writes[0], where):
+    if work.reads and not indexing(work.writes[0], where):
         along = measured.layouts[0]
     widest = max(element_bytes(a) for a in measured.accesses)
     count = sum(r.count * _over(r.elements * widest, engine.vector_bytes) for r in runs((along,), where))
@@ -136,6 +141,8 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     """
     found: list[Touched] = []
     work = measured.work
+    if isinstance(engine, SystolicEngine) and work.kind == "mac":
+        return _streamed(engine, work, where)
     sides = [(a, False) for a in work.reads] + [(a, True) for a in work.writes]
     if work.updates:
         sides += [(a, False) for a in work.writes]
@@ -155,6 +162,18 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
             )
         found.append(Touched(buffer, written, elements * dt.size_bytes(buffer.dtype)))
     return found
+
+
+def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched]:
+    """What a systolic array reads and writes: an operand again for each fold that needs it, partial sums in and out."""
+    product = product_of(work, where)
+    folding = fold(engine.dataflow, engine.rows, engine.columns, product)
+    entering = folding.reads if len(work.reads) == 2 else (sum(folding.reads),)
+    sides = [(a, False, times) for a, times in zip(work.reads, entering, strict=True)]
+    sides += [(a, written, folding.writes) for a in work.writes for written in (True, False)]
+    return [
+        Touched(a.buffer, written, box_elements([a], where) * times * element_bytes(a)) for a, written, times in sides
+    ]
 
 
 def _port_cycles(touched: Sequence[Touched], places: Places) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..ir import BlockRealize, PrimFunc
+from ..ir import BlockRealize, PrimFunc, refusing_depth
 from ..lower import LowerError, Renewed, lower_match_buffer, missing_sizes, pipelined, planned
 from .errors import MachineError, refuse
 from .findings import find
@@ -28,6 +28,7 @@ EXAMPLE_SIZE = 256
 """What is proposed for a size that nobody gave."""
 
 
+@refusing_depth(MachineError)
 def simulate(
     func: PrimFunc,
     machine: Machine,

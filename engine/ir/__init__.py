@@ -3,7 +3,7 @@
 from . import build, dtype
 from .buffer import Buffer, BufferRegion, MatchBufferRegion
 from .equal import Difference, first_difference, structural_equal
-from .errors import Place, Proposal, Refusal, TilewrightError
+from .errors import Place, Proposal, Refusal, TilewrightError, refusing_depth
 from .expr import (
     EQ,
     GE,
@@ -165,6 +165,7 @@ __all__ = [
     "fresh_vars",
     "loops_and_blocks",
     "map_children",
+    "refusing_depth",
     "rename",
     "replace_buffers",
     "replace_nodes",

@@ -40,7 +40,7 @@ def structural_equal(left: Node, right: Node) -> bool:
 def first_difference(left: Node, right: Node) -> Difference | None:
     """None when the programs are equal up to the names of what they define. Free variables must be the same objects."""
     try:
-        _Matcher().match(left, right, None)
+        _Matcher().match(left, right)
     except _DifferError as found:
         return found.difference()
     return None
@@ -78,7 +78,12 @@ _DEFINING = (For, IterVar, Let, LetStmt, LaunchThread, PrimFunc, Block, IRModule
 
 @cache
 def _compared_fields(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(name for name in kind.__struct_fields__ if name not in _NAMES.get(kind, ()))
+    """From last to first, as they come off the end of what is to be done."""
+    return tuple(name for name in reversed(kind.__struct_fields__) if name not in _NAMES.get(kind, ()))
+
+
+_Todo = list[tuple[object, object, "_Path"]]
+"""Pairs that are still to be compared, the next one last."""
 
 
 class _Matcher:
@@ -88,23 +93,25 @@ class _Matcher:
         self.paired: dict[Node, Node] = {}
         self.paired_back: dict[Node, Node] = {}
 
-    def match(self, left: object, right: object, path: _Path) -> None:
-        if isinstance(left, Node) and isinstance(right, Node):
-            self._match_node(left, right, path)
-        elif isinstance(left, tuple) and isinstance(right, tuple):
-            self._match_tuple(cast("tuple[object, ...]", left), cast("tuple[object, ...]", right), path)
-        else:
-            _match_plain(left, right, path)  # pyright: ignore[reportUnknownArgumentType]
+    def match(self, left: object, right: object) -> None:
+        todo: _Todo = [(left, right, None)]
+        while todo:
+            left, right, path = todo.pop()
+            if isinstance(left, Node) and isinstance(right, Node):
+                self._match_node(left, right, path, todo)
+            elif isinstance(left, tuple) and isinstance(right, tuple):
+                self._match_tuple(cast("tuple[object, ...]", left), cast("tuple[object, ...]", right), path, todo)
+            else:
+                _match_plain(left, right, path)  # pyright: ignore[reportUnknownArgumentType]
 
-    def _match_tuple(self, left: tuple[object, ...], right: tuple[object, ...], path: _Path) -> None:
+    def _match_tuple(self, left: tuple[object, ...], right: tuple[object, ...], path: _Path, todo: _Todo) -> None:
         if _is_annotations(left) or _is_annotations(right):
             left, right = tuple(sorted(left, key=_key)), tuple(sorted(right, key=_key))
         if len(left) != len(right):
             raise _DifferError((path, "length"), len(left), len(right))
-        for i, (a, b) in enumerate(zip(left, right, strict=True)):
-            self.match(a, b, (path, i))
+        todo.extend((left[i], right[i], (path, i)) for i in reversed(range(len(left))))
 
-    def _match_node(self, left: Node, right: Node, path: _Path) -> None:
+    def _match_node(self, left: Node, right: Node, path: _Path, todo: _Todo) -> None:
         if left in self.paired or right in self.paired_back:
             if self.paired.get(left) is not right:
                 raise _DifferError(path, left, right)
@@ -121,10 +128,9 @@ class _Matcher:
         kind = type(left)
         if issubclass(kind, _DEFINING):
             self._pair_definitions(left, right, path)
-        for name in _compared_fields(kind):
-            self.match(getattr(left, name), getattr(right, name), (path, name))
         if kind is Buffer:
             self._pair(left, right)
+        todo.extend((getattr(left, name), getattr(right, name), (path, name)) for name in _compared_fields(kind))
 
     def _pair_definitions(self, left: Node, right: Node, path: _Path) -> None:
         match left, right:

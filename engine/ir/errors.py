@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar, cast
 
 import msgspec
 
@@ -107,3 +109,26 @@ class TilewrightError(Exception):
     @property
     def code(self) -> str:
         return self.refusal.code
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def refusing_depth(error: type[TilewrightError]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For the doors of a package, whose functions go down with the nesting of loops and expressions: what is nested deeper than Python's
+    stack reaches, hundreds of levels, is refused as "too-deep" with the package's `error`.
+    """
+
+    def door(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except RecursionError:
+                message = "the program is nested too deeply: hundreds of loops, or of operations in one expression"
+                raise error(Refusal("too-deep", message)) from None
+
+        return guarded
+
+    return door

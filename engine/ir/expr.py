@@ -59,7 +59,10 @@ class BinaryOp(Expr, frozen=True, eq=False):
 
     @property
     def dtype(self) -> str:
-        return self.a.dtype
+        first = self.a
+        while isinstance(first, BinaryOp):  # a sum of hundreds is a chain of hundreds
+            first = first.a
+        return first.dtype
 
 
 class Add(BinaryOp, frozen=True, eq=False): ...

@@ -5,7 +5,7 @@ A node's children are its fields, except the variables it defines (`For.loop_var
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache
 from inspect import get_annotations
 from operator import attrgetter
@@ -93,7 +93,7 @@ def _getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
             return lambda node: _gathered(node, fields)
 
 
-def _gathered(node: Node, fields: tuple[tuple[str, Shape], ...]) -> list[Node]:
+def _gathered(node: Node, fields: Sequence[tuple[str, Shape]]) -> list[Node]:
     found: list[Node] = []
     for name, shape in fields:
         value = getattr(node, name)
@@ -135,14 +135,18 @@ def walk(root: Node) -> Iterator[Node]:
 
 def child_stmts(node: Node) -> list[Node]:
     """The statements directly below a statement or function; the functions of a module."""
-    found: list[Node] = []
-    for name in _stmt_fields(node.__class__):
-        value = getattr(node, name)
-        if isinstance(value, Node):
-            found.append(value)
-        elif value is not None:
-            found.extend(value)
-    return found
+    return _stmt_getter(node.__class__)(node)
+
+
+@cache
+def _stmt_getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
+    """What gives the statements below the nodes of a class: most have one, or a tuple of them."""
+    fields = [field for field in _child_fields(kind) if field[0] in _stmt_fields(kind)]
+    if len(fields) != 1:
+        return lambda node: _gathered(node, fields)
+    name, shape = fields[0]
+    below = cast("Callable[[Node], Any]", attrgetter(name))
+    return (lambda node: list(below(node))) if shape == "nodes" else (lambda node: [below(node)])
 
 
 def walk_stmts(root: Node) -> Iterator[Stmt]:

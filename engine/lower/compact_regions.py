@@ -169,10 +169,10 @@ class _Collector:
 
     def _box(self, buffer: Buffer) -> Box:
         around = [f for f in self.loops if not is_shared_over(buffer.scope, f)]
-        inside = {v for v in self.ranges if all(f.loop_var is not v for f in around)}
         fixed = {f.loop_var: self.ranges[f.loop_var] for f in around}
         box = hull(self.found[buffer], {}, fixed)
-        return tuple(_within(axis, size, fixed, inside) for axis, size in zip(box.region, buffer.shape, strict=True))
+        axes = zip(box.region, buffer.shape, strict=True)
+        return tuple(_within(axis, size, fixed, self.ranges) for axis, size in axes)
 
 
 def _terms(condition: Expr) -> list[Expr]:
@@ -196,10 +196,14 @@ def _explicit_regions(block: Block) -> dict[Buffer, BufferRegion]:
     return {}
 
 
-def _within(axis: Range, size: Expr, around: Mapping[Var, Range], inside: set[Var]) -> Range:
-    """`axis` cut to `0 … size`, with an extent that no loop changes; the whole axis where that is not possible."""
+def _within(axis: Range, size: Expr, around: Mapping[Var, Range], loops: Mapping[Var, Range]) -> Range:
+    """`axis` cut to `0 … size`, with an extent that no loop changes; the whole axis where that is not possible.
+
+    Of the `loops` of the program, those `around` have one value where the buffer is allocated.
+    """
     whole = Range(build.const(0, size.dtype), size)
-    if any(n in inside or isinstance(n, BufferLoad | Call) for end in (axis.min, axis.extent) for n in walk(end)):
+    used = [n for end in (axis.min, axis.extent) for n in walk(end)]
+    if any((n in loops and n not in around) or isinstance(n, BufferLoad | Call) for n in used):
         return whole
     extent = simplify(axis.extent, around)
     if any(n in around for n in walk(extent)):

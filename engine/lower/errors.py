@@ -9,7 +9,8 @@ class LowerError(TilewrightError):
     """A program that cannot be lowered.
 
     Codes: "unknown-pass", "not-opaque", "bad-match-buffer"; of software pipelines "half-a-pipeline", "pipeline-body", "pipeline-loop",
-    "pipeline-size", "pipeline-order", "pipeline-stage", "broken-dependence", "opaque-access"; of sizes "unknown-size", "bad-size".
+    "pipeline-size", "pipeline-order", "pipeline-stage", "broken-dependence", "opaque-access"; of sizes "unknown-size", "bad-size";
+    of deep nests "too-deep".
     """
 
 

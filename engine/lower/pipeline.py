@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..ir import Block, Buffer, Expr, For, Node, PrimFunc, Var, allocated_buffers, build, children
+from ..ir import Block, Buffer, Expr, For, Node, PrimFunc, Var, allocated_buffers, build, children, refusing_depth
 from .allocation import plan_buffer_allocation
 from .compact import compact_buffer_allocation, compacted
 from .double_buffer import doubled_buffers, inject_double_buffer
-from .errors import refuse
+from .errors import LowerError, refuse
 from .flatten import flat_buffer, flatten_buffer
 from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
@@ -61,6 +61,7 @@ class Allocation(msgspec.Struct, frozen=True, eq=False):
     slots: int = 1
 
 
+@refusing_depth(LowerError)
 def plan(func: PrimFunc) -> PrimFunc:
     """`func` with each buffer allocated where it is needed and as large as what is live there; blocks and iterators are kept.
 
@@ -69,11 +70,13 @@ def plan(func: PrimFunc) -> PrimFunc:
     return planned(func).func
 
 
+@refusing_depth(LowerError)
 def planned(func: PrimFunc) -> Renewed:
     """`plan`, with the smaller buffer for each that was cut: what `allocations` and hwsim's `simulate` can share."""
     return compacted(plan_buffer_allocation(func))
 
 
+@refusing_depth(LowerError)
 def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
     """`func` as loops, branches, stores and Allocate, without blocks; parameters keep their shapes.
 
@@ -84,6 +87,7 @@ def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
     return func
 
 
+@refusing_depth(LowerError)
 def allocations(func: PrimFunc, known_plan: Renewed | None = None) -> tuple[Allocation, ...]:
     """The intermediate buffers of a block program and the memory that `lower` gives them, in the order of the program's allocations.
 

@@ -30,6 +30,16 @@ _SCOPE = re.compile(
 
 
 # A memory is one of TVM's kinds (StorageScope::Create) and, after a dot, the machine's own name for it.
+# A separator without axes on one side of it would make a group of none: TVM's buffers have no such groups.
+def require_separators(buffer: Buffer, separators: Sequence[int], rank: int) -> None:
+    """`separators` are those of `buffer`, or to be those of it when it has `rank` axes."""
+    if any(not 0 < k < rank for k in separators) or list(separators) != sorted(set(separators)):
+        raise refuse(
+            "bad-separator", f"separators {list(separators)} do not fit {buffer.name!r} of {rank} axes", buffer,
+            expected=f"positions between two axes, 1 to {rank - 1}, increasing" if rank > 1 else "none: it has a single axis",
+        )  # fmt: skip
+
+
 def require_scope_name(storage_scope: object) -> None:
     if not isinstance(storage_scope, str) or not _SCOPE.fullmatch(storage_scope):
         raise refuse(

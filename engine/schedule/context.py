@@ -23,9 +23,10 @@ from ..ir import (
     Stmt,
     Var,
     build,
+    refusing_depth,
     replace_nodes,
 )
-from .errors import refuse
+from .errors import ScheduleError, refuse
 
 LoopRV = Var
 """The handle of a loop: its variable."""
@@ -52,6 +53,7 @@ class Context:
         self._before = before
 
     @cached_property
+    @refusing_depth(ScheduleError)
     def index(self) -> ProgramIndex:
         before, self._before = self._before, None
         return ProgramIndex(self.func, before)

@@ -10,7 +10,7 @@ from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, honest_signatures, unique_block_names
 from ..execute import ParameterLayout, Verdict, verify
-from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks, replace_nodes
+from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks, refusing_depth, replace_nodes
 from ..prove import Proof, check, prove, sized
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
@@ -42,6 +42,7 @@ class Schedule(Calls):
     ScheduleError and changes nothing. Blocks of one function that share a name are numbered (`X_local`, `X_local_1`).
     """
 
+    @refusing_depth(ScheduleError)
     def __init__(
         self, program: IRModule | PrimFunc, func_name: str | None = None, *, intrinsics: Intrinsics | None = None
     ) -> None:
@@ -238,16 +239,19 @@ class Schedule(Calls):
             "get_child_blocks", {"block_or_loop": block_or_loop}, [r.block.name for r in self.index.child_blocks(top)]
         )
 
+    @refusing_depth(ScheduleError)
     def get_producers(self, block: BlockRV) -> list[BlockRV]:
         """The blocks of the same scope that write what `block` reads."""
         self._ctx.realize(block)
         return self._blocks("get_producers", {"block": block}, self.index.producers(block))
 
+    @refusing_depth(ScheduleError)
     def get_consumers(self, block: BlockRV) -> list[BlockRV]:
         """The blocks of the same scope that read what `block` writes."""
         self._ctx.realize(block)
         return self._blocks("get_consumers", {"block": block}, self.index.consumers(block))
 
+    @refusing_depth(ScheduleError)
     def get_output_blocks(self, scope_block: BlockRV = "root") -> list[BlockRV]:
         """The blocks of a scope that write a buffer from outside of it."""
         below = [r.block.name for r in self.index.child_blocks(self._ctx.realize(scope_block))]
@@ -255,6 +259,7 @@ class Schedule(Calls):
             "get_output_blocks", {"scope_block": scope_block}, [n for n in below if self.index.is_output(n)]
         )
 
+    @refusing_depth(ScheduleError)
     def can_decompose_padding(self, block: BlockRV, loop: LoopRV) -> bool:
         """Whether `decompose_padding(block, loop)` would be accepted. Changes nothing and is not traced, as in TVM."""
         self._ctx.realize(block)
@@ -268,6 +273,7 @@ class Schedule(Calls):
         """The node that a handle stands for now."""
         return self._ctx.block(handle) if isinstance(handle, str) else self._ctx.loop(handle)
 
+    @refusing_depth(ScheduleError)
     def legal_targets(self, block: BlockRV) -> tuple[Target, ...]:
         """For every loop of the function: whether `block` may be moved there, by which primitive, or why not. Changes nothing."""
         return legal_targets(self._ctx, block)
@@ -283,6 +289,7 @@ class Schedule(Calls):
     def _blocks(self, name: str, arguments: dict[str, object], found: Sequence[str]) -> list[BlockRV]:
         return cast("list[BlockRV]", list(self._record(name, arguments, tuple(found))))
 
+    @refusing_depth(ScheduleError)
     def _apply(self, name: str, arguments: dict[str, object]) -> tuple[Var | str, ...]:
         """Call a primitive and trace it; ScheduleError leaves the schedule as it was."""
         arguments = {key: self._canonical(key, value) for key, value in arguments.items()}

@@ -42,8 +42,10 @@ from ..ir import (
     Select,
     StringImm,
     Sub,
+    TilewrightError,
     Var,
     build,
+    refusing_depth,
 )
 from ..ir import dtype as dt
 from .intrinsics import is_known
@@ -350,6 +352,7 @@ def end_of(axis: Range) -> Expr:
     return build.add(axis.min, axis.extent)
 
 
+@refusing_depth(TilewrightError)
 def expr_text(expr: Node) -> str:
     """An expression as text, for messages and tooltips: "i_0 * 16 + i_1". Variables and buffers have their own names, ambiguous or not."""
     out = Writer()

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ..ir import Annotations, BlockRealize, Buffer, IRModule, PrimFunc, Var, walk
+from ..ir import Annotations, BlockRealize, Buffer, IRModule, PrimFunc, TilewrightError, Var, refusing_depth, walk
 from .dialect import CLASSIC, CURRENT, PRIVATE, Words
 from .print_stmt import StmtPrinter, is_implicit_root
 from .source import Positions
@@ -30,6 +30,7 @@ def to_script(program: IRModule | PrimFunc, dialect: Dialect = "current") -> str
     return print_program(program, dialect).text
 
 
+@refusing_depth(TilewrightError)
 def print_program(program: IRModule | PrimFunc, dialect: Dialect = "current") -> Printed:
     """The text, and where each node stands in it: a loop or block at its header, a variable or buffer wherever it is named.
 

@@ -23,6 +23,7 @@ from ...ir import (
     walk,
 )
 from ...ir import dtype as dt
+from ..checks import require_separators
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
 from ..layout_padding import Padding, padded
@@ -61,8 +62,8 @@ def transform_layout(
     an element hold anything.
     Requires: each element has a place of its own; padding has a value.
     Returns: nothing.
-    Errors: bad-buffer-index, unknown-buffer, bad-index-map, not-bijective, layout-needs-padding, bad-pad-value, symbol-lost, view-buffer,
-    strided-buffer, opaque-access.
+    Errors: bad-buffer-index, unknown-buffer, bad-index-map, bad-separator, not-bijective, layout-needs-padding, bad-pad-value, symbol-lost,
+    view-buffer, strided-buffer, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/layout_transformation.cc, TransformLayout; AXIS_SEPARATOR from TVM before 0.26.
     """
     old = ctx.buffer_region(block, buffer, side="read").buffer
@@ -72,6 +73,7 @@ def transform_layout(
     require_plain(old)
     require_no_address(ctx, old)
     require_axes(old, index_map)
+    require_separators(old, index_map.separators, len(index_map.indices))
     places = places_or_refuse(old, index_map, trusted=assume_injective_transform)
     value = pad_value_or_refuse(old, places.shape, pad_value)
     if value is None and not assume_injective_transform:
@@ -135,11 +137,7 @@ def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_se
     require_no_view_of_other(ctx, old)
     require_no_address(ctx, old)
     separators = tuple(axis_separators)
-    if any(not 0 < k < len(old.shape) for k in separators) or list(separators) != sorted(set(separators)):
-        raise refuse(
-            "bad-separator", f"separators {list(separators)} do not fit {old.name!r}", old,
-            expected=f"positions from 1 to {len(old.shape) - 1}, increasing",
-        )  # fmt: skip
+    require_separators(old, separators, len(old.shape))
     axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
     new = replace_fields(old, axis_separators=separators)
     return Result(relaid(ctx.func, old, new, IndexMap(axes, axes, separators)))

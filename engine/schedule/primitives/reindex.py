@@ -37,7 +37,7 @@ from ...ir import (
     walk,
 )
 from ...lower.access import change_buffers
-from ..checks import require_in_body, require_scope_name
+from ..checks import require_in_body, require_scope_name, require_separators
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
 from ..moves import require_not_loose
@@ -102,8 +102,9 @@ def reindex_cache_read(
     gives each of them a place of its own.
     Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands before the block: after the
     writer of the buffer, or first in the scope.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, not-a-leaf, several-elements, opaque-access, reads-own-output,
-    several-writers, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered, write-after-read, in-init.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, bad-separator, not-a-leaf, several-elements, opaque-access,
+    reads-own-output, several-writers, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered,
+    write-after-read, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheRead.
     """
     realize = ctx.realize(block)
@@ -131,8 +132,9 @@ def reindex_cache_write(
     iterators that the element is told from, and gives each of them a place of its own.
     Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands after the block, before those
     who read the buffer.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, not-a-leaf, several-elements, opaque-access, reads-own-output,
-    not-the-only-writer, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered, order-dependent, in-init.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, bad-separator, not-a-leaf, several-elements, opaque-access,
+    reads-own-output, not-the-only-writer, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered,
+    order-dependent, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheWrite.
     """
     realize = ctx.realize(block)
@@ -239,6 +241,7 @@ def _mapped_point(
             "bad-index-map", f"the index map takes {len(index_map.params)} iterators, the block has {len(block.iter_vars)}", block,
             expected=f"a function of {len(block.iter_vars)} iterators",
         )  # fmt: skip
+    require_separators(old, index_map.separators, len(index_map.indices))
     index_map = index_map.with_dtype(block.iter_vars[0].var.dtype)
     place = tuple(simplify(i) for i in index_map.apply([iv.var for iv in block.iter_vars]))
     require_same_iterators(block, element, place)

@@ -137,7 +137,7 @@ def bijections(draw: st.DrawFn, extents: list[int]):
             (a, n), (b, m) = parts[0], parts[1]
             parts[:2] = [(a * m + b, n * m)]
         items = [value for value, _ in parts]
-        if separator:
+        if separator and len(items) > 1:
             items.insert(1, AXIS_SEPARATOR)
         return items
 

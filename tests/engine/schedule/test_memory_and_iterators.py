@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
 
-from tilewright.engine.ir import Buffer, build
+from tilewright.engine.ir import AXIS_SEPARATOR, Buffer, build
 from tilewright.engine.lower import lower
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import expr_text, parse, to_script
@@ -139,6 +139,26 @@ REFUSALS = {
     "gaps in a parameter": ("parameter-buffer", MATMUL, lambda s: s.set_layout("C", "C", [1000, 1])),
     "separator outside": ("bad-separator", MATMUL_RELU, lambda s: s.set_axis_separator("matmul", "C", [3])),
     "separators out of order": ("bad-separator", MATMUL_RELU, lambda s: s.set_axis_separator("matmul", "C", [2, 1])),
+    "a separator before all axes": (
+        "bad-separator",
+        MATMUL_RELU,
+        lambda s: s.transform_layout("matmul", "C", lambda i, j: [AXIS_SEPARATOR, i, j]),
+    ),
+    "a separator behind all axes": (
+        "bad-separator",
+        MATMUL_RELU,
+        lambda s: s.transform_layout("matmul", "C", lambda i, j: [j, i, AXIS_SEPARATOR]),
+    ),
+    "two separators in one place": (
+        "bad-separator",
+        MATMUL_RELU,
+        lambda s: s.transform_layout("matmul", "C", lambda i, j: [i, AXIS_SEPARATOR, AXIS_SEPARATOR, j]),
+    ),
+    "a separator before all axes of a copy": (
+        "bad-separator",
+        MATMUL_RELU,
+        lambda s: s.reindex_cache_write("matmul", 0, "local", lambda i, j, k: [AXIS_SEPARATOR, i, j]),
+    ),
     "factor 0": ("bad-factor", MATMUL_RELU, lambda s: s.storage_align("matmul", 0, 0, 0, 1)),
     "no such axis": ("bad-axis", MATMUL_RELU, lambda s: s.storage_align("matmul", 0, 2, 8, 1)),
     "aligned parameter": ("parameter-buffer", MATMUL, lambda s: s.storage_align("C", 0, 0, 8, 1)),

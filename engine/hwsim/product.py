@@ -1,0 +1,45 @@
+"""A multiply-accumulate as a batch of matrix products, read off which loops index which operand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import prod
+
+import msgspec
+
+from ..ir import Var
+from .geometry import Domain
+from .grid import used_vars
+from .work import Access, Work
+
+
+class Product(msgspec.Struct, frozen=True):
+    """`batch` products of a rows x depth by a depth x columns matrix. `rows` and `depth` index the first factor of the program's
+    multiplication, `depth` and `columns` the second."""
+
+    rows: int
+    columns: int
+    depth: int
+    batch: int = 1
+
+
+def product_of(work: Work, where: Domain) -> Product:
+    """Rows, columns and depth are the loops that index one operand and the result, the other and the result, both operands alone;
+    any others repeat the product. A square reads its one operand twice."""
+    first, second, result = (indexing(a, where) for a in (work.reads[0], work.reads[-1], work.writes[0]))
+    rows, columns, depth = first & result - second, second & result - first, (first & second) - result
+    others = where.active.keys() - rows - columns - depth
+    return Product(*(_count(group, where) for group in (rows, columns, depth, others)))
+
+
+def indexing(access: Access, where: Domain) -> set[Var]:
+    """The loops of the task that an access depends on."""
+    return {v for i in access.indices for v in used_vars(i, where.extents)}
+
+
+def _count(loops: Collection[Var], where: Domain) -> int:
+    """How many values the loops take together: 100 where a condition cuts 13 x 8 to that, not 104."""
+    if where.mask is None:
+        return prod(where.active[v] for v in loops)
+    others = tuple(axis for axis, v in enumerate(where.extents) if v not in loops)
+    return int(where.mask.any(axis=others).sum())

@@ -1,0 +1,83 @@
+"""Matrix products, whole or tiled and staged, and machines with a systolic array to run them on."""
+
+from __future__ import annotations
+
+from tilewright.engine.hwsim import Machine, read_machine
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+GEMM = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def gemm(A: T.Buffer(({m}, {k}), "{dtype}"), B: T.Buffer(({k}, {n}), "{dtype}"), C: T.Buffer(({m}, {n}), "int32")):
+    for i, j, k in T.grid({m}, {n}, {k}):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[vi, vk], B[vk, vj])
+            T.writes(C[vi, vj])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
+"""
+
+ARRAY = """
+name = "array"
+clock_hz = 1_000_000_000
+
+[memories.ddr]
+scopes = ["global"]
+capacity_bytes = 1_073_741_824
+read_bytes_per_cycle = {wide}
+write_bytes_per_cycle = {wide}
+
+[memories.pad]
+scopes = ["local"]
+capacity_bytes = 1_048_576
+read_bytes_per_cycle = 1_048_576
+write_bytes_per_cycle = 1_048_576
+
+[engines.dma]
+kind = "dma"
+reads = ["ddr", "pad"]
+writes = ["ddr", "pad"]
+bytes_per_cycle = {wide}
+
+[engines.array]
+kind = "systolic"
+reads = {reach}
+writes = {reach}
+rows = {rows}
+columns = {columns}
+dataflow = "{dataflow}"
+element_bytes = 1
+"""
+
+
+def gemm(m: int, n: int, k: int, dtype: str = "int8") -> PrimFunc:
+    """C[m, n] = A[m, k] @ B[k, n], small integers into 32-bit sums."""
+    program = parse(GEMM.format(m=m, n=n, k=k, dtype=dtype)).program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
+def tiled_gemm(m: int, n: int, k: int, tile: tuple[int | None, int | None, int | None]) -> PrimFunc:
+    """`gemm` in tiles (M, N, K), each staged to "local" and its result copied out once. None for a dimension that is not cut."""
+    sch = Schedule(gemm(m, n, k))
+    loops = sch.get_loops("C")
+    outer, inner = [], []
+    for loop, size, extent in zip(loops, tile, (m, n, k), strict=True):
+        o, i = sch.split(loop, factors=[None, size or extent])
+        outer.append(o)
+        inner.append(i)
+    sch.reorder(*outer, *inner)
+    for operand in (0, 1):
+        sch.compute_at(sch.cache_read("C", operand, "local"), outer[2])
+    sch.reverse_compute_at(sch.cache_write("C", 0, "local"), outer[1])
+    return sch.func
+
+
+def array_machine(rows: int, columns: int, dataflow: str, *, staged: bool = False, wide: int = 1 << 20) -> Machine:
+    """One memory for all and an array on it; when `staged`, the array reaches a scratchpad only, `wide` bytes a cycle away."""
+    reach = '["pad"]' if staged else '["ddr", "pad"]'
+    text = ARRAY.format(rows=rows, columns=columns, dataflow=dataflow, reach=reach, wide=wide)
+    return read_machine(text, "array.toml")
