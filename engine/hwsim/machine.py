@@ -24,7 +24,11 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A memory. Buffers whose storage scope is among `scopes` live in it; those in the i-th of `block_scopes` in its i-th physical block.
 
     `banks` are equal parts of the capacity. With mapping "block" each is a contiguous range of addresses, and the blocks can be filled
-    and used independently of each other; with "interleave" consecutive `interleave_bytes` go round all banks.
+    and used independently of each other; with "interleave" consecutive `interleave_bytes`, the rows, go round all banks.
+    A bank reads and writes `bank_ports` rows each cycle (together, with shared ports). Lanes of a vector that want the same row are
+    served at once if there is `broadcast`. A vector of more than `phase_bytes` is served in phases of so many (0: all at once).
+    With `bank_groups` rows go round the groups, each with its ports; the banks of a group follow each other in its addresses, and each
+    can be read or written in a cycle, not both.
     Reads and writes have a port each, of so many bytes per cycle; with `ports` "shared" both go through one, as wide as reads are.
     A transfer moves whole bursts; its data is there `latency_cycles` later.
     """
@@ -38,6 +42,10 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     banks: Positive = 1
     mapping: Literal["block", "interleave"] = "block"
     interleave_bytes: Natural = 0
+    bank_groups: Natural = 0
+    bank_ports: Positive = 1
+    broadcast: bool = True
+    phase_bytes: Natural = 0
     latency_cycles: Natural = 0
     burst_bytes: Positive = 1
     energy_pj_per_byte: Energy = 0.0
@@ -112,10 +120,14 @@ class SystolicEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field
 
 
 class VectorEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
-    """Elementwise work and reductions, `vector_bytes` of contiguous elements per operation."""
+    """Elementwise work and reductions, `vector_bytes` of contiguous elements per operation.
+
+    It accesses the operands of an operation "in_turn", as by loads and stores, or all "together".
+    """
 
     vector_bytes: Positive
     cycles_per_operation: Positive
+    operands: Literal["in_turn", "together"] = "in_turn"
     energy_pj_per_operation: Energy = 0.0
 
 
@@ -360,6 +372,16 @@ def _bank_complaint(memory: Memory) -> Complaint | None:
         return Complaint(
             "no-interleave", message, section, "mapping", "no interleave_bytes", expected, ("interleave_bytes = 32",)
         )
+    if memory.bank_groups and (memory.mapping == "block" or memory.banks % memory.bank_groups):
+        message = f"memory {memory.name!r} does not put its banks into {memory.bank_groups} equal groups"
+        found = f"{memory.banks} banks, mapping {memory.mapping}"
+        expected = 'groups that divide the banks, and mapping = "interleave"'
+        return Complaint("uneven-banks", message, section, "bank_groups", found, expected)
+    if memory.interleave_bytes and (memory.capacity_bytes // memory.banks) % memory.interleave_bytes:
+        message = f"a bank of memory {memory.name!r} does not hold whole rows of {memory.interleave_bytes} bytes"
+        found = f"{memory.capacity_bytes // memory.banks} bytes a bank"
+        expected = "interleave_bytes that divide a bank"
+        return Complaint("uneven-banks", message, section, "interleave_bytes", found, expected)
     return None
 
 

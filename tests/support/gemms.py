@@ -60,19 +60,34 @@ def gemm(m: int, n: int, k: int, dtype: str = "int8") -> PrimFunc:
     return program
 
 
-def tiled_gemm(m: int, n: int, k: int, tile: tuple[int | None, int | None, int | None]) -> PrimFunc:
-    """`gemm` in tiles (M, N, K), each staged to "local" and its result copied out once. None for a dimension that is not cut."""
+def tiled_gemm(
+    m: int,
+    n: int,
+    k: int,
+    tile: tuple[int | None, int | None, int | None],
+    order: str = "MNK",
+    *,
+    doubled: bool = False,
+) -> PrimFunc:
+    """`gemm` in tiles (M, N, K; None for a dimension that is not cut), loops over them in `order`, outermost first.
+
+    An operand is staged to "local" in the innermost of the loops that it depends on, `doubled` in two slots; sums stay there until they
+    are complete.
+    """
     sch = Schedule(gemm(m, n, k))
-    loops = sch.get_loops("C")
-    outer, inner = [], []
-    for loop, size, extent in zip(loops, tile, (m, n, k), strict=True):
-        o, i = sch.split(loop, factors=[None, size or extent])
-        outer.append(o)
+    outer, inner = {}, []
+    for name, loop, size, extent in zip("MNK", sch.get_loops("C"), tile, (m, n, k), strict=True):
+        outer[name], i = sch.split(loop, factors=[None, size or extent])
         inner.append(i)
-    sch.reorder(*outer, *inner)
-    for operand in (0, 1):
-        sch.compute_at(sch.cache_read("C", operand, "local"), outer[2])
-    sch.reverse_compute_at(sch.cache_write("C", 0, "local"), outer[1])
+    sch.reorder(*(outer[name] for name in order), *inner)
+    for operand, dimensions in ((0, "MK"), (1, "KN")):
+        copy = sch.cache_read("C", operand, "local")
+        sch.compute_at(copy, outer[max(dimensions, key=order.index)])
+        if doubled:
+            sch.double_buffer(copy)
+    out = sch.cache_write("C", 0, "local")
+    if order[0] != "K":
+        sch.reverse_compute_at(out, outer[order[order.index("K") - 1]])
     return sch.func
 
 

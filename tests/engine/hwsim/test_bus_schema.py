@@ -92,3 +92,31 @@ def test_given_a_wrong_bus_when_read_then_the_refusal_points_at_the_line(old: st
     refusal = caught.value.refusal
     assert refusal.code == code and refusal.place is not None
     assert line_of in text.splitlines()[refusal.place.line - 1] and refusal.place.line > head.count("\n")
+
+
+INTERLEAVED = PLAIN.replace(
+    "banks = 2", 'banks = 8\nmapping = "interleave"\ninterleave_bytes = 32\nbank_groups = 4\nphase_bytes = 128'
+)
+
+
+def test_given_groups_of_banks_when_read_then_they_are_there():
+    pad = read_machine(INTERLEAVED).memory("pad")
+    assert (pad.bank_groups, pad.bank_ports, pad.broadcast, pad.phase_bytes) == (4, 1, True, 128)
+    assert read_machine(INTERLEAVED.replace("vector_bytes = 32", 'vector_bytes = 32\noperands = "together"'))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line_of"),
+    [
+        ("bank_groups = 4", "bank_groups = 3", "bank_groups = 3"),
+        ('"interleave"', '"block"', "bank_groups = 4"),
+        ("interleave_bytes = 32", "interleave_bytes = 48", "interleave_bytes = 48"),
+    ],
+)
+def test_given_banks_that_do_not_divide_when_read_then_the_refusal_points_at_the_line(old: str, new: str, line_of: str):
+    text = INTERLEAVED.replace(old, new, 1)
+    with pytest.raises(MachineError) as caught:
+        read_machine(text, "m.toml")
+    refusal = caught.value.refusal
+    assert refusal.code == "uneven-banks" and refusal.place is not None
+    assert line_of in text.splitlines()[refusal.place.line - 1]

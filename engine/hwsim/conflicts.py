@@ -1,0 +1,258 @@
+"""Bank conflicts, from addresses: rows of one bank that are wanted at once are served one after the other.
+
+An access takes as many cycles as its busiest bank has rows to serve; what that is beyond the cycles for as many rows spread evenly is lost.
+Which rows meet depends on where an access starts modulo the period of the banks, and not on anything else. So the accesses of a loop nest
+with affine addresses are counted by that remainder (a loop adds its stride so many times, modulo the period), and one access of
+each kind is looked at: exact, and no dearer for more iterations. Nothing here knows programs: addresses are bytes, lanes are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, lcm, prod
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from .machine import Memory
+
+Ints = npt.NDArray[np.int64]
+
+MAX_STARTS = 1 << 13
+"""Different combinations of remainders that are looked at. One operand has at most a period of them."""
+
+
+class Banking(msgspec.Struct, frozen=True):
+    """How a memory serves rows, see `machine.Memory`: consecutive rows go round the `groups`, each of which has the `ports`.
+
+    Where several banks make up a group, `region_bytes` is how much all groups hold in one bank each, else 0.
+    """
+
+    groups: int
+    row_bytes: int
+    ports: int = 1
+    shared: bool = False
+    broadcast: bool = True
+    phase_bytes: int = 0
+    region_bytes: int = 0
+    regions: int = 1
+
+    def period_bytes(self, operands: Sequence[Operand]) -> int:
+        """Addresses so far apart meet in the same group; in the same bank too where operands are both read and written."""
+        if self.region_bytes and len({o.written for o in operands}) == 2:
+            return self.region_bytes * self.regions
+        return self.row_bytes * self.groups
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """One operand of vector operations: the byte address of its first element, and strides in bytes by lane loop and by other loop."""
+
+    element_bytes: int
+    base: int
+    lane_strides: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    written: bool = False
+
+
+class Clashes(msgspec.Struct, frozen=True):
+    """The `accesses` there are, the `cycles` that conflicts add to them all, and the `degree` of the worst, which takes degree - 1 more
+    than without conflicts. An access in several phases counts as several."""
+
+    accesses: int = 0
+    cycles: int = 0
+    degree: int = 1
+
+    def __add__(self, other: Clashes) -> Clashes:
+        return Clashes(self.accesses + other.accesses, self.cycles + other.cycles, max(self.degree, other.degree))
+
+
+class Elements(msgspec.Struct, frozen=True, eq=False):
+    """Elements that are accessed: the number of the access each belongs to, from 0, and its byte address."""
+
+    access: Ints
+    address: Ints
+    element_bytes: int
+    written: bool = False
+
+
+def banking(memory: Memory) -> Banking | None:
+    """The rule of a memory; None where rows are not spread over banks."""
+    if memory.mapping == "block" or memory.banks == 1:
+        return None
+    groups = memory.bank_groups or memory.banks
+    regions = memory.banks // groups
+    return Banking(
+        groups,
+        memory.interleave_bytes,
+        memory.bank_ports,
+        memory.ports == "shared",
+        memory.broadcast,
+        memory.phase_bytes,
+        memory.capacity_bytes // regions if memory.bank_groups else 0,
+        regions,
+    )
+
+
+def affine_clashes(
+    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
+) -> Clashes:
+    """The conflicts of operations on `width` lanes whose operands are accessed at once.
+
+    Lanes are numbered through the `lanes` loops (their extents, the fastest first) and taken `width` at a time, in every iteration of
+    the other `loops`.
+    """
+    found = Clashes()
+    for groups, repeats in _groups(lanes, width):
+        strides = [
+            [*o.strides, *(sum(map(int.__mul__, step, o.lane_strides)) for _, step in repeats)] for o in operands
+        ]
+        starts = _starts(rule.period_bytes(operands), [*loops, *(n for n, _ in repeats)], operands, strides)
+        if starts is None:
+            # Too many combinations to look at: as if each operand waited for every other.
+            return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), Clashes())
+        for coordinates in groups:
+            found += _repeated(rule, operands, coordinates, *starts)
+    return found
+
+
+def _groups(lanes: Sequence[int], width: int) -> list[tuple[list[Ints], list[tuple[int, tuple[int, ...]]]]]:
+    """Groups of `width` lanes as coordinates in the lane loops, each with loops that repeat it: (times, step in each lane loop).
+
+    The first loops together and a group have a common multiple of lanes, after which the pattern repeats, further on in the next loop.
+    """
+    extents = [n for n in lanes if n > 1]
+    axes = [k for k, n in enumerate(lanes) if n > 1]
+    if not extents:
+        return [([np.zeros((1, len(lanes)), np.int64)], [])]
+    inner = 1
+    for k, extent in enumerate(extents):
+        common = lcm(inner, width)
+        step = common // inner
+        if extent % step == 0 or k == len(extents) - 1:
+            times = extent // step
+            loops = [(times, _unit(axes[k], step, len(lanes)))]
+            loops += [(n, _unit(axes[m], 1, len(lanes))) for m, n in enumerate(extents) if m > k]
+            whole = common * times if extent % step else prod(extents)
+            found = [(_cut(lanes, 0, common, width), loops)] if times else []
+            return [*found, (_cut(lanes, whole, prod(extents), width), [])]
+        inner *= extent
+    raise AssertionError("the last loop has no next one")
+
+
+def _unit(axis: int, step: int, rank: int) -> tuple[int, ...]:
+    return tuple(step if k == axis else 0 for k in range(rank))
+
+
+def _cut(lanes: Sequence[int], first: int, last: int, width: int) -> list[Ints]:
+    """The coordinates of lanes `first` to `last`, in groups."""
+    every = np.stack(np.unravel_index(np.arange(first, last), tuple(lanes), order="F"), axis=1).astype(np.int64)
+    return [every[start : start + width] for start in range(0, last - first, width)]
+
+
+def _starts(
+    period: int, loops: Sequence[int], operands: Sequence[Operand], strides: Sequence[Sequence[int]]
+) -> tuple[Ints, Ints] | None:
+    """Where operations start, modulo the period, a column for each operand, and how many start there. None for too many combinations."""
+    starts = np.array([[o.base % period for o in operands]], np.int64)
+    counts = np.ones(1, np.int64)
+    for n, extent in enumerate(loops):
+        step = np.array([s[n] % period for s in strides], np.int64)
+        turn = lcm(*(period // gcd(int(s), period) for s in step))
+        distinct = min(extent, turn)
+        if distinct > 1 and len(starts) * distinct > MAX_STARTS:
+            return None
+        times = extent // distinct + (np.arange(distinct) < extent % distinct)
+        starts = (starts[:, None, :] + np.arange(distinct)[:, None] * step) % period
+        counts = (counts[:, None] * times).reshape(-1)
+        starts, place = np.unique(starts.reshape(-1, len(step)), axis=0, return_inverse=True)
+        joined = np.zeros(len(starts), np.int64)
+        np.add.at(joined, place.reshape(-1), counts)
+        counts = joined
+    return starts, counts
+
+
+def _repeated(rule: Banking, operands: Sequence[Operand], coordinates: Ints, starts: Ints, counts: Ints) -> Clashes:
+    """The conflicts of one group of lanes at each of its starts, as often as it starts there."""
+    width, phases = _phases(rule, operands, len(coordinates))
+    phase = np.arange(len(coordinates)) // width
+    access = np.arange(len(starts))[:, None] * phases + phase
+    elements = [
+        Elements(access.reshape(-1), (starts[:, k, None] + coordinates @ np.array(o.lane_strides, np.int64)).reshape(-1),
+                 o.element_bytes, o.written)
+        for k, o in enumerate(operands)
+    ]  # fmt: skip
+    return _summed(cycles_lost(rule, elements, len(starts) * phases), np.repeat(counts, phases))
+
+
+def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int, int]:
+    """How many lanes are served in a phase, and how many phases there are."""
+    widest = max(o.element_bytes for o in operands)
+    width = max(1, rule.phase_bytes // widest) if rule.phase_bytes else lanes
+    return width, -(-lanes // width)
+
+
+def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> Clashes:
+    """The conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
+    widest = max(e.element_bytes for e in elements)
+    phase = lane // max(1, rule.phase_bytes // widest) if rule.phase_bytes else np.zeros_like(lane)
+    phases = int(phase.max(initial=0)) + 1
+    kept, access = np.unique(elements[0].access * phases + phase, return_inverse=True)
+    access = access.reshape(-1)
+    phased = [msgspec.structs.replace(e, access=access) for e in elements]
+    return _summed(cycles_lost(rule, phased, len(kept)), np.ones(len(kept), np.int64))
+
+
+def _summed(lost: Ints, counts: Ints) -> Clashes:
+    return Clashes(int(counts.sum()), int(lost @ counts), 1 + int(lost.max(initial=0)))
+
+
+def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> Ints:
+    """The cycles that each access takes more than its rows would take, spread evenly over the banks.
+
+    Lanes that want the same row of one operand are served at once; operands are read and written on their own.
+    """
+    spans = [_spanned(rule, e) for e in elements]
+    access, row = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
+    written = np.concatenate([np.full(len(rows), e.written) for e, (_, rows) in zip(elements, spans, strict=True)])
+    group = row % rule.groups
+    sides = [np.ones_like(written)] if rule.shared else [written, ~written]
+    taken = ideal = np.zeros(accesses, np.int64)
+    for side in sides:
+        busiest, total = _busiest(access[side], group[side], accesses)
+        taken = np.maximum(taken, -(-busiest // rule.ports))
+        ideal = np.maximum(ideal, -(-total // (rule.ports * rule.groups)))
+    if rule.region_bytes:
+        bank = row * rule.row_bytes // rule.region_bytes % rule.regions * rule.groups + group
+        busiest, total = _busiest(access, bank, accesses)
+        taken = np.maximum(taken, busiest)
+        ideal = np.maximum(ideal, -(-total // (rule.groups * rule.regions)))
+    return taken - ideal
+
+
+def _spanned(rule: Banking, elements: Elements) -> tuple[Ints, Ints]:
+    """The rows that accesses want: of each element one, or several next to each other where it is wider or lies across."""
+    first = elements.address // rule.row_bytes
+    last = (elements.address + elements.element_bytes - 1) // rule.row_bytes
+    access, row = elements.access, first
+    most = int((last - first).max(initial=0)) + 1
+    if most > 1:
+        rows = first[:, None] + np.arange(most)
+        wanted = rows <= last[:, None]
+        access, row = np.broadcast_to(access[:, None], rows.shape)[wanted], rows[wanted]
+    if not rule.broadcast:
+        return access, row
+    order = np.lexsort((row, access))
+    access, row = access[order], row[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (np.diff(access) != 0) | (np.diff(row) != 0)
+    return access[new], row[new]
+
+
+def _busiest(access: Ints, bank: Ints, accesses: int) -> tuple[Ints, Ints]:
+    """For each access: how many rows its busiest bank serves, and how many all do."""
+    banks = int(bank.max(initial=0)) + 1
+    pairs, times = np.unique(access * banks + bank, return_counts=True)
+    busiest = np.zeros(accesses, np.int64)
+    np.maximum.at(busiest, pairs // banks, times)
+    return busiest, np.bincount(access, minlength=accesses).astype(np.int64)

@@ -1,0 +1,83 @@
+"""Bytes read and written at each memory level for GEMMs in given tiles and loop orders, against ZigZag: its recorded figures, and itself
+where a Python has it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.gemms import array_machine, tiled_gemm
+
+from tilewright.engine.hwsim import Report, simulate
+
+BENCH = Path(__file__).parents[2] / "bench"
+RECORDED = Path(__file__).parent / "recorded"
+DATAFLOW = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
+TENSORS = {"I": "A", "W": "B", "O": "C"}
+PYTHON = "TILEWRIGHT_ZIGZAG_PYTHON"
+"""Environment variable: the Python of an environment with ZigZag."""
+
+
+@cache
+def recorded() -> list[dict[str, Any]]:
+    found: dict[str, Any] = json.loads((RECORDED / "zigzag.json").read_text())
+    assert found["tool"] == "ZigZag" and found["version"] == "3.9.1"
+    return found["rows"]
+
+
+def simulated(row: dict[str, Any]) -> Report:
+    size, tile = (tuple(row[key][d] for d in "MNK") for key in ("size", "tile"))
+    machine = array_machine(row["rows"], row["columns"], DATAFLOW[row["dataflow"]], staged=True)
+    return simulate(tiled_gemm(*size, tile, row["order"]), machine)
+
+
+def levels(report: Report) -> dict[str, dict[str, dict[str, int]]]:
+    """The report's traffic and accesses in ZigZag's words: at each memory, by operand, from and to the levels above and below."""
+    moved: Counter[tuple[str, str, str]] = Counter()
+    for t in report.traffic:
+        moved[t.buffer.removesuffix("_local"), t.source, t.destination] += t.bytes
+    array = {a.buffer.removesuffix("_local"): a for a in report.accesses if a.engine == "array"}
+    found: dict[str, dict[str, dict[str, int]]] = {"pad": {}, "dram": {}}
+    for operand, tensor in TENSORS.items():
+        into, out = moved[tensor, "global", "local"], moved[tensor, "local", "global"]
+        found["dram"][operand] = {"from_above": 0, "to_above": 0, "to_below": into, "from_below": out}
+        below = {"to_below": array[tensor].read_bytes, "from_below": array[tensor].written_bytes}
+        found["pad"][operand] = {"from_above": into, "to_above": out, **below}
+    return found
+
+
+@pytest.mark.parametrize("dataflow", DATAFLOW)
+def test_given_tiles_and_an_order_when_simulated_then_every_level_is_accessed_as_zigzag_says(dataflow: str) -> None:
+    rows = [r for r in recorded() if r["dataflow"] == dataflow]
+    assert len(rows) >= 18 and {r["order"] for r in rows} == {"MNK", "MKN", "NMK", "NKM", "KMN", "KNM"}
+    for row in rows:
+        assert levels(simulated(row)) == row["bytes"], row
+
+
+def test_given_tiles_and_an_order_when_simulated_then_the_cycles_less_the_filling_of_the_array_are_zigzags_ideal() -> (
+    None
+):
+    for row in recorded():
+        size, (rows, columns) = row["size"], (row["rows"], row["columns"])
+        down, across, passing = {"os": "MNK", "ws": "KNM", "is": "KMN"}[row["dataflow"]]
+        folds = size[down] // rows * (size[across] // columns) * (size[passing] // row["tile"][passing])
+        filling = rows + columns - 2 + (rows if row["dataflow"] != "os" else 0)
+        assert simulated(row).engines["array"].busy - folds * filling == row["ideal_temporal_cycles"], row
+
+
+def test_given_an_installed_zigzag_when_asked_then_it_still_says_what_was_recorded() -> None:
+    python = os.environ.get(PYTHON) or (sys.executable if importlib.util.find_spec("zigzag") else None)
+    if python is None:
+        pytest.skip(f"ZigZag is not installed; ${PYTHON} names a Python that has it")
+    for number in (0, 20, 53):
+        command = [python, str(BENCH / "record_zigzag.py"), "--print", str(number)]
+        found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+        assert {**found, "seconds": 0} == {**recorded()[number], "seconds": 0}

@@ -1,0 +1,211 @@
+"""Bank conflicts: against counting access by access, and against published examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.engine.hwsim import Memory
+from tilewright.engine.hwsim.conflicts import (
+    Banking,
+    Clashes,
+    Elements,
+    Operand,
+    affine_clashes,
+    banking,
+    listed_clashes,
+)
+
+GPU = Banking(groups=32, row_bytes=4, phase_bytes=128)
+"""Shared memory of a GPU: 32 banks of 4 bytes, a word read by several lanes is broadcast, wide accesses in phases of 128 bytes."""
+
+ASCEND = Banking(groups=16, row_bytes=32, region_bytes=65_536, regions=3)
+"""The unified buffer of an Ascend 910B: 16 groups of 3 banks of 4 KiB."""
+
+
+def served(rule: Banking, elements: list[tuple[int, int, bool, int]]) -> int:
+    """Cycles lost by one access to elements (address, bytes, written, operand), one row after the other."""
+    wanted = [
+        (row, written, operand)
+        for address, size, written, operand in elements
+        for row in range(address // rule.row_bytes, (address + size - 1) // rule.row_bytes + 1)
+    ]
+    if rule.broadcast:
+        wanted = sorted(set(wanted))
+    cycles = ideal = 0
+    for sides in [(True, False)] if rule.shared else [(True,), (False,)]:
+        groups = Counter(row % rule.groups for row, written, _ in wanted if written in sides)
+        cycles = max([cycles, *(-(-n // rule.ports) for n in groups.values())])
+        ideal = max(ideal, -(-sum(groups.values()) // (rule.ports * rule.groups)))
+    if rule.region_bytes:
+        banks = Counter(
+            (row % rule.groups, row * rule.row_bytes // rule.region_bytes % rule.regions) for row, *_ in wanted
+        )
+        cycles = max([cycles, *banks.values()])
+        ideal = max(ideal, -(-len(wanted) // (rule.groups * rule.regions)))
+    return cycles - ideal
+
+
+def counted(rule: Banking, lanes: list[int], loops: list[int], operands: list[Operand], width: int) -> Clashes:
+    """Every iteration, every group of lanes, every phase, one by one."""
+    order = [tuple(reversed(p)) for p in product(*(range(n) for n in reversed(lanes)))]
+    widest = max(o.element_bytes for o in operands)
+    phase = max(1, rule.phase_bytes // widest) if rule.phase_bytes else width
+    found = Clashes()
+    for at in product(*map(range, loops)):
+        for first in range(0, len(order), width):
+            group = order[first : first + width]
+            for part in range(0, len(group), phase):
+                elements = [
+                    (
+                        o.base
+                        + sum(i * s for i, s in zip(at, o.strides, strict=True))
+                        + sum(i * s for i, s in zip(lane, o.lane_strides, strict=True)),
+                        o.element_bytes,
+                        o.written,
+                        number,
+                    )
+                    for lane in group[part : part + phase]
+                    for number, o in enumerate(operands)
+                ]
+                lost = served(rule, elements)
+                found += Clashes(1, lost, lost + 1)
+    return found
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Banking:
+    groups, row = draw(st.sampled_from([1, 2, 3, 4, 8])), draw(st.sampled_from([1, 4, 6, 8]))
+    regions = draw(st.sampled_from([0, 0, 2, 3]))
+    return Banking(
+        groups,
+        row,
+        ports=draw(st.integers(1, 2)),
+        shared=draw(st.booleans()),
+        broadcast=draw(st.booleans()),
+        phase_bytes=draw(st.sampled_from([0, 0, 8, 12, 32])),
+        region_bytes=groups * row * draw(st.integers(1, 3)) if regions else 0,
+        regions=regions or 1,
+    )
+
+
+strides = st.sampled_from([0, 1, 2, 3, 4, 5, 8, 12, 16, 20, 32, 33, -4, 40, 64])
+
+
+@given(rules(), st.lists(st.integers(1, 6), min_size=1, max_size=3), st.lists(st.integers(1, 7), max_size=2),
+       st.integers(1, 9), st.integers(1, 3), st.data())  # fmt: skip
+def test_law_conflicts_by_remainders_are_those_of_every_access(
+    rule: Banking, lanes: list[int], loops: list[int], width: int, count: int, data: st.DataObject
+):
+    operands = [
+        Operand(
+            data.draw(st.sampled_from([1, 2, 4, 8])),
+            data.draw(st.integers(0, 50)),
+            tuple(data.draw(strides) for _ in lanes),
+            tuple(data.draw(strides) for _ in loops),
+            data.draw(st.booleans()),
+        )
+        for _ in range(count)
+    ]
+    assert affine_clashes(rule, lanes, loops, operands, width) == counted(rule, lanes, loops, operands, width)
+
+
+@given(
+    rules(),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 90)), min_size=1, max_size=24),
+    st.sampled_from([1, 4, 8]),
+)
+def test_law_conflicts_of_listed_elements_are_those_of_every_access(
+    rule: Banking, listed: list[tuple[int, int]], size: int
+):
+    accesses = {a: [x for b, x in listed if b == a] for a, _ in sorted(listed)}
+    lane = np.array([n for a in accesses for n in range(len(accesses[a]))])
+    elements = Elements(
+        np.array([a for a in accesses for _ in accesses[a]]), np.array([x for a in accesses for x in accesses[a]]), size
+    )
+    expected = Clashes()
+    for addresses in accesses.values():
+        phase = max(1, rule.phase_bytes // size) if rule.phase_bytes else len(addresses)
+        for first in range(0, len(addresses), phase):
+            lost = served(rule, [(x, size, False, 0) for x in addresses[first : first + phase]])
+            expected += Clashes(1, lost, lost + 1)
+    assert listed_clashes(rule, [elements], lane) == expected
+
+
+def test_given_a_trillion_accesses_when_counted_then_it_costs_no_more():
+    # Rows of 33 words: of 10^6 x 10^6 columns of 32 words none has a conflict; of 32 words each has 31.
+    for pitch, lost in ((33, 0), (32, 31)):
+        column = Operand(4, 0, (4 * pitch,), (4, 4 * 32 * pitch))
+        clashes = affine_clashes(GPU, [32], [10**6, 10**6], [column], 32)
+        assert clashes == Clashes(10**12, lost * 10**12, lost + 1)
+
+
+# "Using Shared Memory to Optimize ..." of NVIDIA (J. Luitjens, M. Harris): a column of a 32 x 32 tile of floats is one bank, 32 ways;
+# with 33 floats a row each element is in another bank. Strides of 2 words: 2 ways; of an odd number of words: none.
+@pytest.mark.parametrize(
+    ("words", "degree"), [(0, 1), (1, 1), (2, 2), (3, 1), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)]
+)
+def test_given_a_warp_of_words_when_strided_then_so_many_ways(words: int, degree: int):
+    clashes = affine_clashes(GPU, [32], [32], [Operand(4, 0, (4 * words,), (4,))], 32)
+    assert clashes == Clashes(32, 32 * (degree - 1), degree)
+
+
+# 64-bit accesses go half a warp at a time, 128-bit ones a quarter: contiguous ones have no conflict, though lanes 0 and 16 (0 and 8) are
+# in the same banks (cutlass issue 328, flash-attention issue 738; CUDA C programming guide, compute capability 5.x and on).
+@pytest.mark.parametrize(("size", "phases"), [(4, 1), (8, 2), (16, 4)])
+def test_given_wide_accesses_when_contiguous_then_each_phase_is_without_conflict(size: int, phases: int):
+    assert affine_clashes(GPU, [32], [], [Operand(size, 0, (size,))], 32) == Clashes(phases, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "degree"),
+    [
+        (8, 16, 2),  # a half warp over 256 bytes
+        (8, 128, 16),  # 16 lanes in the same two banks
+        (16, 32, 2),
+        (16, 128, 8),  # a quarter warp reading a column of 16-byte units from rows of 128 bytes: 8 ways
+        (16, 128 + 16, 1),  # padded by one unit
+    ],
+)
+def test_given_wide_accesses_when_strided_then_conflicts_are_within_a_phase(size: int, stride: int, degree: int):
+    clashes = affine_clashes(GPU, [32], [], [Operand(size, 0, (stride,))], 32)
+    assert clashes.degree == degree and clashes.cycles == (degree - 1) * clashes.accesses
+
+
+# Ascend C best practices, "avoid bank conflicts of the unified buffer": 0x10000 is in bank 16, 0x10020 in 17, 0x20020 in 33.
+@pytest.mark.parametrize(
+    ("source", "target", "lost"),
+    [(0x10020, 0x10000, 0), (0x10020, 0x10E20, 1), (0x10020, 0x20020, 0)],
+)
+def test_given_the_published_addresses_when_read_and_written_then_one_bank_conflicts(
+    source: int, target: int, lost: int
+):
+    block = [Operand(32, source, ()), Operand(32, target, (), written=True)]
+    assert affine_clashes(ASCEND, [], [], block, 1).cycles == lost
+
+
+@pytest.mark.parametrize(("first", "second", "lost"), [(0x10020, 0x20020, 1), (0x10020, 0x10000, 0)])
+def test_given_the_published_addresses_when_two_are_read_then_one_group_conflicts(first: int, second: int, lost: int):
+    assert affine_clashes(ASCEND, [], [], [Operand(32, first, ()), Operand(32, second, ())], 1).cycles == lost
+
+
+# Eight blocks of 32 bytes are written at once: with a stride of 16 blocks they take 8 cycles, with 8 blocks 4, next to each other 1.
+@pytest.mark.parametrize(("blocks", "cycles"), [(16, 8), (8, 4), (1, 1)])
+@pytest.mark.parametrize("written", [True, False])
+def test_given_the_published_strides_when_eight_blocks_are_accessed_then_so_many_cycles(
+    blocks: int, cycles: int, written: bool
+):
+    clashes = affine_clashes(ASCEND, [8], [], [Operand(32, 0x1FE00, (32 * blocks,), (), written)], 8)
+    assert clashes.degree == cycles
+
+
+def test_given_a_memory_when_its_banks_are_blocks_or_one_then_there_is_no_rule():
+    memory = Memory("m", ("m",), 196_608, 32, 32, banks=48, mapping="interleave", interleave_bytes=32, bank_groups=16)
+    assert banking(memory) == ASCEND
+    assert banking(Memory("m", ("m",), 4096, 4, 4, banks=2)) is None
+    assert banking(Memory("m", ("m",), 4096, 4, 4, mapping="interleave")) is None
