@@ -79,7 +79,7 @@ class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     writes: tuple[str, ...]
     setup_cycles: Natural = 0
     latency_cycles: Natural = 0
-    queue_tasks: Positive = 16
+    queue_tasks: Positive = 8
     source: Sources = ()
 
 

@@ -17,8 +17,8 @@ from typing import Literal
 
 import msgspec
 
-Cause = Literal["issue", "data", "slot"]
-CAUSES: tuple[Cause, ...] = ("issue", "data", "slot")
+Cause = Literal["issue", "data", "slot", "port"]
+CAUSES: tuple[Cause, ...] = ("issue", "data", "slot", "port")
 ISSUE, DATA, SLOT = 0, 1, 2
 
 NOBODY = -1
@@ -27,7 +27,8 @@ NOBODY = -1
 class Variant(msgspec.Struct, frozen=True):
     """One kind of task: which engine it occupies for how long, how long after that its result is there, which cells it reads and writes.
 
-    A cell that is updated in place stands in `writes` only: the update waits for the writes of other engines all the same.
+    A cell that is updated in place stands in `writes` only: the update waits for the writes of other engines all the same. `demands` are cycles
+    of ports that other engines use too, asked for `setup` cycles after the start; `duration` is what it takes when nobody else asks.
     """
 
     engine: int
@@ -35,11 +36,14 @@ class Variant(msgspec.Struct, frozen=True):
     latency: int = 0
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
+    setup: int = 0
+    demands: tuple[tuple[int, int], ...] = ()
 
 
 class Stall(msgspec.Struct, frozen=True):
     """A task's engine waited `cycles` for it: cause "data" for `cell` to be filled, "slot" for it to be free, by a task of variant `by`;
-    cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY)."""
+    cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts of
+    others on the port whose number stands as `cell`."""
 
     task: int
     engine: int
@@ -50,7 +54,7 @@ class Stall(msgspec.Struct, frozen=True):
 
 
 class Clocks:
-    """What has been issued so far: when each task starts (`starts`, of variants `numbers`), and the clocks that decide what comes next.
+    """What has been issued so far: when each task (of variants `numbers`) starts and ends, and the clocks that decide what comes next.
 
     `table` may grow while it is used. `queues` says how many tasks each engine's queue holds.
     """
@@ -58,10 +62,10 @@ class Clocks:
     def __init__(self, table: Sequence[Variant], queues: Sequence[int], cell_count: int) -> None:
         engines = len(queues)
         self.starts: list[int] = []
+        self.ends: list[int] = []
         self.numbers: list[int] = []
         self.stalls: list[Stall] = []
-        self.latest: list[int] = [0]
-        """After so many tasks, when the last of them was over and its result there."""
+        self._over: list[int] = [0]
         self.now = 0
         """The moment of the last issue."""
         self.free = [0] * engines
@@ -108,15 +112,16 @@ class Clocks:
         self.starts.append(start)
         self.numbers.append(number)
         end = self.free[engine] = start + duration
+        self.ends.append(end)
         for cell in reads:
             if end > released[cell]:
                 released[cell], self._reader[cell] = end, number
         there = end + latency
         for cell in writes:
             ready[cell], self._writer[cell] = there, number
-        self.latest.append(max(self.latest[-1], there))
+        self._over.append(max(self._over[-1], there))
 
-    def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[int, ...]:
+    def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
         """All that decides the future of tasks on these engines and cells, and how long they will have waited, seen from now.
 
         What is over does not: nothing that is issued later starts before now.
@@ -140,7 +145,14 @@ class Clocks:
             if engine not in busy:
                 self._skipped[engine] += cycles
 
-    @property
-    def cycles(self) -> int:
+    def over_by(self, tasks: int) -> int | None:
+        """When the first so many tasks are over and their results there; None where that is not known yet."""
+        return self._over[tasks]
+
+    def is_settled(self, tasks: int) -> bool:
+        """Whether nothing that is issued later can change the times of the first so many tasks."""
+        return tasks <= len(self.numbers)
+
+    def finish(self) -> int:
         """When everything is over."""
-        return self.latest[-1]
+        return self._over[-1]

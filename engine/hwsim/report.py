@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import msgspec
+
 from ..ir import Node
 from .occupancy import Column, Occupancy
 from .tasks import TaskProgram
@@ -14,7 +15,7 @@ from .timeline import Timeline
 
 class Wait(msgspec.Struct, frozen=True):
     """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`; cause
-    "issue" for a task that came late because the queue of the engine in `buffer`'s place was full, and no `block` is to blame."""
+    "issue" for a task that came late because a queue was full, cause "port" for bursts of others on a port or bus: these stand as `block`."""
 
     cause: str
     buffer: str

@@ -131,6 +131,8 @@ def _engines(program: TaskProgram, timeline: Timeline, busy: list[int]) -> dict[
         stalls[s.engine][s.cause] += cycles
         if s.cause == "issue":
             blamed = "", f"queue of {engines[s.by].name}"
+        elif s.cause == "port":
+            blamed = "", program.ports[s.cell].name
         else:
             blamed = program.places.of_cell[s.cell].buffer.name, program.templates[program.variants[s.by].template].name
         waits[s.engine][s.cause, *blamed] += cycles

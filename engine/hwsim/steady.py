@@ -11,21 +11,20 @@ remaining ones are left out of the timeline. A repeat says where, how often, and
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
 from ..ir import Var
 from .alike import Run
 from .errors import refuse
 from .replay import Clocks, Variant
+from .shared import SharedClocks
 from .tasks import TaskLoop, TaskNode, TaskProgram
 from .variants import NOTHING
 
 SHORT = 4
 """A run of so few iterations has none to skip: two are played before the state comes back at the earliest, and two periods after it."""
 
-WHOLE = 500
+WHOLE = 400
 """A program of so few tasks is played as a whole: its timeline is then that of the clock."""
 
 MAX_TASKS = 5_000_000
@@ -49,16 +48,13 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Played(msgspec.Struct, frozen=True, eq=False):
-    """The tasks that were played, in program order: clocks, the iterations of the loops around each, and the repeats, inner before outer."""
+    """The tasks that were played, in program order: clocks, the iterations of the loops around each, and the repeats, inner before outer.
+    `cycles` is the makespan."""
 
-    clocks: Clocks
+    clocks: Clocks | SharedClocks
     places: list[tuple[int, ...]]
     repeats: tuple[Repeat, ...]
-
-    @property
-    def skipped_cycles(self) -> int:
-        """Cycles that were not played."""
-        return sum(r.extra * r.cycles for r in self.repeats)
+    cycles: int
 
 
 class _Mark(msgspec.Struct, frozen=True):
@@ -74,7 +70,7 @@ def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -
     """Replays a program. Nothing is skipped before `whole` tasks were played. Raises MachineError where more than `max_tasks` would have to be."""
     player = _Player(program, max_tasks, whole)
     player.nodes(program.tree, {})
-    return Played(player.clocks, player.places, tuple(player.repeats))
+    return Played(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
 
 
 class _Player:
@@ -82,13 +78,14 @@ class _Player:
         self._kinds: list[Variant] = []
         self._variants = program.variants
         queues = [e.queue_tasks for e in program.machine.engines]
-        self.clocks = Clocks(self._kinds, queues, len(program.places.of_cell))
+        cells, ports = len(program.places.of_cell), [p.burst_cycles for p in program.ports]
+        self.clocks = SharedClocks(self._kinds, queues, cells, ports) if ports else Clocks(self._kinds, queues, cells)
         self.places: list[tuple[int, ...]] = []
         self.repeats: list[Repeat] = []
         self._max_tasks = max_tasks
         self._whole = whole
         self._path: list[int] = []
-        self._skipped = 0
+        self.skipped = 0
 
     def nodes(self, nodes: tuple[TaskNode, ...], at: dict[Var, int]) -> None:
         for node in nodes:
@@ -124,11 +121,11 @@ class _Player:
     def _watched(self, node: TaskLoop, run: Run, at: dict[Var, int]) -> None:
         clocks = self.clocks
         marks: list[_Mark] = []
-        seen: dict[tuple[int, ...], int] = {}
+        seen: dict[tuple[object, ...], int] = {}
         i = run.start
         steady: tuple[int, int] | None = None
         while i < run.stop:
-            marks.append(_Mark(clocks.now, len(clocks.starts), len(self.repeats), self._skipped))
+            marks.append(_Mark(clocks.now, len(clocks.starts), len(self.repeats), self.skipped))
             here = len(marks) - 1
             if steady is None:
                 key = ((i - run.start) % run.period, *clocks.key(node.engines, node.cells))
@@ -141,29 +138,33 @@ class _Player:
                 i += 1
 
     def _skip(self, marks: list[_Mark], first: int, period: int, left: int) -> int:
-        """How many iterations are skipped here: all whole periods that are left, when two steady ones were played."""
+        """How many iterations are skipped here: all whole periods that are left, once steady ones were played."""
         here = len(marks) - 1
         extra = left // period
-        if extra == 0 or (here - first) % period or here - first < 2 * period or len(self.places) < self._whole:
+        if extra == 0 or (here - first) % period or len(self.places) < self._whole:
             return 0
-        since, until, now = marks[here - 2 * period], marks[here - period], marks[here]
-        if until.tasks != now.tasks:
-            over = self.clocks.latest
-            # No task from before the first period reaches into the repeated one, and the tasks of the first are over when that ends.
-            if over[marks[first].tasks] > since.now or over[marks[first + period].tasks] > until.now:
-                return 0
-            cycles = until.now - since.now + until.skipped - since.skipped
-            depth = len(self._path) - 1
-            repeat = Repeat(since.now, until.now, cycles, extra, since.tasks, until.tasks, depth, period)
-            self.repeats.append(repeat)
-            self.clocks.skip(cycles * extra, until.tasks)
-            self._skipped += cycles * extra
-            self._renumber(until.tasks, depth, extra * period)
-            marks.clear()
+        if marks[here].tasks == marks[first].tasks:
+            return extra * period  # nothing is done at all
+        # The repeated period is the last one whose tasks nothing that follows can change.
+        until = next((n for n in range(here - period, first, -period) if self.clocks.is_settled(marks[n].tasks)), first)
+        if until - period < first:
+            return 0
+        start, end = marks[until - period], marks[until]
+        # No task from before the first period reaches into the repeated one, and the tasks of the first are over when that ends.
+        before, steady = (self.clocks.over_by(marks[n].tasks) for n in (first, first + period))
+        if before is None or before > start.now or steady is None or steady > end.now:
+            return 0
+        cycles = end.now - start.now + end.skipped - start.skipped
+        depth = len(self._path) - 1
+        self.repeats.append(Repeat(start.now, end.now, cycles, extra, start.tasks, end.tasks, depth, period))
+        self.clocks.skip(cycles * extra, end.tasks)
+        self.skipped += cycles * extra
+        self._renumber(end.tasks, depth, extra * period)
+        marks.clear()
         return extra * period
 
     def _renumber(self, first: int, depth: int, iterations: int) -> None:
-        """The last period played is the last of all: its tasks are those of later iterations."""
+        """The tasks played behind the repeat are those of the last iterations."""
         for n in range(first, len(self.places)):
             place = self.places[n]
             self.places[n] = (*place[:depth], place[depth] + iterations, *place[depth + 1 :])

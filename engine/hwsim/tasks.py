@@ -20,7 +20,8 @@ from .choose import Choice, choose
 from .grid import UnknownValueError, used_vars, values
 from .machine import DmaEngine, Machine
 from .nest import Leaf, Loop, LoopNode, Nest, NestNode
-from .place import Placement, Places
+from .place import Places
+from .ports import PortSpec
 from .variants import TaskVariant, Variants, part_of, pieces_of
 from .work import Access, read_piece
 
@@ -79,13 +80,15 @@ TaskNode = TaskLoop | Template
 
 
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
-    """All tasks as a tree in program order. `variants` are the kinds of task met so far: a replay finds more as it walks."""
+    """All tasks as a tree in program order. `variants` are the kinds of task met so far: a replay finds more as it walks.
+    `ports` are those that more than one engine uses."""
 
     nest: Nest
     places: Places
     tree: tuple[TaskNode, ...]
     templates: tuple[Template, ...]
     variants: list[TaskVariant]
+    ports: tuple[PortSpec, ...]
 
     @property
     def machine(self) -> Machine:
@@ -96,7 +99,7 @@ def make_tasks(nest: Nest, places: Places) -> TaskProgram:
     """The tasks of a program. Raises MachineError where no engine reaches an operand."""
     builder = _Builder(nest, places)
     tree = tuple(builder.nodes(nest.children, ()))
-    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants)
+    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
 
 
 class _Builder:
@@ -105,6 +108,7 @@ class _Builder:
         self.places = places
         self.templates: list[Template] = []
         self.variants: list[TaskVariant] = []
+        self.shared: dict[PortSpec, int] = {}
         self.choices: dict[Leaf, Choice] = {}
         self.turning = {s.slot_loop.var for s in nest.sites if s.slot_loop is not None}
 
@@ -130,6 +134,15 @@ class _Builder:
             self.nest.analyzer,
             {},
         )
+
+    def share(self) -> tuple[PortSpec, ...]:
+        """Numbers the ports that tasks of several engines use."""
+        users: dict[PortSpec, set[int]] = {}
+        for template in self.templates:
+            for port in template.variants.ports:
+                users.setdefault(port, set()).add(template.engine)
+        self.shared.update((port, n) for n, port in enumerate(p for p, engines in users.items() if len(engines) > 1))
+        return tuple(self.shared)
 
     # What is a task.
 
@@ -179,7 +192,8 @@ class _Builder:
         paths = {leaf: tuple(loops) for leaf, loops in _paths(node)}
         pieces = pieces_of([(c.works, paths[c.leaf]) for c in choices], outer, self.nest.analyzer)
         number = len(self.templates)
-        variants = Variants(self.variants, number, choices[0].engine, outer, pieces, self.places, self.nest.analyzer)
+        variants = Variants(self.variants, number, choices[0].engine, outer, pieces, self.places,
+                            self.nest.analyzer, self.shared)  # fmt: skip
         self.templates.append(Template(number, choices, outer, _loops(node), variants))
         return self.templates[-1]
 

@@ -19,6 +19,7 @@ from .geometry import domain
 from .grid import UnknownValueError, axes, is_known, used_vars, values
 from .nest import Loop
 from .place import Placement, Places
+from .ports import PortSpec, demands, ports_of
 from .replay import Variant
 from .work import Access, Work
 
@@ -93,15 +94,19 @@ def part_of(placement: Placement, access: Access, analyzer: Analyzer) -> Expr:
 
 
 class Variants:
-    """The variants of one template, by where the loops around it are; new ones are added to the program's `table`."""
+    """The variants of one template, by where the loops around it are; new ones are added to the program's `table`.
+
+    `shared` numbers the ports that several engines use.
+    """
 
     def __init__(self, table: list[TaskVariant], template: int, engine: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
-                 places: Places, analyzer: Analyzer) -> None:  # fmt: skip
+                 places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int]) -> None:  # fmt: skip
         self._table = table
         self._template = template
         self._engine = engine
         self._pieces = pieces
         self._places = places
+        self._shared = shared
         self._sides = _sides(pieces, places, analyzer)
         self.behaviour = _behaviour(pieces, self._sides, outer)
         used = self.behaviour.variables()
@@ -114,6 +119,14 @@ class Variants:
         """All cells that any of them may touch."""
         ranges = (range(s.placement.first_cell, s.placement.first_cell + s.placement.cells) for s in self._sides)
         return tuple(dict.fromkeys(cell for cells in ranges for cell in cells))
+
+    @property
+    def ports(self) -> tuple[PortSpec, ...]:
+        """All ports that any of them may use."""
+        machine = self._places.machine
+        sides = [(s.placement.memory, s.written) for s in self._sides]
+        sides += [(s.placement.memory, False) for s in self._sides if s.updated]
+        return ports_of(machine.engines[self._engine], machine, sides)
 
     def at(self, at: Mapping[Var, int]) -> int:
         """The number of the variant in the program's table; NOTHING where there is nothing to do."""
@@ -146,7 +159,12 @@ class Variants:
                 updates.update(dict.fromkeys(touched))
         # A cell that the task also fills itself is no input of it.
         inputs = tuple(cell for cell in reads if cell not in writes)
-        replayed = Variant(self._engine, costs.duration, costs.latency, inputs, tuple(writes))
+        engine = self._places.machine.engines[self._engine]
+        needed = demands(engine, costs.touched, self._places)
+        asked = tuple((self._shared[port], cycles) for port, cycles in needed.items() if port in self._shared)
+        replayed = Variant(
+            self._engine, costs.duration, costs.latency, inputs, tuple(writes), engine.setup_cycles, asked
+        )
         return TaskVariant(self._template, costs, replayed, tuple(updates))
 
 

@@ -1,0 +1,55 @@
+"""The ports and buses that tasks move their bytes through: how many cycles of each a task needs, and which ones several engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from .cost import Touched
+from .machine import Bus, DmaEngine, Engine, Machine, Memory
+from .place import Places
+
+
+class PortSpec(msgspec.Struct, frozen=True):
+    """A port of a memory, or a bus. It is granted for `burst_cycles` at a time: as long as a whole burst takes."""
+
+    name: str
+    bytes_per_cycle: int
+    burst_cycles: int
+
+
+def memory_port(memory: Memory, *, written: bool) -> PortSpec:
+    """The port that reads or writes of a memory go through."""
+    shared = memory.ports == "shared"
+    width = memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle
+    side = "port" if shared else "write port" if written else "read port"
+    return PortSpec(f"{memory.scope} {side}", width, _over(memory.burst_bytes, width))
+
+
+def bus_port(bus: Bus) -> PortSpec:
+    """A bus, as what it is granted as."""
+    return PortSpec(bus.name, bus.bytes_per_cycle, _over(bus.burst_bytes, bus.bytes_per_cycle))
+
+
+def ports_of(engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, bool]]) -> tuple[PortSpec, ...]:
+    """All ports that an engine uses which accesses memories, each read or written."""
+    found = dict.fromkeys(memory_port(memory, written=written) for memory, written in sides)
+    return (*found, *map(bus_port, machine.buses_of(engine.name)))
+
+
+def demands(engine: Engine, touched: Sequence[Touched], places: Places) -> dict[PortSpec, int]:
+    """Cycles of each port that a task needs. A copy goes over a bus once; what other engines read and write goes over it both ways."""
+    size: dict[PortSpec, int] = {}
+    for t in touched:
+        port = memory_port(places.by_buffer[t.buffer].memory, written=t.written)
+        size[port] = size.get(port, 0) + t.size_bytes
+    moved = sum(t.size_bytes for t in touched if t.written or not isinstance(engine, DmaEngine))
+    for bus in places.machine.buses_of(engine.name):
+        size[bus_port(bus)] = moved
+    return {port: _over(amount, port.bytes_per_cycle) for port, amount in size.items() if amount}
+
+
+def _over(amount: int, per: int) -> int:
+    """`amount / per`, rounded up."""
+    return -(-amount // per)
