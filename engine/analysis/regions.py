@@ -146,13 +146,16 @@ def _at_most_zero(condition: Expr) -> list[Expr]:
 def _union(parts: Sequence[Range], known: Analyzer) -> Range:
     if len(parts) == 1:
         return parts[0]
-    low: Expr | None = None
-    high: Expr | None = None
-    for part in parts:
-        end = build.add(part.min, part.extent)
-        low = part.min if low is None else build.minimum(low, part.min)
-        high = end if high is None else build.maximum(high, end)
-    assert low is not None and high is not None
+    low, *others = (part.min for part in parts)
+    for other in others:
+        gap = known.bounds(build.sub(low, other))
+        if gap.high is None or gap.high > 0:
+            low = other if gap.low is not None and gap.low >= 0 else build.minimum(low, other)
+    high, *others = (build.add(part.min, part.extent) for part in parts)
+    for other in others:
+        gap = known.bounds(build.sub(high, other))
+        if gap.low is None or gap.low < 0:
+            high = other if gap.high is not None and gap.high <= 0 else build.maximum(high, other)
     low = known.simplify(low)
     return Range(low, known.simplify(build.sub(high, low)))
 
