@@ -20,6 +20,21 @@ def gemm(A: T.Buffer(({m}, {k}), "{dtype}"), B: T.Buffer(({k}, {n}), "{dtype}"),
             C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
 """
 
+CONVOLUTION = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def convolution(
+    A: T.Buffer(({h}, {w}, {c}), "int8"), B: T.Buffer(({fh}, {fw}, {c}, {f}), "int8"), C: T.Buffer(({oh}, {ow}, {f}), "int32")
+):
+    for y, x, f, dy, dx, c in T.grid({oh}, {ow}, {f}, {fh}, {fw}, {c}):
+        with T.sblock("C"):
+            vy, vx, vf, vdy, vdx, vc = T.axis.remap("SSSRRR", [y, x, f, dy, dx, c])
+            T.reads(A[vy * {s} + vdy, vx * {s} + vdx, vc], B[vdy, vdx, vc, vf])
+            T.writes(C[vy, vx, vf])
+            with T.init():
+                C[vy, vx, vf] = 0
+            C[vy, vx, vf] = C[vy, vx, vf] + T.Cast("int32", A[vy * {s} + vdy, vx * {s} + vdx, vc]) * T.Cast("int32", B[vdy, vdx, vc, vf])
+"""
+
 ARRAY = """
 name = "array"
 clock_hz = 1_000_000_000
@@ -56,6 +71,14 @@ element_bytes = 1
 def gemm(m: int, n: int, k: int, dtype: str = "int8") -> PrimFunc:
     """C[m, n] = A[m, k] @ B[k, n], small integers into 32-bit sums."""
     program = parse(GEMM.format(m=m, n=n, k=k, dtype=dtype)).program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
+def convolution(h: int, w: int, fh: int, fw: int, c: int, f: int, s: int) -> PrimFunc:
+    """An h x w image of c channels, f filters of fh x fw, a step of s, no padding."""
+    oh, ow = (h - fh) // s + 1, (w - fw) // s + 1
+    program = parse(CONVOLUTION.format(h=h, w=w, fh=fh, fw=fw, c=c, f=f, s=s, oh=oh, ow=ow)).program
     assert isinstance(program, PrimFunc)
     return program
 
