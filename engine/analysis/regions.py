@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -146,18 +146,22 @@ def _at_most_zero(condition: Expr) -> list[Expr]:
 def _union(parts: Sequence[Range], known: Analyzer) -> Range:
     if len(parts) == 1:
         return parts[0]
-    low, *others = (part.min for part in parts)
-    for other in others:
-        gap = known.bounds(build.sub(low, other))
-        if gap.high is None or gap.high > 0:
-            low = other if gap.low is not None and gap.low >= 0 else build.minimum(low, other)
-    high, *others = (build.add(part.min, part.extent) for part in parts)
-    for other in others:
-        gap = known.bounds(build.sub(high, other))
-        if gap.low is None or gap.low < 0:
-            high = other if gap.high is not None and gap.high <= 0 else build.maximum(high, other)
+    low = _farthest([part.min for part in parts], known, build.minimum)
+    high = _farthest([build.add(part.min, part.extent) for part in parts], known, build.maximum)
     low = known.simplify(low)
     return Range(low, known.simplify(build.sub(high, low)))
+
+
+def _farthest(ends: Sequence[Expr], known: Analyzer, choose: Callable[[Expr, Expr], Expr]) -> Expr:
+    """The least (or the largest) of the ends; at once, of those that are a constant apart."""
+    found = ends[0]
+    for end in ends[1:]:
+        gap = known.form(found).plus(known.form(end), -1)
+        if gap.digits:
+            found = choose(found, end)
+        elif (gap.constant > 0) == (choose is build.minimum):
+            found = end
+    return found
 
 
 class _Context(msgspec.Struct, frozen=True):
