@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..engine.execute import Verdict
-from ..engine.export import report_text, to_tvm_python
+from ..engine.export import report_text, to_c, to_tvm_python
 from ..engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
 from ..engine.ir import PrimFunc, TilewrightError
 from ..engine.lower import PASSES, LowerError, lower, missing_sizes, with_sizes
@@ -94,7 +94,12 @@ def _parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser("export", help="write a notebook's schedule as code for another system")
     export.add_argument("file", metavar="FILE", help="a notebook file, or a TVMScript file")
-    export.add_argument("--to", choices=["tvm"], default="tvm", help="tvm: Python for Apache TVM")
+    export.add_argument(
+        "--to",
+        choices=["tvm", "c"],
+        default="tvm",
+        help="tvm: Python for Apache TVM; c: the scheduled program as C (default: %(default)s)",
+    )
     export.add_argument(
         "--tvm",
         metavar="VERSION",
@@ -234,7 +239,7 @@ def _lower(arguments: argparse.Namespace) -> int:
 
 def _export(arguments: argparse.Namespace) -> int:
     notebook, schedule = _opened(arguments)
-    text = to_tvm_python(schedule, notebook.names, arguments.tvm, sizes=dict(arguments.size))
+    text = _code(arguments, notebook, schedule)
     if arguments.output is None:
         print(text, end="", flush=True)
         return FINE
@@ -244,6 +249,17 @@ def _export(arguments: argparse.Namespace) -> int:
         print(f"tilewright: cannot write {arguments.output}: {error.strerror}", file=sys.stderr)
         return BAD_INPUT
     return FINE
+
+
+def _code(arguments: argparse.Namespace, notebook: Notebook, schedule: Schedule) -> str:
+    """The schedule in the language of `--to`; C has the given sizes as numbers, and the others as parameters."""
+    if arguments.to == "tvm":
+        return to_tvm_python(schedule, notebook.names, arguments.tvm, sizes=dict(arguments.size))
+    func = with_sizes(schedule.func, dict(arguments.size)).func
+    try:
+        return to_c(func)
+    except TilewrightError as error:
+        raise RefusedError(error) from error
 
 
 def _convert(arguments: argparse.Namespace) -> int:

@@ -40,7 +40,11 @@ SHAPES = (
     (48, 20, 36),
 )
 """M, N, K: exact folds, edges in each extent, single rows, columns and depths."""
+CONVOLUTIONS = ((10, 10, 3, 3, 4, 6, 1), (9, 11, 3, 3, 3, 10, 2), (8, 8, 1, 1, 16, 12, 1), (12, 7, 5, 3, 2, 9, 1))
+"""Input height and width, filter height and width, channels, filters, stride; no padding."""
 LARGE = (((32, 32), (512, 512, 512)), ((32, 32), (1024, 1024, 1024)))
+GEMM = ("m", "n", "k")
+CONVOLUTION = ("height", "width", "filter_height", "filter_width", "channels", "filters", "stride")
 DATAFLOWS = ("os", "ws", "is")
 
 CONFIG: dict[str, dict[str, object]] = {
@@ -58,8 +62,8 @@ CONFIG: dict[str, dict[str, object]] = {
 }  # fmt: skip
 
 
-def run(array: tuple[int, int], dataflow: str, shape: tuple[int, int, int]) -> dict[str, Any]:
-    """One GEMM: the report's compute and total cycles, SRAM words read and written, and the seconds it took."""
+def run(array: tuple[int, int], dataflow: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    """One GEMM (three sizes) or convolution (seven): the report's compute cycles, SRAM words read and written, the seconds it took."""
     from scalesim.scale_sim import scalesim
 
     with tempfile.TemporaryDirectory() as name:
@@ -73,13 +77,13 @@ def run(array: tuple[int, int], dataflow: str, shape: tuple[int, int, int]) -> d
         config["architecture_presets"].update({k: str(v) for k, v in own.items()})
         with open(folder / "a.cfg", "w") as file:
             config.write(file)
-        m, n, k = shape
-        (folder / "gemm.csv").write_text(f"Layer, M, N, K,\nG, {m}, {n}, {k},\n")
+        names = GEMM if len(shape) == len(GEMM) else CONVOLUTION
+        (folder / "layer.csv").write_text(f"Layer, {', '.join(names)},\nG, {', '.join(map(str, shape))},\n")
         (folder / "layout.csv").write_text("Layer,\n" + ", ".join(["G"] + ["1"] * 22) + ",\n")
         start = time.perf_counter()
         simulator = scalesim(
-            save_disk_space=True, verbose=False, config=str(folder / "a.cfg"), topology=str(folder / "gemm.csv"),
-            layout=str(folder / "layout.csv"), input_type_gemm=True,
+            save_disk_space=True, verbose=False, config=str(folder / "a.cfg"), topology=str(folder / "layer.csv"),
+            layout=str(folder / "layout.csv"), input_type_gemm=names is GEMM,
         )  # fmt: skip
         simulator.run_scale(top_path=str(folder))
         layer = simulator.runner.single_layer_sim_object_list[0]
@@ -90,9 +94,7 @@ def run(array: tuple[int, int], dataflow: str, shape: tuple[int, int, int]) -> d
         "rows": rows,
         "columns": columns,
         "dataflow": dataflow,
-        "m": m,
-        "n": n,
-        "k": k,
+        **dict(zip(names, shape, strict=True)),
         "compute_cycles": int(compute),
         "ifmap_sram_reads": int(layer.ifmap_sram_reads),
         "filter_sram_reads": int(layer.filter_sram_reads),
@@ -112,7 +114,7 @@ def origin() -> dict[str, Any]:
     }
 
 
-def record(name: str, cases: list[tuple[tuple[int, int], str, tuple[int, int, int]]]) -> None:
+def record(name: str, cases: list[tuple[tuple[int, int], str, tuple[int, ...]]]) -> None:
     rows = []
     for array, dataflow, shape in cases:
         rows.append(run(array, dataflow, shape))
@@ -134,6 +136,7 @@ def main() -> None:
         record("scalesim_large.json", [(a, d, s) for a, s in LARGE for d in DATAFLOWS])
     else:
         record("scalesim.json", [(a, d, s) for a in ARRAYS for s in SHAPES for d in DATAFLOWS])
+        record("scalesim_conv.json", [(a, d, s) for a in ARRAYS for s in CONVOLUTIONS for d in DATAFLOWS])
 
 
 if __name__ == "__main__":

@@ -344,7 +344,10 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def schedules(text: str) -> tuple[Schedule, Any]:
-    return Schedule(parse(text).program), tvm.s_tir.Schedule(tvm.script.from_source(text))
+    """Of both kinds, with what they know of the program before the first call: TVM's finds it when it is made."""
+    mine = Schedule(parse(text).program)
+    assert mine.index.root
+    return mine, tvm.s_tir.Schedule(tvm.script.from_source(text))
 
 
 def compare(case: Case, rounds: int = 41) -> tuple[float, float]:

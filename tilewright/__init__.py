@@ -72,6 +72,7 @@ __all__ = [
     "report_text",
     "run",
     "simulate",
+    "to_c",
     "to_script",
     "to_tvm_python",
     "verify",
@@ -171,6 +172,14 @@ def to_tvm_python(schedule: Scheduled, version: str = "0.27", *, sizes: Mapping[
     """
     names = schedule.names if isinstance(schedule, Notebook | TEProgram) else None
     return _export.to_tvm_python(schedule_of(schedule), names, version, sizes=sizes)
+
+
+def to_c(schedule: Scheduled, *, sizes: Mapping[str, int] | None = None) -> str:
+    """The scheduled program as a C file; `sizes` are numbers for symbolic sizes, those that are left out are parameters of the function.
+
+    Integers come out as `run` has them, bit for bit, floats to rounding. Raises TilewrightError "no-c" for what has no C.
+    """
+    return _export.to_c(with_sizes(schedule_of(schedule).func, dict(sizes or {})).func)
 
 
 def schedule_of(scheduled: Scheduled) -> Schedule:

@@ -13,6 +13,7 @@ import msgspec
 from ..arith import Analyzer, detect_iter_map, linear, prove, simplify
 from ..ir import (
     LT,
+    Add,
     AssertStmt,
     AttrStmt,
     Block,
@@ -26,6 +27,8 @@ from ..ir import (
     IterVar,
     LaunchThread,
     LetStmt,
+    Mul,
+    Node,
     Ramp,
     Range,
     SeqStmt,
@@ -34,10 +37,12 @@ from ..ir import (
     addressed_buffers,
     build,
     free_vars,
+    rewrite,
     structural_equal,
     substitute,
     uses_var,
 )
+from .boxes import holds, hull_of
 from .clipping import clipped
 from .fusions import unfused
 from .index import ProgramIndex
@@ -114,11 +119,11 @@ def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, ar
     realize, inner = joined_splits(guarded, inner_loops(index, realize, around))
     outer = {f.loop_var: Range(f.min, f.extent) for f in around}
     written, inner = realized(write.regions[0], realize), {**inner, **write.loops}
-    made, known = hull([written], inner, outer), Analyzer(outer)
+    known = Analyzer(outer)
     return (
         _leaves_no_gaps(realize, write, {**inner, **outer})
         and _is_dense(written, inner, outer)
-        and all(_contains(m, n, None, known) for m, n in zip(made.region, box.region, strict=True))
+        and holds(hull_of(written, inner, known), hull_of(box, {}, known), known)
     )
 
 
@@ -206,24 +211,13 @@ def _covers(
     if not _leaves_no_gaps(producer, write, {**inner, **outer}, build.conjuncts(consumer.predicate)):
         return False
     written = realized(write.regions[0], producer)
-    made = hull([written], inner, outer)
     consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
-    needed = hull([realized(r, consumer) for r in read.regions], {**theirs, **read.loops}, outer)
-    shape, known = written.buffer.shape, Analyzer(outer)
+    running = {**theirs, **read.loops}
+    known, limits = Analyzer(outer), None if whole else written.buffer.shape
+    made = hull_of(written, inner, known)
     return _is_dense(written, inner, outer) and all(
-        _contains(m, n, None if whole else extent, known)
-        for m, n, extent in zip(made.region, needed.region, shape, strict=True)
+        holds(made, hull_of(realized(r, consumer), running, known), known, limits) for r in read.regions
     )
-
-
-def _contains(outer: Range, inner: Range, limit: Expr | None, known: Analyzer) -> bool:
-    """Whether `inner`, cut to what lies from 0 to below `limit`, is within `outer`."""
-    end = build.add(outer.min, outer.extent)
-    starts, ends = build.le(outer.min, inner.min), build.ge(end, build.add(inner.min, inner.extent))
-    if limit is None:
-        return known.proves(starts) and known.proves(ends)
-    starts_low = known.proves(starts) or known.proves(build.le(outer.min, 0))
-    return starts_low and (known.proves(ends) or known.proves(build.ge(end, limit)))
 
 
 def _leaves_no_gaps(realize: BlockRealize, write: _Access, ranges: Ranges, known: Sequence[Expr] = ()) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..arith import interval, prove, simplify
+from ..arith import Analyzer, interval, prove, simplify
 from ..ir import (
     Block,
     BlockRealize,
@@ -32,7 +32,7 @@ Ranges = Mapping[Var, Range]
 
 def stays_inside(block: Block) -> bool:
     """Whether each access is within its buffer for all values of the iterators that the conditions around it leave."""
-    return _stays(block, {}, ())
+    return _stays(block, Analyzer(), ())
 
 
 def keeps_domains(realize: BlockRealize, loops: Ranges) -> bool:
@@ -50,50 +50,48 @@ def keeps_domains(realize: BlockRealize, loops: Ranges) -> bool:
     )
 
 
-def _stays(node: Node, ranges: Ranges, conditions: Sequence[Expr]) -> bool:
+def _stays(node: Node, known: Analyzer, conditions: Sequence[Expr]) -> bool:
     match node:
         case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
             return (
-                _stays(condition, ranges, conditions)
-                and _stays(then, ranges, (*conditions, *build.conjuncts(condition)))
-                and (otherwise is None or _stays(otherwise, ranges, (*conditions, build.logical_not(condition))))
+                _stays(condition, known, conditions)
+                and _stays(then, known, (*conditions, *build.conjuncts(condition)))
+                and (otherwise is None or _stays(otherwise, known, (*conditions, build.logical_not(condition))))
             )
         case Call(op="if_then_else", args=(condition, yes, no)):
             return (
-                _stays(condition, ranges, conditions)
-                and _stays(yes, ranges, (*conditions, *build.conjuncts(condition)))
-                and _stays(no, ranges, (*conditions, build.logical_not(condition)))
+                _stays(condition, known, conditions)
+                and _stays(yes, known, (*conditions, *build.conjuncts(condition)))
+                and _stays(no, known, (*conditions, build.logical_not(condition)))
             )
         case For():
-            ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
+            known = Analyzer({**known.ranges, node.loop_var: Range(node.min, node.extent)})
         case LaunchThread():
-            ranges = {**ranges, node.var: build.make_range(0, node.extent)}
+            known = Analyzer({**known.ranges, node.var: build.make_range(0, node.extent)})
         case BlockRealize():
             # Inner iterators are taken to be anywhere in their domains, whatever the predicate says.
-            return all(_stays(v, ranges, conditions) for v in node.iter_values) and _stays(
-                node.block, ranges, conditions
-            )
+            return all(_stays(v, known, conditions) for v in node.iter_values) and _stays(node.block, known, conditions)
         case Block():
-            ranges = {**ranges, **{iv.var: iv.dom for iv in node.iter_vars}}
-            return all(_stays(part, ranges, conditions) for part in (node.init, node.body) if part is not None)
+            known = Analyzer({**known.ranges, **{iv.var: iv.dom for iv in node.iter_vars}})
+            return all(_stays(part, known, conditions) for part in (node.init, node.body) if part is not None)
         case BufferLoad() | BufferStore():
-            if not _is_within(node.buffer, node.indices, ranges, conditions):
+            if not _is_within(node.buffer, node.indices, known, conditions):
                 return False
         case _:
             pass
-    return all(_stays(child, ranges, conditions) for child in children(node) if not isinstance(child, Buffer))
+    return all(_stays(child, known, conditions) for child in children(node) if not isinstance(child, Buffer))
 
 
-def _is_within(buffer: Buffer, indices: Sequence[Expr], ranges: Ranges, conditions: Sequence[Expr]) -> bool:
+def _is_within(buffer: Buffer, indices: Sequence[Expr], known: Analyzer, conditions: Sequence[Expr]) -> bool:
     """Whether the element exists. Bounds alone often tell; with conditions, the hull of what they leave does."""
     ends = list(zip(indices, buffer.shape, strict=True))
-    if all(prove(build.ge(i, 0), ranges) and prove(build.lt(i, extent), ranges) for i, extent in ends):
+    if all(known.proves(build.ge(i, 0)) and known.proves(build.lt(i, extent)) for i, extent in ends):
         return True
     if not conditions:
         return False
-    if any(interval(i, ranges) is None for i in indices):
+    if any(interval(i, known.ranges) is None for i in indices):
         return False  # the hull would be the whole axis for want of something better
-    box = hull([BufferRegion(buffer, tuple(map(build.point, indices)))], ranges, {}, conditions)
+    box = hull([BufferRegion(buffer, tuple(map(build.point, indices)))], known.ranges, {}, conditions)
     return all(
         prove(build.ge(r.min, 0)) and prove(build.le(build.add(r.min, r.extent), extent))
         for r, extent in zip(box.region, buffer.shape, strict=True)

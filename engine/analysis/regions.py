@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -146,15 +146,22 @@ def _at_most_zero(condition: Expr) -> list[Expr]:
 def _union(parts: Sequence[Range], known: Analyzer) -> Range:
     if len(parts) == 1:
         return parts[0]
-    low: Expr | None = None
-    high: Expr | None = None
-    for part in parts:
-        end = build.add(part.min, part.extent)
-        low = part.min if low is None else build.minimum(low, part.min)
-        high = end if high is None else build.maximum(high, end)
-    assert low is not None and high is not None
+    low = _farthest([part.min for part in parts], known, build.minimum)
+    high = _farthest([build.add(part.min, part.extent) for part in parts], known, build.maximum)
     low = known.simplify(low)
     return Range(low, known.simplify(build.sub(high, low)))
+
+
+def _farthest(ends: Sequence[Expr], known: Analyzer, choose: Callable[[Expr, Expr], Expr]) -> Expr:
+    """The least (or the largest) of the ends; at once, of those that are a constant apart."""
+    found = ends[0]
+    for end in ends[1:]:
+        gap = known.form(found).plus(known.form(end), -1)
+        if gap.digits:
+            found = choose(found, end)
+        elif (gap.constant > 0) == (choose is build.minimum):
+            found = end
+    return found
 
 
 class _Context(msgspec.Struct, frozen=True):

@@ -24,11 +24,12 @@ Ranges = Mapping[Var, Range]
 
 def separated_loops(a: Sequence[Range], b: Sequence[Range], loops: Ranges) -> set[Var]:
     """Loops that must be in the same iteration wherever box `a` of one iteration meets box `b` of another."""
-    same_point = all(structural_equal(x, y) and build.is_const(x.extent, 1) for x, y in zip(a, b, strict=True))
-    if same_point and is_injective([x.min for x in a], loops):
-        return set(loops)
     known: set[Var] = {v for v, r in loops.items() if build.is_const(r.extent, 1)}
-    return _separated_by_axes([_steps(x, y, loops) for x, y in zip(a, b, strict=True)], known)
+    found = _separated_by_axes([_steps(x, y, loops) for x, y in zip(a, b, strict=True)], known)
+    if len(found) < len(loops) and _is_bijective([x.min for x in a], loops):
+        same_point = all(structural_equal(x, y) and build.is_const(x.extent, 1) for x, y in zip(a, b, strict=True))
+        return set(loops) if same_point else found
+    return found
 
 
 class _Steps(msgspec.Struct, frozen=True):
@@ -87,6 +88,14 @@ def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
     points = [build.point(i) for i in indices]
     if len(_separated_by_axes([_steps(p, p, loops) for p in points], set())) == len(loops):
         return True
+    return _is_bijective(indices, loops)
+
+
+def _is_bijective(indices: Sequence[Expr], ranges: Ranges) -> bool:
+    """Whether the indices are digits of the variables (of more than one trip), all of them."""
+    loops = {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)}
+    if not all(any(uses_var(index, v) for index in indices) for v in loops):
+        return False
     inner = [i for i in (without_outer(index, loops) for index in indices) if i is not None]
     found = detect_iter_map(inner, dict(loops)) if len(inner) == len(indices) else None
     return found is not None and found.bijective

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ..ir import Expr, IndexMap, Range, Var, build
+from ..ir import Expr, IndexMap, IntImm, Range, Var, build
 from ..ir import dtype as dt
 from .analyzer import Analyzer, Ranges
 from .division import Bounds
@@ -75,6 +75,8 @@ def linear(expr: Expr) -> Linear | None:
         return None
     if isinstance(expr, Var):
         return Linear(((expr, 1),), 0)
+    if isinstance(expr, IntImm):
+        return Linear((), expr.value)
     form = Analyzer().form(expr)
     return Linear(tuple((digit_expr(d, scale=1), d.scale) for d in form.digits), form.constant)
 

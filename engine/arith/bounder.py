@@ -40,6 +40,7 @@ class Bounder:
         self.ranges = ranges
         self._form = form
         self._var_bounds: dict[Var, Bounds] = {}
+        self._with_extremes: dict[object, Bounds] = {}
 
     def of(self, expr: Expr) -> Bounds:
         """Inclusive constant bounds of an integer expression."""
@@ -49,14 +50,27 @@ class Bounder:
         """Inclusive constant bounds; where a range is symbolic, its ends stand for the variable so that sizes can cancel."""
         if not form.digits:
             return Bounds(form.constant, form.constant)
+        if _EXTREMES.isdisjoint([d.source.__class__ for d in form.digits]):
+            return self._of_terms(form)
+        key = form.constant, *((d.key, d.lower, d.upper, d.scale) for d in form.digits)
+        found = self._with_extremes.get(key)
+        if found is None:  # found once: operands and the ends of ranges lead to the same sums again
+            found = self._with_extremes[key] = self._of_extremes(form)
+        return found
+
+    def _of_terms(self, form: Sum) -> Bounds:
         found = self._term_bounds(form)
         if found.low is None or found.high is None:
             found = Bounds(
                 self._end(form, lowest=True) if found.low is None else found.low,
                 self._end(form, lowest=False) if found.high is None else found.high,
             )
+        return found
+
+    def _of_extremes(self, form: Sum) -> Bounds:
+        found = self._of_terms(form)
         extremes = [d for d in form.digits if d.source.__class__ in _EXTREMES]
-        if not extremes or len(form.digits) == 1 or len(extremes) > _MOST_EXTREMES:
+        if len(form.digits) == 1 or len(extremes) > _MOST_EXTREMES:
             return found
         return Bounds(
             _any(max, found.low, self._by_operands(form, lowest=True)),

@@ -1,20 +1,26 @@
 """Running programs on NumPy arrays: what they mean, and the check that a schedule kept it."""
 
 from .errors import ExecuteError
+from .lanes import element, lane_of, lanes_of
 from .layouts import Image, ParameterLayout, image
 from .program import run
-from .values import DIVISIONS, PURE_CALLS
+from .values import DIVISIONS, KNOWN_INTRINSICS, NO_OPERATION, PURE_CALLS
 from .verify import Expectation, Verdict, random_inputs, verify
 
 __all__ = [
     "DIVISIONS",
+    "KNOWN_INTRINSICS",
+    "NO_OPERATION",
     "PURE_CALLS",
     "ExecuteError",
     "Expectation",
     "Image",
     "ParameterLayout",
     "Verdict",
+    "element",
     "image",
+    "lane_of",
+    "lanes_of",
     "random_inputs",
     "run",
     "verify",

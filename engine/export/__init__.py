@@ -1,5 +1,9 @@
-"""Code and text out of a schedule: `to_tvm_python` for TVM, `report_text` for people, `call_text` for the notebook's lines."""
+"""Code and text out of a schedule.
 
+`to_tvm_python` for TVM, `to_c` for C compilers, `report_text` for people, `call_text` for the notebook's lines.
+"""
+
+from .c import CFunction, c_function, to_c
 from .calls import (
     call_text,
     index_map_text,
@@ -14,6 +18,8 @@ from .report_text import headline, report_text
 from .tvm import to_tvm_python
 
 __all__ = [
+    "CFunction",
+    "c_function",
     "call_text",
     "headline",
     "index_map_text",
@@ -22,6 +28,7 @@ __all__ = [
     "quoted",
     "region_map_text",
     "report_text",
+    "to_c",
     "to_tvm_python",
     "unique_name",
     "value_text",

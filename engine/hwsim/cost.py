@@ -11,11 +11,13 @@ from msgspec.structs import replace as replace_fields
 from ..arith import Analyzer
 from ..ir import Buffer, Var
 from ..ir import dtype as dt
-from .geometry import Domain, Layout, box_elements, layout, runs
-from .machine import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
+from .descriptors import Descriptor, describe
+from .geometry import Domain, Layout, box_elements, layout
+from .machine import DmaEngine, Engine, MatrixEngine, ScalarEngine, SystolicEngine, VectorEngine
 from .place import Places
-from .product import indexing, product_of
+from .product import product_of
 from .systolic import array_cycles, fold
+from .vectors import Conflict, vector_conflicts, vector_operations
 from .work import Access, Work, element_bytes
 
 
@@ -27,13 +29,39 @@ class Touched(msgspec.Struct, frozen=True, eq=False):
     size_bytes: int
 
 
+class Tiling(msgspec.Struct, frozen=True):
+    """`tiles` of a matrix engine (folds of an array), in which it could do `offered` multiplications and does `useful` ones; tiles at the
+    edge are as dear as whole ones."""
+
+    tiles: int
+    useful: int
+    offered: int
+
+    @property
+    def utilisation(self) -> float:
+        return self.useful / self.offered if self.offered else 0.0
+
+
 class Cost(msgspec.Struct, frozen=True, eq=False):
-    """`duration` on the engine, `latency` until the result is there, `operations` done (elements, for a copy)."""
+    """`duration` on the engine, `latency` until the result is there, `operations` done (elements, for a copy).
+
+    What makes it that long: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses.
+    """
 
     duration: int
     latency: int
     operations: int
     touched: tuple[Touched, ...]
+    descriptor: Descriptor | None = None
+    tiling: Tiling | None = None
+    conflicts: tuple[Conflict, ...] = ()
+
+    @property
+    def key(self) -> object:
+        """Costs with equal keys differ in nothing that a report shows."""
+        sizes = tuple((t.buffer.name, t.written, t.size_bytes) for t in self.touched)
+        lost = tuple((tuple(b.name for b in c.buffers), c.kind, c.accesses, c.degree, c.cycles) for c in self.conflicts)
+        return self.duration, self.latency, self.operations, sizes, self.descriptor, self.tiling, lost
 
 
 class Measured(msgspec.Struct, frozen=True, eq=False):
@@ -59,11 +87,21 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     live = [(m, d) for m, d in pieces if d.iterations]
     if not live:
         return None
-    work = sum(_work(engine, m, d, places) for m, d in live)
     touched = tuple(t for m, d in live for t in _touched(engine, m, d, places))
-    duration = max(1, engine.setup_cycles + max(work, _port_cycles(touched, places)))
-    operations = sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live)
-    return Cost(duration, _latency(engine, live[0][0], places), operations, touched)
+    tilings = [_tiling(engine, m.work, d) for m, d in live if isinstance(engine, MatrixEngine | SystolicEngine)]
+    conflicts = [c for m, d in live for c in _conflicts(engine, m, d, places)]
+    descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
+    work = sum(_work(engine, m, d, places) for m, d in live) + sum(c.cycles for c in conflicts)
+    setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
+    return Cost(
+        max(1, setup + max(work, _port_cycles(touched, places))),
+        _latency(engine, live[0][0], places),
+        sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live),
+        touched,
+        descriptor,
+        Tiling(*(sum(getattr(t, f) for t in tilings) for f in Tiling.__struct_fields__)) if tilings else None,
+        tuple(c for c in conflicts if c.cycles),
+    )
 
 
 def _work(engine: Engine, measured: Measured, where: Domain, places: Places) -> int:
@@ -71,45 +109,57 @@ def _work(engine: Engine, measured: Measured, where: Domain, places: Places) -> 
         case DmaEngine():
             return _copy(engine, measured, where, places)
         case MatrixEngine():
-            return _tiles(engine, measured, where)
+            return _tiling(engine, measured.work, where).tiles * _passes(engine, measured.work) * engine.cycles_per_tile
         case SystolicEngine():
             return _array(engine, measured.work, where)
         case VectorEngine():
-            return _vectors(engine, measured, where)
+            operations = vector_operations(engine, measured.work, measured.layouts, where)
+            return operations * engine.cycles_per_operation
         case ScalarEngine():
             # Loads and the store count as operations beside the arithmetic.
             steps = measured.work.operations + len(measured.accesses)
             return where.iterations * steps * engine.cycles_per_operation
 
 
+def _conflicts(engine: Engine, measured: Measured, where: Domain, places: Places) -> tuple[Conflict, ...]:
+    if not isinstance(engine, VectorEngine):
+        return ()
+    return vector_conflicts(engine, measured.work, measured.layouts, where, places)
+
+
+def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Places) -> Descriptor:
+    source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    return describe(engine, measured.work, measured.layouts, where, source, target)
+
+
 def _copy(engine: DmaEngine, measured: Measured, where: Domain, places: Places) -> int:
     """Each contiguous run moves in whole bursts of either memory, as fast as the slowest of both ports and the engine."""
-    (read,), (written,) = measured.work.reads, measured.work.writes
-    source, target = places.by_buffer[read.buffer].memory, places.by_buffer[written.buffer].memory
-    size = element_bytes(written)
-    found = runs(measured.layouts, where)
-    out = sum(r.count * _bursts(r.elements * size, source) for r in found)
-    into = sum(r.count * _bursts(r.elements * size, target) for r in found)
+    source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    told = _descriptor(engine, measured, where, places)
     return max(
-        _over(out, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
-        _over(into, min(target.write_bytes_per_cycle, engine.bytes_per_cycle)),
+        _over(told.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
+        _over(told.written_bytes, min(target.write_bytes_per_cycle, engine.bytes_per_cycle)),
     )
 
 
-def _bursts(run_bytes: int, memory: Memory) -> int:
-    return _over(run_bytes, memory.burst_bytes) * memory.burst_bytes
-
-
-def _tiles(engine: MatrixEngine, measured: Measured, where: Domain) -> int:
-    work = measured.work
+def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> Tiling:
+    """Tiles cover rows, columns and depth of each product; folds of an array two of these."""
+    if isinstance(engine, SystolicEngine):
+        if not work.reads:
+            return Tiling(0, 0, 0)
+        product = product_of(work, where)
+        folding = fold(engine.dataflow, engine.rows, engine.columns, product)
+        folds = product.batch * folding.down * folding.across
+        return Tiling(folds, where.iterations, folds * folding.cycles * engine.rows * engine.columns)
     if len(work.reads) != 2:
         # A square (one operand twice) or a fill: as if every iteration were on the diagonal of tiles.
-        passes = _over(where.iterations, engine.tile_rows * engine.tile_columns)
-        return passes * engine.cycles_per_tile
+        cells = engine.tile_rows * engine.tile_columns
+        tiles = _over(where.iterations, cells)
+        return Tiling(tiles, where.iterations, tiles * cells)
     product = product_of(work, where)
     tiles = _over(product.rows, engine.tile_rows) * _over(product.columns, engine.tile_columns)
-    depth = _over(product.depth, engine.tile_depth)
-    return product.batch * tiles * depth * _passes(engine, work) * engine.cycles_per_tile
+    tiles *= product.batch * _over(product.depth, engine.tile_depth)
+    return Tiling(tiles, where.iterations, tiles * engine.tile_rows * engine.tile_columns * engine.tile_depth)
 
 
 def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
@@ -121,17 +171,6 @@ def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
 
 def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
     return _over(max(element_bytes(a) for a in work.reads), engine.element_bytes) ** 2
-
-
-def _vectors(engine: VectorEngine, measured: Measured, where: Domain) -> int:
-    """Runs of the result (of an operand, when one element is summed up) in whole vectors, once for each operation."""
-    work = measured.work
-    along = measured.layouts[-1]
-    if work.reads and not indexing(work.writes[0], where):
-        along = measured.layouts[0]
-    widest = max(element_bytes(a) for a in measured.accesses)
-    count = sum(r.count * _over(r.elements * widest, engine.vector_bytes) for r in runs((along,), where))
-    return count * work.operations * engine.cycles_per_operation
 
 
 def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
@@ -165,15 +204,16 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
 
 
 def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched]:
-    """What a systolic array reads and writes: an operand again for each fold that needs it, partial sums in and out."""
+    """What a systolic array reads and writes: every element that enters, however often it is the same one, partial sums in and out."""
     product = product_of(work, where)
     folding = fold(engine.dataflow, engine.rows, engine.columns, product)
-    entering = folding.reads if len(work.reads) == 2 else (sum(folding.reads),)
-    sides = [(a, False, times) for a, times in zip(work.reads, entering, strict=True)]
-    sides += [(a, written, folding.writes) for a in work.writes for written in (True, False)]
-    return [
-        Touched(a.buffer, written, box_elements([a], where) * times * element_bytes(a)) for a, written, times in sides
+    first, second = folding.reads
+    entering = [product.rows * product.depth * first, product.depth * product.columns * second]
+    sides = [
+        (a, False, n) for a, n in zip(work.reads, entering if len(work.reads) == 2 else [sum(entering)], strict=True)
     ]
+    sides += [(a, side, product.rows * product.columns * folding.writes) for a in work.writes for side in (True, False)]
+    return [Touched(a.buffer, written, product.batch * n * element_bytes(a)) for a, written, n in sides]
 
 
 def _port_cycles(touched: Sequence[Touched], places: Places) -> int:

@@ -4,8 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..arith import detect_iter_map, linear
-from ..ir import EQ, GE, GT, LE, LT, BlockRealize, Expr, For, IntImm, Range, Var, build, free_vars, substitute
+from ..arith import IterMap, detect_iter_map, linear
+from ..ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    Add,
+    BlockRealize,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    For,
+    IntImm,
+    Node,
+    Range,
+    Var,
+    build,
+    free_vars,
+    rewrite,
+    structural_equal,
+    substitute,
+    walk,
+)
 from .context import Context
 from .errors import refuse
 
@@ -34,16 +56,40 @@ def _is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
         return True  # uneven splits and symbolic sizes are beyond what is detected here
     found = detect_iter_map(values, ranges)
     if found is None or not all(s.compact for s in found.sums):
-        return _are_windows(values, ranges)
+        return _are_windows(*_joined(values, ranges))
     return found.separate and all(not s.parts or s.parts[0].scale == 1 for s in found.sums)
 
 
 def _are_windows(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:
-    """Whether each value is a sum of whole loops of its own, the innermost once: windows i * 2 + w, which may overlap."""
+    """Whether each value is a sum of whole loops, or digits of them, of its own, the innermost once: windows i * 2 + w, which may overlap."""
     sums = [linear(value) for value in values]
     atoms = [atom for s in sums if s is not None for atom, _ in s.terms]
-    whole = None not in sums and all(atom in ranges for atom in atoms) and len(set(atoms)) == len(atoms)
-    return whole and all(s is not None and (not s.terms or min(abs(f) for _, f in s.terms) == 1) for s in sums)
+    found = None if None in sums else detect_iter_map(atoms, ranges)
+    if found is None or not _are_digits(found):
+        return False
+    return all(s is not None and (not s.terms or min(abs(f) for _, f in s.terms) == 1) for s in sums)
+
+
+def _joined(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[list[Expr], Mapping[Var, Range]]:
+    """The values over one variable for each sum of loops that is split again: `(i * 4 + j) // 6` as `f // 6`."""
+    sums = [n.a for v in values for n in walk(v) if isinstance(n, FloorDiv | FloorMod)]
+    for whole in (s for s in sums if isinstance(s, Add)):
+        loops = {v: ranges[v] for v in sorted(_used(whole, ranges), key=lambda v: v.name)}
+        found = detect_iter_map([whole], loops) if loops else None
+        if found is None or not found.bijective or found.sums[0].base or found.sums[0].extent is None:
+            continue
+        fused = Var("fused", whole.dtype)
+
+        def leave(node: Node, whole: Expr = whole, fused: Var = fused) -> Node:
+            return fused if isinstance(node, Add) and structural_equal(node, whole) else node
+
+        values = [rewrite(v, leave) for v in values]
+        ranges = {**ranges, fused: build.make_range(0, found.sums[0].extent)}
+    return list(values), ranges
+
+
+def _are_digits(found: IterMap) -> bool:
+    return found.separate and all(s.compact and len(s.parts) <= 1 for s in found.sums)
 
 
 def _used(expr: Expr, ranges: Mapping[Var, Range]) -> set[Var]:

@@ -27,6 +27,7 @@ from ..ir import (
     replace_nodes,
 )
 from .errors import ScheduleError, refuse
+from .vectors import has_vectors
 
 LoopRV = Var
 """The handle of a loop: its variable."""
@@ -51,6 +52,7 @@ class Context:
         """`before` is the index of the function that this one was made of."""
         self.func = func
         self._before = before
+        self._after: Context | None = None
 
     @cached_property
     @refusing_depth(ScheduleError)
@@ -58,9 +60,17 @@ class Context:
         before, self._before = self._before, None
         return ProgramIndex(self.func, before)
 
+    @cached_property
+    def has_vectors(self) -> bool:
+        """Whether there are vectors, or threads launched in a block."""
+        return has_vectors(self.func)
+
     def after(self, func: PrimFunc) -> Context:
-        """The context of a function that was made of this one."""
-        return Context(func, self.index)
+        """The context of a function that was made of this one; the same again for the one that was asked for last."""
+        after = self._after
+        if after is None or after.func is not func:
+            after = self._after = Context(func, self.index)
+        return after
 
     def realize(self, block: BlockRV) -> BlockRealize:
         """The realize of `block`; refuses "unknown-block" with near names."""

@@ -89,10 +89,10 @@ def needed_domains(
 # An iteration that reads outside of the buffer, hence nothing of it (the border of a padding), meets no box of what is made of it: it
 # would be left out.
 def require_within(block: Block, region: BufferRegion) -> None:
-    ranges = {iv.var: iv.dom for iv in block.iter_vars}
+    known = Analyzer({iv.var: iv.dom for iv in block.iter_vars})
     for axis, size in zip(region.region, region.buffer.shape, strict=True):
         end = build.add(axis.min, axis.extent)
-        if not (prove(build.ge(axis.min, 0), ranges) and prove(build.le(end, size), ranges)):
+        if not (known.proves(build.ge(axis.min, 0)) and known.proves(build.le(end, size))):
             raise refuse(
                 "region-not-solvable",
                 f"some iterations of block {block.name!r} read nothing of {region.buffer.name!r}: they would be left out",
@@ -112,8 +112,8 @@ def _require_covering(block: Block, bounded: Sequence[set[Var]], found: set[Var]
 
 def _united(a: _Solution, b: _Solution, known: Analyzer) -> _Solution:
     def union(x: Span, y: Span) -> Span:
-        low = known.simplify(build.minimum(x.low, y.low))
-        return Span(low, known.simplify(build.maximum(x.high, y.high)))
+        low = _least_or_most(x.low, y.low, known, most=False)
+        return Span(low, _least_or_most(x.high, y.high, known, most=True))
 
     return _Solution(union(a.needed, b.needed), union(a.possible, b.possible))
 
@@ -140,8 +140,17 @@ def _inclusive(dom: Range) -> Span:
 
 
 def _intersection(a: Span, b: Span, known: Analyzer) -> Span:
-    low = known.simplify(build.maximum(a.low, b.low))
-    return Span(low, known.simplify(build.minimum(a.high, b.high)))
+    return Span(_least_or_most(a.low, b.low, known, most=True), _least_or_most(a.high, b.high, known, most=False))
+
+
+def _least_or_most(a: Expr, b: Expr, known: Analyzer, *, most: bool) -> Expr:
+    """The larger of two ends (or the smaller): one of them as it is, where that is known."""
+    gap = known.bounds(build.sub(a, b) if most else build.sub(b, a))
+    if gap.low is not None and gap.low >= 0:
+        return a
+    if gap.high is not None and gap.high <= 0:
+        return b
+    return known.simplify(build.maximum(a, b) if most else build.minimum(a, b))
 
 
 def _same(a: Span, b: Span, known: Analyzer) -> bool:

@@ -165,8 +165,9 @@ def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost
 
 def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: set[str]) -> bool:
     """Whether what the writer writes in an iteration of the loops is what it writes there in every other one."""
-    around = ctx.index.loops_above(writer)
-    again = [f for f in loops if f in around and f.loop_var not in _loops_that_separate(ctx, writer)]
+    again = [f for f in loops if f in ctx.index.loops_above(writer)]
+    apart = _loops_that_separate(ctx, writer) if again else set[Var]()
+    again = [f for f in again if f.loop_var not in apart]
     if not again:
         return True
     block = writer.block

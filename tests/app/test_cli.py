@@ -165,6 +165,14 @@ def test_given_export_then_python_to_standard_output_or_a_file(
     assert "block schedules" in capsys.readouterr().err
 
 
+def test_given_export_to_c_then_the_scheduled_loops_are_printed(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(notebook), "--to", "c"]) == 0
+    text = capsys.readouterr().out
+    assert "#include <stdint.h>" in text and "_local_acc" in text and "const float *restrict A" in text
+
+
 HUGE = MATMUL_NOTEBOOK.replace("(128, 128)", "(10000000, 10000000)")
 NEVER = MATMUL_NOTEBOOK.replace("A[vi, vk]", "A[vi // (vk - vk), vk]")
 

@@ -107,6 +107,27 @@ ADDRESSED = (
 """
 )
 
+FETCHED = (
+    HEAD
+    + """def main(B: T.Buffer((64, 64), "float32"), D: T.Buffer((64, 64), "float32")):
+    B_shared = T.sblock_alloc_buffer((64, 64), scope="shared")
+    for b, k in T.grid(4, 8):
+        for x0 in range(2):
+            for x1 in T.thread_binding(3, thread="threadIdx.x"):
+                for x2 in T.vectorized(32):
+                    with T.sblock("B_shared"):
+                        v0 = T.axis.spatial(64, k * 8 + (x0 * 96 + x1 * 32 + x2) // 16)
+                        v1 = T.axis.spatial(64, b * 16 + (x0 * 96 + x1 * 32 + x2) % 16)
+                        T.where((x0 * 3 + x1) * 32 + x2 < 128)
+                        B_shared[v0, v1] = B[v0, v1]
+        for y0, y1 in T.grid(8, 16):
+            with T.sblock("D"):
+                v0 = T.axis.spatial(64, k * 8 + y0)
+                v1 = T.axis.spatial(64, b * 16 + y1)
+                D[v0, v1] = B_shared[v0, v1] * T.float32(2)
+"""
+)
+
 CASES = {
     "before its first reader": (SEVERAL, lambda s: s.cache_read(s.get_sblock("B"), 0, "local")),
     "for a later reader only": (
@@ -130,6 +151,8 @@ CASES = {
     "addressed, read": (ADDRESSED, lambda s: s.cache_read(s.get_sblock("load"), 0, "global")),
     "addressed, written": (ADDRESSED, lambda s: s.cache_write(s.get_sblock("load"), 0, "shared")),
     "addressed through a view": (ADDRESSED, lambda s: s.cache_write(s.get_sblock("view"), 0, "shared")),
+    "fetched by threads, unevenly": (FETCHED, lambda s: s.cache_read(s.get_sblock("D"), 0, "warp")),
+    "annotated twice with one value": (ADDRESSED, lambda s: [s.annotate(s.get_sblock("load"), "n", 1) for _ in range(2)]),
     "annotated with a dict": (ADDRESSED, lambda s: s.annotate(s.get_sblock("load"), "n", {"a": [1, 2], "b": 0.5})),
     "annotated with a float": (ADDRESSED, lambda s: s.annotate(s.get_sblock("load"), "n", 0.5)),
 }  # fmt: skip
@@ -146,7 +169,7 @@ def test_given_addresses_when_printed_then_tvm_reads_its_own_program(text: str):
     assert_same_program(to_script(parse(theirs.script()).program), theirs)
 
 
-@pytest.mark.parametrize("name", [n for n, (text, _) in CASES.items() if text in (SEVERAL, TILED, GUARDED, IN_PLACE)])
+@pytest.mark.parametrize("name", [n for n, (text, _) in CASES.items() if text in (SEVERAL, TILED, GUARDED, IN_PLACE, FETCHED)])
 def test_given_a_cache_when_it_is_made_then_the_meaning_stays(name: str):
     text, call = CASES[name]
     sch = Schedule(parse(text).program)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.gemms import array_machine, gemm, tiled_gemm
+from support.gemms import array_machine, convolution, gemm, tiled_gemm
 
 from tilewright.engine.hwsim import Report, simulate
 
@@ -64,6 +64,20 @@ def test_given_a_gemm_when_simulated_then_the_array_reads_and_writes_what_scale_
         if row["dataflow"] == "os":
             extra = -(-row["m"] // row["rows"]) * -(-row["n"] // row["columns"]) * (row["rows"] + row["columns"])
         assert accesses["C"].written_bytes // 4 == row["ofmap_sram_writes"] - extra, row
+
+
+def test_given_convolutions_when_simulated_then_their_cycles_and_reads_are_scale_sims() -> None:
+    """The array's rows are output pixels, its columns filters, the depth the window: a convolution is not rewritten to be one."""
+    rows = recorded("scalesim_conv.json")
+    assert len(rows) == 60
+    for row in rows:
+        sizes = (
+            row[key] for key in ("height", "width", "filter_height", "filter_width", "channels", "filters", "stride")
+        )
+        report = simulate(convolution(*sizes), array_machine(row["rows"], row["columns"], DATAFLOW[row["dataflow"]]))
+        assert last_cycle(report) == row["compute_cycles"], row
+        accesses = {a.buffer: a.read_bytes for a in report.accesses}
+        assert accesses["A"] == row["ifmap_sram_reads"] and accesses["B"] == row["filter_sram_reads"], row
 
 
 TILES = {"os": (8, 16, None), "ws": (None, 16, 8), "is": (16, None, 8)}

@@ -148,7 +148,13 @@ def test_a_program_is_a_schedule_without_calls() -> None:
 
 def test_what_is_no_program_is_refused_in_words() -> None:
     for wrong in (MATMUL, None, 3):
-        for door in (tilewright.Schedule, tilewright.verify, tilewright.to_script, tilewright.to_tvm_python):
+        for door in (
+            tilewright.Schedule,
+            tilewright.verify,
+            tilewright.to_script,
+            tilewright.to_tvm_python,
+            tilewright.to_c,
+        ):
             with pytest.raises(TypeError, match="IRModule or a PrimFunc"):
                 door(wrong)  # pyright: ignore[reportArgumentType]
     program = tilewright.parse(MATMUL)

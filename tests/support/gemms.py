@@ -20,6 +20,21 @@ def gemm(A: T.Buffer(({m}, {k}), "{dtype}"), B: T.Buffer(({k}, {n}), "{dtype}"),
             C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
 """
 
+CONVOLUTION = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def convolution(
+    A: T.Buffer(({h}, {w}, {c}), "int8"), B: T.Buffer(({fh}, {fw}, {c}, {f}), "int8"), C: T.Buffer(({oh}, {ow}, {f}), "int32")
+):
+    for y, x, f, dy, dx, c in T.grid({oh}, {ow}, {f}, {fh}, {fw}, {c}):
+        with T.sblock("C"):
+            vy, vx, vf, vdy, vdx, vc = T.axis.remap("SSSRRR", [y, x, f, dy, dx, c])
+            T.reads(A[vy * {s} + vdy, vx * {s} + vdx, vc], B[vdy, vdx, vc, vf])
+            T.writes(C[vy, vx, vf])
+            with T.init():
+                C[vy, vx, vf] = 0
+            C[vy, vx, vf] = C[vy, vx, vf] + T.Cast("int32", A[vy * {s} + vdy, vx * {s} + vdx, vc]) * T.Cast("int32", B[vdy, vdx, vc, vf])
+"""
+
 ARRAY = """
 name = "array"
 clock_hz = 1_000_000_000
@@ -60,6 +75,14 @@ def gemm(m: int, n: int, k: int, dtype: str = "int8") -> PrimFunc:
     return program
 
 
+def convolution(h: int, w: int, fh: int, fw: int, c: int, f: int, s: int) -> PrimFunc:
+    """An h x w image of c channels, f filters of fh x fw, a step of s, no padding."""
+    oh, ow = (h - fh) // s + 1, (w - fw) // s + 1
+    program = parse(CONVOLUTION.format(h=h, w=w, fh=fh, fw=fw, c=c, f=f, s=s, oh=oh, ow=ow)).program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
 def tiled_gemm(
     m: int,
     n: int,
@@ -71,8 +94,8 @@ def tiled_gemm(
 ) -> PrimFunc:
     """`gemm` in tiles (M, N, K; None for a dimension that is not cut), loops over them in `order`, outermost first.
 
-    An operand is staged to "local" in the innermost of the loops that it depends on, `doubled` in two slots; sums stay there until they
-    are complete.
+    An operand is staged to "local" in the innermost of the loops that it depends on, sums stay there until they are complete.
+    `doubled` gives each of the three two slots.
     """
     sch = Schedule(gemm(m, n, k))
     outer, inner = {}, []
@@ -87,7 +110,10 @@ def tiled_gemm(
             sch.double_buffer(copy)
     out = sch.cache_write("C", 0, "local")
     if order[0] != "K":
-        sch.reverse_compute_at(out, outer[order[order.index("K") - 1]])
+        loop = outer[order[order.index("K") - 1]]
+        sch.reverse_compute_at(out, loop)
+        if doubled:
+            sch.pipeline(loop, stages=[0, 1])
     return sch.func
 
 
@@ -96,3 +122,48 @@ def array_machine(rows: int, columns: int, dataflow: str, *, staged: bool = Fals
     reach = '["pad"]' if staged else '["ddr", "pad"]'
     text = ARRAY.format(rows=rows, columns=columns, dataflow=dataflow, reach=reach, wide=wide)
     return read_machine(text, "array.toml")
+
+
+STREAMING = """
+name = "streaming"
+clock_hz = 1_000_000_000
+
+[memories.ddr]
+scopes = ["global"]
+capacity_bytes = 1_073_741_824
+read_bytes_per_cycle = {read}
+write_bytes_per_cycle = {write}
+
+[memories.pad]
+scopes = ["local"]
+capacity_bytes = 4_194_304
+read_bytes_per_cycle = 1_048_576
+write_bytes_per_cycle = 1_048_576
+
+[engines.load]
+kind = "dma"
+reads = ["ddr"]
+writes = ["pad"]
+bytes_per_cycle = 1_048_576
+
+[engines.store]
+kind = "dma"
+reads = ["pad"]
+writes = ["ddr"]
+bytes_per_cycle = 1_048_576
+
+[engines.matrix]
+kind = "matrix"
+reads = ["pad"]
+writes = ["pad"]
+tile_rows = 8
+tile_columns = 8
+tile_depth = 8
+cycles_per_tile = 8
+element_bytes = 1
+"""
+
+
+def streaming_machine(read: int, write: int) -> Machine:
+    """64 multiply-accumulates a cycle on a scratchpad, and a DMA engine for each direction of a DRAM of so many bytes a cycle."""
+    return read_machine(STREAMING.format(read=read, write=write), "streaming.toml")

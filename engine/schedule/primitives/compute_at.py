@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import ProgramIndex, is_covered, is_injective, runs_at
+from ...analysis import is_covered, is_injective, runs_at
 from ...arith import linear
 from ...ir import (
     BlockRealize,
@@ -29,6 +29,7 @@ from .. import moves
 from ..context import BlockRV, Context, LoopRV, Result
 from ..errors import ScheduleError, refuse
 from ..new_loops import Options, new_nest, required_boxes
+from ..settled import settled
 
 Direction = Literal["compute_at", "reverse_compute_at"]
 
@@ -104,7 +105,7 @@ def _moved_or_refused(
     require_direction(ctx, realize, direction)
     require_movable(ctx, realize)
     try:
-        return moved(ctx, direction, realize, target, options, index)
+        return settled(ctx, direction, moved(ctx, direction, realize, target, options, index))
     except ScheduleError as error:
         if error.refusal.fix or error.code == "bad-index":
             raise
@@ -115,7 +116,7 @@ def _with_outer_loop(ctx: Context, direction: Direction, realize: BlockRealize, 
     """The refusal with the nearest loop around the refused one that takes the block, if there is one."""
     for outer in reversed(ctx.index.loops_above(loop)):
         refused = refusal_of(lambda outer=outer: require_place(ctx, realize, outer)) or refusal_of(
-            lambda outer=outer: moved(ctx, direction, realize, outer)
+            lambda outer=outer: settled(ctx, direction, moved(ctx, direction, realize, outer))
         )
         if refused is None:
             return replace_fields(refusal, fix=(call_line(direction, realize.block.name, outer.loop_var),))
@@ -206,11 +207,12 @@ def moved(
     new_loop = replace_fields(loop, body=build.seq([*inside[:position], nest, *inside[position:]]))
     func = ctx.replaced({scope: replace_fields(scope, body=replace_nodes(body, {loop: new_loop}))})
     if forward:
-        _require_made(func, realize, [p for p in _producers(ctx, realize) if ctx.index.is_inside(p, around[0])], loop)
+        before = [p for p in _producers(ctx, realize) if ctx.index.is_inside(p, around[0])]
+        _require_made(ctx.after(func), realize, before, loop)
     else:
         before = ctx.index.loops_above(realize)
-        _require_made(func, realize, others, loop)
-        _require_reduced_once(func, realize, [f for f in around if f not in before], before)
+        _require_made(ctx.after(func), realize, others, loop)
+        _require_reduced_once(ctx.after(func), realize, [f for f in around if f not in before], before)
     return func
 
 
@@ -308,8 +310,8 @@ def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[
 
 
 # In each iteration the block reads only what its producers have made in it.
-def _require_made(func: PrimFunc, realize: BlockRealize, producers: Sequence[BlockRealize], loop: For) -> None:
-    index = ProgramIndex(func)
+def _require_made(after: Context, realize: BlockRealize, producers: Sequence[BlockRealize], loop: For) -> None:
+    index = after.index
     new = index.realize(realize.block.name)
     for producer in producers:
         for buffer in moves.written_for(producer, realize):
@@ -323,8 +325,8 @@ def _require_made(func: PrimFunc, realize: BlockRealize, producers: Sequence[Blo
 
 
 # A sum that is spread over the loops around must take each term once, the first one first.
-def _require_reduced_once(func: PrimFunc, realize: BlockRealize, around: Sequence[For], before: Sequence[For]) -> None:
-    index = ProgramIndex(func)
+def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequence[For], before: Sequence[For]) -> None:
+    index = after.index
     realize = index.realize(realize.block.name)
     outside = {f.loop_var for f in before}
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))

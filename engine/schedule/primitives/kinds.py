@@ -6,7 +6,20 @@ import re
 
 from msgspec.structs import replace as replace_fields
 
-from ...ir import Annotation, AnnotationMap, Block, BlockRealize, Expr, For, ForKind, StringImm, build, uses_var
+from ...ir import (
+    Annotation,
+    AnnotationMap,
+    Annotations,
+    Block,
+    BlockRealize,
+    Expr,
+    For,
+    ForKind,
+    StringImm,
+    build,
+    structural_equal,
+    uses_var,
+)
 from ..affine import require_affine_below
 from ..checks import require_order_free, require_updates_apart
 from ..context import BlockRV, Context, LoopRV, Result, with_block
@@ -79,15 +92,18 @@ def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_va
     """Put a note for later passes on a loop or a block.
 
     Rewrite:    T.block("C")   =>   T.block("C"), T.block_attr({ann_key: ann_val})
+    Requires: no other value under that key. What is noted already may be noted again.
     Returns: nothing.
     Errors: annotation-exists.
     Source: TVM src/s_tir/schedule/primitive/annotate.cc, Annotate.
     """
-    old = _annotations(ctx, block_or_loop)
+    old, value = _annotations(ctx, block_or_loop), annotation_value(ann_val)
+    if any(structural_equal(AnnotationMap((noted,)), AnnotationMap(((ann_key, value),))) for noted in old):
+        return Result(ctx.func)
     require_no_annotation(
         ctx.block(block_or_loop) if isinstance(block_or_loop, str) else ctx.loop(block_or_loop), ann_key
     )
-    return _with_annotations(ctx, block_or_loop, (*old, (ann_key, annotation_value(ann_val))))
+    return _with_annotations(ctx, block_or_loop, (*old, (ann_key, value)))
 
 
 def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> Result:
@@ -144,11 +160,11 @@ def require_no_annotation(node: Block | For, ann_key: str) -> None:
         )
 
 
-def _annotations(ctx: Context, target: BlockRV | LoopRV) -> tuple[tuple[str, object], ...]:
+def _annotations(ctx: Context, target: BlockRV | LoopRV) -> Annotations:
     return ctx.block(target).annotations if isinstance(target, str) else ctx.loop(target).annotations
 
 
-def _with_annotations(ctx: Context, target: BlockRV | LoopRV, annotations: tuple[tuple[str, object], ...]) -> Result:
+def _with_annotations(ctx: Context, target: BlockRV | LoopRV, annotations: Annotations) -> Result:
     if isinstance(target, str):
         old: BlockRealize | For = ctx.realize(target)
         return Result(ctx.replaced({old: with_block(old, annotations=annotations)}))

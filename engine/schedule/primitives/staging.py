@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import fresh_name, hull, realized
+from ...analysis import fresh_name, hull, joined_splits, realized
 from ...arith import prove, simplify
 from ...ir import (
     Block,
@@ -164,8 +164,10 @@ def relaxed_region(
     """What all runs of the block under the site write (or read) of `buffer`."""
     region = next(r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer)
     above = {*ctx.index.loops_above(site.parent), site.parent}
-    relaxed = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize) if f not in above}
+    inner = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize) if f not in above}
     ranges = ctx.loop_ranges(realize)
+    realize, relaxed = joined_splits(realize, inner)
+    ranges = {**ranges, **relaxed}
     bindings = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
     boxes: list[BufferRegion] = []
     for nested in _nested_conditions(realize.block, buffer, writes=writes) or [build.TRUE]:

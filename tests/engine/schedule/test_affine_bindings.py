@@ -62,3 +62,9 @@ def test_given_windows_that_overlap_when_reordered_within_then_accepted() -> Non
     sch = made("i * 2 + j", "k", 14, 4)
     sch.reorder("k", "j")
     assert sch.verify().status == "tested"
+
+
+def test_given_windows_of_digits_when_run_at_once_then_accepted_as_tvm_does() -> None:
+    sch = made("i // 2 * 3 + (j * 4 + k) // 4", "(j * 4 + k) % 4", 10, 4)
+    sch.vectorize("k")
+    assert sch.verify().status == "tested"
