@@ -129,7 +129,7 @@ class Segments(Sequence[Segment]):
         start, end, there, times = (
             int(c[index]) for c in (timeline.starts, timeline.ends, timeline.there, timeline.times)
         )
-        indices = template.indices(int(timeline.instances[index]))
+        indices = template.indices(timeline.places[index])
         return Segment(engine, start, end, there, name, indices, reads, writes, times)
 
     def _said_of(self, number: int) -> _Said:

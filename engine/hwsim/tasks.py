@@ -52,6 +52,10 @@ class Template(msgspec.Struct, frozen=True, eq=False):
     def count(self) -> int:
         return prod(loop.extent for loop in self.outer)
 
+    def indices(self, place: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+        """The loops around an instance, by name, with their values."""
+        return tuple((loop.name, i) for loop, i in zip(self.outer, place, strict=True))
+
 
 class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     """A loop around tasks. `engines` and `cells` are all that its tasks may use; `matters` the loops around it that they depend on."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,14 +21,24 @@ MAX_COUNT = 2**62
 """Times, addresses and counts are kept in 64 bits."""
 
 
+class Row(NamedTuple):
+    """A task that the program runs: the row of the one that was played for it, how much later it starts by the clock, and where it stands."""
+
+    row: int
+    later: int
+    place: tuple[int, ...]
+
+
 class Timeline(msgspec.Struct, frozen=True, eq=False):
     """A row for each task that was played, in program order, in times of the timeline: `starts`, `ends` (the engine is free again), `there`
     (so is the result). `times` is how often the program runs it, `numbers` its variant, `instances` which of its template's it is.
 
-    `free` is when each engine has done its last task; `cycles` the makespan, in cycles of the clock.
+    `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each engine has done
+    its last task; `cycles` the makespan, in cycles of the clock.
     """
 
     numbers: Column
+    places: list[tuple[int, ...]]
     instances: Column
     starts: Column
     ends: Column
@@ -52,6 +63,43 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         ends, before = self._shifts()
         at = np.asarray(times, np.int64)
         return at + before[np.searchsorted(ends, at, side="left" if ending else "right")]
+
+    def unrolled(self, start: int = 0, end: int | None = None) -> Iterator[Row]:
+        """The tasks that the program runs, each repeat as often as it comes, in program order: those at work from `start` to `end`, exclusive
+        (cycles of the clock). What lies outside is not gone through."""
+        return self._rows(0, len(self.numbers), len(self.repeats), start, self.cycles + 1 if end is None else end, {}, 0)
+
+    def _rows(
+        self, first: int, last: int, within: int, start: int, end: int, ahead: dict[int, int], later: int
+    ) -> Iterator[Row]:
+        """Rows from `first` to `last`, `later` by the clock and with the loops at the depths in `ahead` so many iterations on. Of the repeats
+        only those before number `within` are inside."""
+        row = first
+        while row < last:
+            number = next((n for n in range(within - 1, -1, -1) if self._begins(n, row, last)), None)
+            if number is None:
+                if self.starts[row] + later < end and max(self.there[row], self.starts[row] + 1) + later > start:
+                    place = [i + ahead.get(depth, 0) for depth, i in enumerate(self.places[row])]
+                    yield Row(row, later, tuple(place))
+                row += 1
+                continue
+            repeat = self.repeats[number]
+            inside = repeat.cycles - (repeat.end - repeat.start)
+            # Copies from the first that reaches `start` to the last that begins before `end`.
+            reach = int(self.there[repeat.first : repeat.last].max()) + inside + later
+            low = max(0, -(-(start - reach) // repeat.cycles)) if repeat.cycles else 0
+            for copy in range(low, repeat.extra + 1):
+                shift = later + copy * repeat.cycles
+                if repeat.start + shift >= end and repeat.cycles:
+                    break
+                moved = {**ahead, repeat.depth: ahead.get(repeat.depth, 0) + copy * repeat.iterations}
+                yield from self._rows(repeat.first, repeat.last, number, start, end, moved, shift)
+            later += repeat.extra * repeat.cycles + inside
+            row = repeat.last
+
+    def _begins(self, number: int, row: int, last: int) -> bool:
+        repeat = self.repeats[number]
+        return repeat.first == row and repeat.last <= last
 
     def _shifts(self) -> tuple[Column, Column]:
         """The ends of repeats in order, and the cycles that all before each take."""
@@ -81,6 +129,7 @@ def timeline_of(program: TaskProgram, played: Played) -> Timeline:
         times[r.first : r.last] *= 1 + r.extra
     return Timeline(
         numbers,
+        played.places,
         _instances(program, played),
         starts,
         ends,
