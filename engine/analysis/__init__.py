@@ -1,6 +1,6 @@
 """Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches, what depends on what."""
 
-from .cover import is_covered, joined_splits, only_guards_domain, runs_at, surely_runs, touched_box, writes_all
+from .cover import is_covered, only_guards_domain, runs_at, surely_runs, touched_box, writes_all
 from .dependence import (
     Conflict,
     find_carried,
@@ -12,6 +12,7 @@ from .dependence import (
 from .fusions import unfused
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .inside import keeps_domains, stays_inside
+from .joins import joined_splits
 from .reducers import Update, find_identities, find_update, is_associative_update
 from .regions import accessed_regions, hull, realized
 from .repeats import is_once, is_update, reduction_loops, starts_with_init, stores_once

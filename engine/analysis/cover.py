@@ -13,7 +13,6 @@ import msgspec
 from ..arith import Analyzer, detect_iter_map, linear, prove, simplify
 from ..ir import (
     LT,
-    Add,
     AssertStmt,
     AttrStmt,
     Block,
@@ -27,8 +26,6 @@ from ..ir import (
     IterVar,
     LaunchThread,
     LetStmt,
-    Mul,
-    Node,
     Ramp,
     Range,
     SeqStmt,
@@ -37,15 +34,13 @@ from ..ir import (
     addressed_buffers,
     build,
     free_vars,
-    rewrite,
     structural_equal,
     substitute,
     uses_var,
 )
 from .boxes import holds, hull_of
-from .clipping import clipped
-from .fusions import unfused
 from .index import ProgramIndex
+from .joins import joined_splits
 from .pullback import pull_back
 from .regions import hull, realized
 from .separation import is_injective, without_outer
@@ -262,73 +257,6 @@ def _is_guard(term: Expr, iter_var: IterVar, value: Expr) -> bool:
     term = simplify(term)
     bounds = (build.lt(value, end), build.ge(value, low), build.le(low, value))
     return any(structural_equal(term, simplify(b)) for b in bounds)
-
-
-def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
-    """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
-
-    Only where the sum takes all values below its guard, and the iterators take it as a whole; the rest stays as it is. Loops that were fused over
-    symbolic extents are several again, and those that a guard cuts are shorter.
-    """
-    whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
-    if whole != (*realize.iter_values, realize.predicate):
-        realize, loops = BlockRealize(whole[:-1], whole[-1], realize.block), apart
-    realize, loops = clipped(realize, loops)
-    values = realize.iter_values
-    kept: list[Expr] = []
-    for term in build.conjuncts(realize.predicate):
-        found = _joined(term, values, loops)
-        if found is None:
-            kept.append(term)
-        else:
-            values, loops = found
-    if len(kept) == len(build.conjuncts(realize.predicate)):
-        return realize, loops
-    return BlockRealize(values, build.logical_and(*kept), realize.block), loops
-
-
-def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges) -> tuple[tuple[Expr, ...], Ranges] | None:
-    """The values over one loop up to the limit of the guard, when the term guards a sum of loops that enter the values by that sum only."""
-    form, limit = (
-        linear(term.a) if isinstance(term, LT) else None,
-        build.int_value(term.b) if isinstance(term, LT) else None,
-    )
-    if form is None or limit is None or limit <= 0 or form.constant or not form.terms:
-        return None
-    steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}
-    if len(steps) < len(form.terms) or not _reaches(steps, loops, limit):
-        return None
-    joined = Var("joined", form.terms[0][0].dtype)
-
-    def leave(node: Node) -> Node:
-        return _without_sum(node, steps, joined) if isinstance(node, Add | Mul | Var) else node
-
-    values = tuple(rewrite(value, leave) for value in values)
-    if any(uses_var(value, v) for value in values for v in steps):
-        return None
-    return values, {v: r for v, r in loops.items() if v not in steps} | {joined: build.make_range(0, limit)}
-
-
-def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var) -> Expr:
-    """The expression with `joined` for the sum of `steps`, when that is a part of it; else itself."""
-    whole = linear(expr)
-    if whole is None or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
-        return expr
-    left: Expr = build.const(whole.constant, expr.dtype)
-    for atom, factor in whole.terms:
-        left = left if atom in steps else build.add(left, build.mul(atom, factor))
-    return build.add(left, joined)
-
-
-def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int) -> bool:
-    """Whether the sum of multiples of loops takes every value from 0 to below the limit."""
-    reach = 1
-    for var, factor in sorted(steps.items(), key=lambda item: item[1]):
-        trips = build.int_value(loops[var].extent)
-        if trips is None or not build.is_const(loops[var].min, 0) or not 0 < factor <= reach:
-            return False
-        reach += factor * (trips - 1)
-    return reach >= limit
 
 
 def common_loops(index: ProgramIndex, first: BlockRealize, second: BlockRealize) -> list[For]:

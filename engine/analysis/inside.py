@@ -24,7 +24,7 @@ from ..ir import (
     children,
     structural_equal,
 )
-from .cover import joined_splits
+from .joins import joined_splits
 from .regions import hull
 
 Ranges = Mapping[Var, Range]

@@ -27,7 +27,8 @@ from ..ir import (
     uses_var,
     walk,
 )
-from .cover import has_iterations, joined_splits, only_guards_domain
+from .cover import has_iterations, only_guards_domain
+from .joins import joined_splits
 from .separation import is_injective, without_outer
 
 Ranges = Mapping[Var, Range]

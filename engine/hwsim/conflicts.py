@@ -39,8 +39,8 @@ class Banking(msgspec.Struct, frozen=True):
     regions: int = 1
 
     def period_bytes(self, operands: Sequence[Operand]) -> int:
-        """Addresses so far apart meet in the same group; in the same bank too where operands are both read and written."""
-        if self.region_bytes and len({o.written for o in operands}) == 2:
+        """Addresses so far apart meet in the same group; in the same bank too, where that makes a difference."""
+        if self.region_bytes and (self.ports > 1 or len({o.written for o in operands}) == 2):
             return self.region_bytes * self.regions
         return self.row_bytes * self.groups
 

@@ -33,13 +33,16 @@ class Tiling(msgspec.Struct, frozen=True):
     """`tiles` of a matrix engine (folds of an array), in which it could do `offered` multiplications and does `useful` ones; tiles at the
     edge are as dear as whole ones."""
 
-    tiles: int
-    useful: int
-    offered: int
+    tiles: int = 0
+    useful: int = 0
+    offered: int = 0
 
     @property
     def utilisation(self) -> float:
         return self.useful / self.offered if self.offered else 0.0
+
+    def __add__(self, other: Tiling) -> Tiling:
+        return Tiling(self.tiles + other.tiles, self.useful + other.useful, self.offered + other.offered)
 
 
 class Cost(msgspec.Struct, frozen=True, eq=False):
@@ -91,7 +94,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     tilings = [_tiling(engine, m.work, d) for m, d in live if isinstance(engine, MatrixEngine | SystolicEngine)]
     conflicts = [c for m, d in live for c in _conflicts(engine, m, d, places)]
     descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
-    work = sum(_work(engine, m, d, places) for m, d in live) + sum(c.cycles for c in conflicts)
+    work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
     return Cost(
         max(1, setup + max(work, _port_cycles(touched, places))),
@@ -99,15 +102,15 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
         sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live),
         touched,
         descriptor,
-        Tiling(*(sum(getattr(t, f) for t in tilings) for f in Tiling.__struct_fields__)) if tilings else None,
+        sum(tilings, Tiling()) if tilings else None,
         tuple(c for c in conflicts if c.cycles),
     )
 
 
-def _work(engine: Engine, measured: Measured, where: Domain, places: Places) -> int:
+def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descriptor | None, places: Places) -> int:
     match engine:
         case DmaEngine():
-            return _copy(engine, measured, where, places)
+            return _copy(engine, measured, descriptor, places) if descriptor else 0
         case MatrixEngine():
             return _tiling(engine, measured.work, where).tiles * _passes(engine, measured.work) * engine.cycles_per_tile
         case SystolicEngine():
@@ -132,10 +135,9 @@ def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Pl
     return describe(engine, measured.work, measured.layouts, where, source, target)
 
 
-def _copy(engine: DmaEngine, measured: Measured, where: Domain, places: Places) -> int:
+def _copy(engine: DmaEngine, measured: Measured, told: Descriptor, places: Places) -> int:
     """Each contiguous run moves in whole bursts of either memory, as fast as the slowest of both ports and the engine."""
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
-    told = _descriptor(engine, measured, where, places)
     return max(
         _over(told.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
         _over(told.written_bytes, min(target.write_bytes_per_cycle, engine.bytes_per_cycle)),
@@ -146,7 +148,7 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) ->
     """Tiles cover rows, columns and depth of each product; folds of an array two of these."""
     if isinstance(engine, SystolicEngine):
         if not work.reads:
-            return Tiling(0, 0, 0)
+            return Tiling()
         product = product_of(work, where)
         folding = fold(engine.dataflow, engine.rows, engine.columns, product)
         folds = product.batch * folding.down * folding.across

@@ -9,6 +9,7 @@ from typing import cast
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ..arith import Analyzer, linear
 from ..ir import Buffer, Expr, Var, build, free_vars
@@ -141,42 +142,68 @@ def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
     strides = [x.strides for x in layouts]
     if where.mask is None and all(s is not None for s in strides):
         return _affine_runs(cast("list[dict[Var, int]]", strides), where)
-    if prod(where.extents.values()) <= MAX_POINTS:
-        try:
-            return _counted_runs([x.address for x in layouts], where)
-        except UnknownValueError:
-            pass
-    return (Runs(1, where.iterations),)
+    try:
+        return _counted_runs([x.address for x in layouts], where)
+    except UnknownValueError:
+        return (Runs(1, where.iterations),)
 
 
 def _affine_runs(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Runs, ...]:
-    """Loop by loop from the finest. Of two loops with one stride (a window that slides: `x + rx`) the longer one makes the run."""
+    length = prod(where.active[v] for v in run_loops(strides, where))
+    return (Runs(length, where.iterations // length),)
+
+
+def run_loops(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Var, ...]:
+    """The loops that make a run, the finest first. Of two with one stride (a window that slides: `x + rx`) the longer one makes it."""
     length = 1
     open_loops = sorted((v for v, count in where.active.items() if count > 1), key=lambda v: -where.active[v])
+    found: list[Var] = []
     while True:
         step = next((v for v in open_loops if all(s.get(v, 0) == length for s in strides)), None)
         if step is None:
-            return (Runs(length, where.iterations // length),)
+            return tuple(found)
         open_loops.remove(step)
+        found.append(step)
         length *= where.active[step]
 
 
 def _counted_runs(addresses: Sequence[Expr], where: Domain) -> tuple[Runs, ...]:
-    shape = tuple(where.extents.values())
-    over = {**axes(where.extents), **where.outer}
-    every = np.ones(shape, bool) if where.mask is None else where.mask.astype(bool)
-    for n, (var, count) in enumerate(where.active.items()):
-        if where.mask is None and count < where.extents[var]:
-            every &= (np.arange(where.extents[var]) < count).reshape([-1 if i == n else 1 for i in range(len(shape))])
-    columns = [np.broadcast_to(_placed(a, over), shape)[every] for a in addresses]
+    columns = listed(addresses, where)
     order = np.argsort(columns[-1], kind="stable")
-    breaks = np.zeros(len(order), bool)
-    breaks[0] = True
-    for column in columns:
-        breaks[1:] |= np.diff(column[order]) != 1
+    breaks = run_breaks([column[order] for column in columns])
     lengths = np.diff(np.append(np.flatnonzero(breaks), len(order)))
     found, counts = np.unique(lengths, return_counts=True)
     return tuple(Runs(int(e), int(c)) for e, c in zip(found, counts, strict=True))
+
+
+def run_breaks(columns: Sequence[Values]) -> npt.NDArray[np.bool_]:
+    """Where a run begins, along columns of addresses: wherever one of them does not go on by one."""
+    breaks = np.zeros(len(columns[0]), np.bool_)
+    breaks[0] = True
+    for column in columns:
+        breaks[1:] |= np.diff(column) != 1
+    return breaks
+
+
+def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:
+    """The values of expressions at every iteration of a domain, in program order. Raises UnknownValueError."""
+    shape = tuple(where.extents.values())
+    if prod(shape) > MAX_POINTS:
+        raise UnknownValueError
+    over = {**axes(where.extents), **where.outer}
+    every = np.ones(shape, np.bool_) if where.mask is None else where.mask.astype(np.bool_)
+    for n, (var, count) in enumerate(where.active.items()):
+        if where.mask is None and count < where.extents[var]:
+            every &= (np.arange(where.extents[var]) < count).reshape([-1 if i == n else 1 for i in range(len(shape))])
+    return [np.broadcast_to(_placed(e, over), shape)[every] for e in exprs]
+
+
+def origin(place: Layout, where: Domain) -> int:
+    """The address, in elements, where all loops of the task are at 0; one that depends on data is taken as 0."""
+    try:
+        return int(_placed(place.address, {**dict.fromkeys(where.extents, 0), **where.outer}))
+    except UnknownValueError:
+        return 0
 
 
 def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:

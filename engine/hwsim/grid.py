@@ -73,6 +73,15 @@ _BINARY: dict[type[Expr], Callable[[Any, Any], Any]] = {
     Or: np.logical_or,
 }
 
+_BITWISE: dict[str, Callable[[Any, Any], Any]] = {
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+}
+"""Calls that swizzled layouts are made of."""
+
 
 def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
     """One axis for each variable, in order, running from 0. One of more than MAX_POINTS has its length only: `values` refuses it."""
@@ -124,6 +133,8 @@ def _value(expr: Expr, over: Mapping[Var, Values | int]) -> Any:
             return _chosen(condition, a, b, over)
         case Call(op="if_then_else", args=(condition, a, b)):
             return _chosen(condition, a, b, over)
+        case Call(op=op, args=(a, b)) if op in _BITWISE:
+            return _BITWISE[op](_value(a, over), _value(b, over))
         case BinaryOp(a=a, b=b) | Predicate(a=a, b=b):
             return _BINARY[type(expr)](_value(a, over), _value(b, over))
         case _:

@@ -84,9 +84,11 @@ class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class DmaEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
-    """Copies between memories, at most `bytes_per_cycle`, in descriptors of as many runs as it takes."""
+    """Copies between memories, at most `bytes_per_cycle`. A descriptor has so many `dimensions` (0: as many as it takes), the first of
+    them a contiguous run; each takes the set-up."""
 
     bytes_per_cycle: Positive
+    dimensions: Natural = 0
 
 
 class MatrixEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):

@@ -45,6 +45,7 @@ from ..lower import Banks, banks_noted, marked_buffers
 from .errors import refuse
 
 ENGINE = "engine"
+VECTORIZED = "vectorized"
 
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
@@ -58,13 +59,15 @@ class Loop(msgspec.Struct, frozen=True, eq=False):
 class Piece(msgspec.Struct, frozen=True, eq=False):
     """One store and all that decides when it runs: the loops around it in its leaf, and conditions over loop variables.
 
-    `store` is None for an opaque evaluation; `touches` are then the regions its block declares.
+    `store` is None for an opaque evaluation; `touches` are then the regions its block declares. `lanes` are the loops that the program
+    binds to threads, the fastest first: those of x, y and z, inside of them what each thread does at once (a vectorized loop).
     """
 
     store: BufferStore | None
     loops: tuple[Loop, ...] = ()
     conditions: tuple[Expr, ...] = ()
     touches: tuple[tuple[BufferRegion, bool], ...] = ()
+    lanes: tuple[Var, ...] = ()
 
 
 class Leaf(msgspec.Struct, frozen=True, eq=False):
@@ -135,6 +138,12 @@ class _Around(msgspec.Struct, frozen=True, eq=False):
     conditions: tuple[Expr, ...] = ()
     block: Block | None = None
     engine: str | None = None
+    tagged: tuple[tuple[str, Var], ...] = ()  # loops that are vectorized or bound to threads
+
+    @property
+    def lanes(self) -> tuple[Var, ...]:
+        threads = [v for axis in "xyz" for tag, v in self.tagged if tag == f"threadIdx.{axis}"]
+        return (*(v for tag, v in reversed(self.tagged) if tag == VECTORIZED), *threads) if threads else ()
 
 
 class _Reader:
@@ -151,8 +160,8 @@ class _Reader:
                 return [node for s in seq for node in self.read(s, around)]
             case For():
                 return self._loop(stmt, around)
-            case LaunchThread(var=var, extent=extent, body=body):
-                return self._loop(build.serial(var, extent, body), around)
+            case LaunchThread():
+                return self._loop(_launched(stmt), around)
             case BlockRealize():
                 return self._realize(stmt, around)
             case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
@@ -183,6 +192,7 @@ class _Reader:
             turning=around.turning if loop.extent == 1 else loop if stmt.kind in ("serial", "unrolled") else None,
             conditions=(*around.conditions, *condition),
             engine=_annotated(stmt.annotations) or around.engine,
+            tagged=(*around.tagged, *_tags(stmt, loop)),
         )
         children = self.read(stmt.body, inside)
         return [LoopNode(loop, tuple(children))] if children and loop.extent > 0 else []
@@ -221,12 +231,15 @@ class _Reader:
         match stmt:
             case SeqStmt(seq=seq):
                 return [p for s in seq for p in self._pieces(s, around, outer)]
-            case LaunchThread(var=var, extent=extent, body=body):
-                return self._pieces(build.serial(var, extent, body), around, outer)
+            case LaunchThread():
+                return self._pieces(_launched(stmt), around, outer)
             case For():
                 loop, condition = self._enter(stmt)
                 inside = msgspec.structs.replace(
-                    around, loops=(*around.loops, loop), conditions=(*around.conditions, *condition)
+                    around,
+                    loops=(*around.loops, loop),
+                    conditions=(*around.conditions, *condition),
+                    tagged=(*around.tagged, *_tags(stmt, loop)),
                 )
                 return self._pieces(stmt.body, inside, outer) if loop.extent > 0 else []
             case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
@@ -250,7 +263,7 @@ class _Reader:
         loops = around.loops[outer:]
         if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
             store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
-            return Piece(store, loops, around.conditions)
+            return Piece(store, loops, around.conditions, lanes=around.lanes)
         block = around.block
         regions = [] if block is None else [(r, False) for r in block.reads] + [(w, True) for w in block.writes]
         return Piece(None, loops, around.conditions, tuple((self._region(r), written) for r, written in regions))
@@ -289,3 +302,12 @@ def _annotated(annotations: Annotations) -> str | None:
         if key == ENGINE and isinstance(value, StringImm):
             return value.value
     return None
+
+
+def _launched(stmt: LaunchThread) -> For:
+    return For(stmt.var, build.const(0, stmt.var.dtype), stmt.extent, "thread_binding", stmt.body, stmt.thread_tag)
+
+
+def _tags(stmt: For, loop: Loop) -> tuple[tuple[str, Var], ...]:
+    tag = VECTORIZED if stmt.kind == "vectorized" else stmt.thread_tag
+    return () if tag is None or loop.extent <= 1 else ((tag, loop.var),)

@@ -20,7 +20,10 @@ from .nest import Nest, Site
 
 
 class Placement(msgspec.Struct, frozen=True, eq=False):
-    """One buffer's place. Cells are numbered `first_cell + slot * parts + part`; `banks` has the physical block of each, in that order."""
+    """One buffer's place. Cells are numbered `first_cell + slot * parts + part`; `banks` has the physical block of each, in that order.
+
+    The first begins at byte `address` of its memory (its block): buffers lie one after the other, each from the beginning of a row.
+    """
 
     site: Site
     is_param: bool
@@ -29,6 +32,7 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
     part_bytes: int
     first_cell: int
     banks: tuple[int, ...]
+    address: int = 0
 
     @property
     def buffer(self) -> Buffer:
@@ -82,6 +86,7 @@ def row_name(memory: Memory, bank: int) -> str:
 def place(machine: Machine, nest: Nest) -> Places:
     """Places all buffers. Raises MachineError for a scope that no memory answers to, or a shape that is not known."""
     filled = {memory.name: [0] * memory.blocks for memory in machine.memories}
+    ends: dict[tuple[str, int], int] = {}
     placements: list[Placement] = []
     of_cell: list[Placement] = []
     for site in nest.sites:
@@ -101,7 +106,11 @@ def place(machine: Machine, nest: Nest) -> Places:
         else:
             separated = bool(buffer.axis_separators)
             banks = _banks(filled[memory.name], memory, site.slots * parts, part_bytes, separated=separated)
-        placement = Placement(site, nest.index.is_param(buffer), memory, parts, part_bytes, len(of_cell), banks)
+        row = memory.interleave_bytes or 1
+        address = -(-ends.get((memory.name, banks[0]), 0) // row) * row
+        ends[memory.name, banks[0]] = address + banks.count(banks[0]) * part_bytes
+        is_param = nest.index.is_param(buffer)
+        placement = Placement(site, is_param, memory, parts, part_bytes, len(of_cell), banks, address)
         for bank in banks:
             filled[memory.name][bank] += part_bytes
         placements.append(placement)

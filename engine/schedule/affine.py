@@ -61,7 +61,7 @@ def _is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
 
 
 def _are_windows(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:
-    """Whether each value is a sum of whole loops, or digits of them, of its own, the innermost once: windows i * 2 + w, which may overlap."""
+    """Whether each value is a sum of loops, or digits of them, of its own, the innermost once: windows i * 2 + w, which may overlap."""
     sums = [linear(value) for value in values]
     atoms = [atom for s in sums if s is not None for atom, _ in s.terms]
     found = None if None in sums else detect_iter_map(atoms, ranges)

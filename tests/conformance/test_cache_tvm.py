@@ -169,7 +169,9 @@ def test_given_addresses_when_printed_then_tvm_reads_its_own_program(text: str):
     assert_same_program(to_script(parse(theirs.script()).program), theirs)
 
 
-@pytest.mark.parametrize("name", [n for n, (text, _) in CASES.items() if text in (SEVERAL, TILED, GUARDED, IN_PLACE, FETCHED)])
+@pytest.mark.parametrize(
+    "name", [n for n, (text, _) in CASES.items() if text in (SEVERAL, TILED, GUARDED, IN_PLACE, FETCHED)]
+)
 def test_given_a_cache_when_it_is_made_then_the_meaning_stays(name: str):
     text, call = CASES[name]
     sch = Schedule(parse(text).program)

@@ -1,0 +1,79 @@
+"""Uneven splits undone: what loops under a guard run through, as one loop without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..arith import linear
+from ..ir import LT, Add, BlockRealize, Expr, Mul, Node, Range, Var, build, rewrite, uses_var
+from .clipping import clipped
+from .fusions import unfused
+
+Ranges = Mapping[Var, Range]
+
+
+def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
+    """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
+
+    Only where the sum takes all values below its guard, and the iterators take it as a whole; the rest stays as it is. Loops that were
+    fused over symbolic extents are several again, and those that a guard cuts are shorter.
+    """
+    whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
+    if whole != (*realize.iter_values, realize.predicate):
+        realize, loops = BlockRealize(whole[:-1], whole[-1], realize.block), apart
+    realize, loops = clipped(realize, loops)
+    values = realize.iter_values
+    kept: list[Expr] = []
+    for term in build.conjuncts(realize.predicate):
+        found = _joined(term, values, loops)
+        if found is None:
+            kept.append(term)
+        else:
+            values, loops = found
+    if len(kept) == len(build.conjuncts(realize.predicate)):
+        return realize, loops
+    return BlockRealize(values, build.logical_and(*kept), realize.block), loops
+
+
+def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges) -> tuple[tuple[Expr, ...], Ranges] | None:
+    """The values over one loop up to the limit of the guard, when the term guards a sum of loops that enter the values by that sum only."""
+    form, limit = (
+        linear(term.a) if isinstance(term, LT) else None,
+        build.int_value(term.b) if isinstance(term, LT) else None,
+    )
+    if form is None or limit is None or limit <= 0 or form.constant or not form.terms:
+        return None
+    steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}
+    if len(steps) < len(form.terms) or not _reaches(steps, loops, limit):
+        return None
+    joined = Var("joined", form.terms[0][0].dtype)
+
+    def leave(node: Node) -> Node:
+        return _without_sum(node, steps, joined) if isinstance(node, Add | Mul | Var) else node
+
+    values = tuple(rewrite(value, leave) for value in values)
+    if any(uses_var(value, v) for value in values for v in steps):
+        return None
+    return values, {v: r for v, r in loops.items() if v not in steps} | {joined: build.make_range(0, limit)}
+
+
+def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var) -> Expr:
+    """The expression with `joined` for the sum of `steps`, when that is a part of it; else itself."""
+    whole = linear(expr)
+    if whole is None or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
+        return expr
+    left: Expr = build.const(whole.constant, expr.dtype)
+    for atom, factor in whole.terms:
+        left = left if atom in steps else build.add(left, build.mul(atom, factor))
+    return build.add(left, joined)
+
+
+def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int) -> bool:
+    """Whether the sum of multiples of loops takes every value from 0 to below the limit."""
+    reach = 1
+    for var, factor in sorted(steps.items(), key=lambda item: item[1]):
+        trips = build.int_value(loops[var].extent)
+        if trips is None or not build.is_const(loops[var].min, 0) or not 0 < factor <= reach:
+            return False
+        reach += factor * (trips - 1)
+    return reach >= limit

@@ -1,0 +1,195 @@
+"""What a vector engine does with a piece of work: how its lanes lie, how many operations that makes, and where their accesses conflict.
+
+Lanes are the threads of the loops that the program binds to them; where it binds none, they follow the result (the operand, when one
+element is summed up) as it lies in memory, so that it is stored run by run. The other operands are accessed wherever the lanes find
+them: a transposed one column by column, which is where banks conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from ..ir import Buffer, Var
+from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, listed_clashes
+from .geometry import Domain, Layout, listed, origin, run_breaks, run_loops, runs
+from .grid import UnknownValueError, Values
+from .machine import Memory, VectorEngine
+from .place import Places
+from .product import indexing
+from .work import Access, Work, element_bytes
+
+
+class Conflict(msgspec.Struct, frozen=True, eq=False):
+    """What bank conflicts cost a task: of so many `accesses` to `buffers` (one, or several that are accessed at once) the worst takes
+    `degree` - 1 cycles more than without, all together `cycles`."""
+
+    buffers: tuple[Buffer, ...]
+    kind: Literal["read", "write", "together"]
+    memory: str
+    accesses: int
+    degree: int
+    cycles: int
+
+
+class Side(msgspec.Struct, frozen=True, eq=False):
+    """An access of the work, its layout, and whether it stores. An accumulator is two: it is loaded and stored."""
+
+    access: Access
+    layout: Layout
+    written: bool
+
+
+class Lanes(msgspec.Struct, frozen=True, eq=False):
+    """The loops that lanes are numbered through, the fastest first, and how many lanes an operation has."""
+
+    loops: tuple[Var, ...]
+    width: int
+
+    def are_whole(self, where: Domain) -> bool:
+        """Whether conditions cut no lanes but the last ones."""
+        return where.mask is None and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
+
+
+def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
+    """Operations of whole vectors: for each of the work's own, as many as it takes to go over all lanes."""
+    width = _width(engine, work)
+    threads = _threads(work, where)
+    if threads:
+        return _thread_groups(Lanes(threads, width), where) * work.operations
+    along = _along(work, layouts, where)
+    return sum(r.count * _over(r.elements, width) for r in runs((along,), where)) * work.operations
+
+
+def vector_conflicts(
+    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
+) -> tuple[Conflict, ...]:
+    """The conflicts of the accesses of a piece, those that have none among them, memory by memory."""
+    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
+    if work.updates:
+        sides += [Side(s.access, s.layout, written=False) for s in sides if s.written]
+    found: list[Conflict] = []
+    for memory in places.machine.memories:
+        rule = banking(memory)
+        here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
+        if rule is None or not here:
+            continue
+        along = _along(work, layouts, where)
+        width = _width(engine, work)
+        for group in [here] if engine.operands == "together" else [[s] for s in here]:
+            clashes = _clashes(rule, group, work, along, width, where, places)
+            if clashes is not None:
+                found.append(_conflict(group, memory, clashes))
+    return tuple(found)
+
+
+def _conflict(group: Sequence[Side], memory: Memory, clashes: Clashes) -> Conflict:
+    kind = "together" if len(group) > 1 else "write" if group[0].written else "read"
+    buffers = tuple(dict.fromkeys(s.access.buffer for s in group))
+    return Conflict(buffers, kind, memory.name, clashes.accesses, clashes.degree, clashes.cycles)
+
+
+def _paired(work: Work, layouts: Sequence[Layout]) -> list[tuple[Access, Layout]]:
+    return list(zip((*work.reads, *work.writes), layouts, strict=True))
+
+
+def _width(engine: VectorEngine, work: Work) -> int:
+    return max(1, engine.vector_bytes // max(element_bytes(a) for a in (*work.reads, *work.writes)))
+
+
+def _along(work: Work, layouts: Sequence[Layout], where: Domain) -> Layout:
+    return layouts[0] if work.reads and not indexing(work.writes[0], where) else layouts[-1]
+
+
+def _threads(work: Work, where: Domain) -> tuple[Var, ...]:
+    return tuple(v for v in work.piece.lanes if v in where.extents)
+
+
+def _thread_groups(lanes: Lanes, where: Domain) -> int:
+    """How often a group of threads has anything to do."""
+    if lanes.are_whole(where):
+        threads = prod(where.active[v] for v in lanes.loops)
+        return where.iterations // threads * _over(threads, lanes.width)
+    access, _ = _numbered(lanes, where)
+    return len(np.unique(access))
+
+
+def _clashes(
+    rule: Banking, group: Sequence[Side], work: Work, along: Layout, width: int, where: Domain, places: Places
+) -> Clashes | None:
+    """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
+    threads = Lanes(_threads(work, where), width)
+    if threads.are_whole(where) and along.strides is not None and all(s.layout.strides is not None for s in group):
+        lanes = threads if threads.loops else Lanes(run_loops([along.strides], where), width)
+        return _affine(rule, group, lanes, where, places)
+    try:
+        return _listed(rule, group, threads, along, where, places)
+    except UnknownValueError:
+        return None
+
+
+def _affine(rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places) -> Clashes:
+    others = tuple(v for v, count in where.active.items() if count > 1 and v not in lanes.loops)
+    operands: list[Operand] = []
+    for side in group:
+        size = element_bytes(side.access)
+        strides = side.layout.strides or {}
+        across, outer = (tuple(strides.get(v, 0) * size for v in loops) for loops in (lanes.loops, others))
+        operands.append(Operand(size, _base(side, where, places), across, outer, side.written))
+    active = where.active
+    return affine_clashes(rule, [active[v] for v in lanes.loops], [active[v] for v in others], operands, lanes.width)
+
+
+def _listed(
+    rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
+) -> Clashes:
+    found = listed([s.layout.address for s in group] + [along.address], where)
+    if lanes.loops:
+        access, lane = _numbered(lanes, where)
+    else:
+        order = np.argsort(found[-1], kind="stable")
+        found = [column[order] for column in found]
+        first = np.flatnonzero(run_breaks(found[-1:]))
+        length = np.diff(np.append(first, len(order)))
+        place = np.arange(len(order)) - np.repeat(first, length)
+        before = np.cumsum(-(-length // lanes.width)) - -(-length // lanes.width)
+        access, lane = np.repeat(before, length) + place // lanes.width, place % lanes.width
+    elements: list[Elements] = []
+    for side, column in zip(group, found, strict=False):
+        size = element_bytes(side.access)
+        elements.append(
+            Elements(access, column * size + places.by_buffer[side.access.buffer].address, size, side.written)
+        )
+    return listed_clashes(rule, elements, lane)
+
+
+def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
+    """For each iteration of a domain, in program order, the number of its group of threads, and its thread in that."""
+    position: Values = np.zeros((), np.int64)
+    outside: Values = np.zeros((), np.int64)
+    variables = list(where.extents)
+    over = dict(zip(variables, listed(variables, where), strict=True))
+    step = 1
+    for var in lanes.loops:
+        position = position + over[var] * step
+        step *= where.extents[var]
+    for var in variables:
+        if var not in lanes.loops:
+            outside = outside * where.extents[var] + over[var]
+    groups = _over(step, lanes.width)
+    return outside * groups + position // lanes.width, position % lanes.width
+
+
+def _base(side: Side, where: Domain, places: Places) -> int:
+    """The byte address at which the loops of the task begin. Loops around it move it by whole rows, or this is as if they did."""
+    size = element_bytes(side.access)
+    return places.by_buffer[side.access.buffer].address + origin(side.layout, where) * size
+
+
+def _over(amount: int, per: int) -> int:
+    """`amount / per`, rounded up."""
+    return -(-amount // per)
