@@ -1,0 +1,193 @@
+"""How long a report takes: beside SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, and from 512^3 to 4096^3.
+
+    python bench/simulate.py [beside] [growth] [cubes]
+    python bench/simulate.py beside --scalesim scalesim/bin/python --zigzag zigzag/bin/python --size 512
+
+The others are timed in this run where their Pythons are given (`record_scalesim.py` and `record_zigzag.py` say how to make them); without,
+their seconds are those of the recording, marked so, with its machine. SCALE-Sim works through every operand element, cycle by cycle;
+ZigZag evaluates a formula; neither has a timeline. Times are of this machine and this run: compare the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tilewright.engine.hwsim import Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+RECORDED = HERE.parent / "tests" / "conformance" / "recorded"
+DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
+TILE = (64, 64, 128)
+
+SOURCE = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def matmul(A: T.Buffer(({m}, {k}), "{dtype}"), B: T.Buffer(({k}, {n}), "{dtype}"), C: T.Buffer(({m}, {n}), "{sum}")):
+    for i, j, k in T.grid({m}, {n}, {k}):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[vi, vk], B[vk, vj])
+            T.writes(C[vi, vj])
+            with T.init():
+                C[vi, vj] = T.{sum}(0)
+            C[vi, vj] = C[vi, vj] + T.Cast("{sum}", A[vi, vk]) * T.Cast("{sum}", B[vk, vj])
+"""
+
+ARRAY = """
+name = "array-32"
+clock_hz = 1_000_000_000
+
+[memories.sram]
+scopes = ["global", "local.vtcm", "local.acc"]
+capacity_bytes = 1_073_741_824
+read_bytes_per_cycle = 1_048_576
+write_bytes_per_cycle = 1_048_576
+
+[engines.dma]
+kind = "dma"
+reads = ["sram"]
+writes = ["sram"]
+bytes_per_cycle = 1_048_576
+
+[engines.array]
+kind = "systolic"
+reads = ["sram"]
+writes = ["sram"]
+rows = 32
+columns = 32
+dataflow = "{dataflow}"
+element_bytes = 1
+"""
+
+
+def matmul(m: int, n: int, k: int, dtype: str = "int8", total: str = "int32") -> PrimFunc:
+    program = parse(SOURCE.format(m=m, n=n, k=k, dtype=dtype, sum=total)).program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
+def tiled_matmul(program: PrimFunc, tile: tuple[int, int, int] = TILE) -> PrimFunc:
+    """In tiles, operands staged to two slots each, the result copied out once."""
+    sch = Schedule(program)
+    loops = [sch.split(loop, factors=[None, size]) for loop, size in zip(sch.get_loops("C"), tile, strict=True)]
+    sch.reorder(*(outer for outer, _ in loops), *(inner for _, inner in loops))
+    copies = [sch.cache_read("C", operand, "local.vtcm") for operand in (0, 1)]
+    out = sch.cache_write("C", 0, "local.acc")
+    for copy in copies:
+        sch.compute_at(copy, loops[2][0])
+        sch.double_buffer(copy)
+    sch.reverse_compute_at(out, loops[1][0])
+    return sch.func
+
+
+def timed(function: Callable[[], T], rounds: int = 3) -> tuple[T, float]:
+    """The result, and the shortest of some runs in seconds."""
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        result = function()
+        best = min(best, time.perf_counter() - start)
+    return result, best
+
+
+def asked(python: str, script: str, *arguments: object) -> Any:
+    """What a recording script says in its own environment."""
+    command = [python, str(HERE / script), *map(str, arguments)]
+    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+
+def recording(name: str) -> dict[str, Any]:
+    return json.loads((RECORDED / name).read_text())
+
+
+def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
+    """One GEMM on a 32 x 32 array: cycles and seconds here and there; ZigZag's for the tiles of `tiled_matmul`."""
+    known = recording("scalesim_large.json")
+    print(f"SCALE-Sim {known['version']}: {'this run' if scalesim else 'recorded on ' + known['machine']}")
+    print("    n dataflow  whole ms  tiled ms     cycles  SCALE-Sim's last cycle  SCALE-Sim s  / whole  / tiled")
+    for n in sizes:
+        whole, tiled = matmul(n, n, n), tiled_matmul(matmul(n, n, n))
+        for short, dataflow in DATAFLOWS.items():
+            machine = read_machine(ARRAY.format(dataflow=dataflow), "array.toml")
+            report, one = timed(lambda whole=whole, machine=machine: simulate(whole, machine))
+            _, many = timed(lambda tiled=tiled, machine=machine: simulate(tiled, machine))
+            if scalesim is not None:
+                found = [asked(scalesim, "record_scalesim.py", "--print", 32, 32, short, n, n, n)]
+            else:
+                found = [r for r in known["rows"] if (r["n"], r["dataflow"]) == (n, short)]
+            there = f"{'not recorded':>23}"
+            if found:
+                cycles, seconds = found[0]["compute_cycles"], found[0]["seconds"]
+                there = f"{cycles:23} {seconds:12.1f} {seconds / one:8.0f} {seconds / many:8.0f}"
+            print(f"{n:5} {short:8} {one * 1e3:9.1f} {many * 1e3:9.1f} {report.cycles:10} {there}", flush=True)
+    times = recording("zigzag_times.json")
+    rows = asked(zigzag, "record_zigzag.py", "--times", "--print-only") if zigzag else times["rows"]
+    imported, *gemms = rows
+    print(
+        f"\nZigZag {times['version']}: {'this run' if zigzag else 'recorded on ' + times['machine']}; its import takes",
+        imported["seconds"],
+    )
+    print("    n  tiled ms  ZigZag s, mapping given  ZigZag s, mapping searched")
+    machine = load_machine("dual-bank-npu")
+    for row in gemms:
+        func = tiled_matmul(matmul(row["n"], row["n"], row["n"], "float16", "float32"))
+        _, here = timed(lambda func=func: simulate(func, machine))
+        print(f"{row['n']:5} {here * 1e3:9.1f} {row['seconds']:24.3f} {row['search_seconds']:27.3f}", flush=True)
+
+
+def growth(most: int) -> None:
+    """Tiles of 64 x 64 x 128 on dual-bank-npu, ten times more from row to row."""
+    machine = load_machine("dual-bank-npu")
+    print("10^x tiles      trips (m, n, k)             cycles   make ms  report ms")
+    for exponent in range(3, most + 1):
+        trips = [10 ** ((exponent + i) // 3) for i in range(3)]
+        sizes = [trip * size for trip, size in zip(trips, TILE, strict=True)]
+        func, making = timed(lambda sizes=sizes: tiled_matmul(matmul(*sizes, "float16", "float32")), 1)
+        print(f"{exponent:10} {trips!s:>20} {cell(func, machine, making)}", flush=True)
+
+
+def cubes() -> None:
+    """n^3 on dual-bank-npu; the last column against 512^3."""
+    machine = load_machine("dual-bank-npu")
+    print("    n             cycles   make ms  report ms")
+    for n in (512, 1024, 2048, 4096):
+        func, making = timed(lambda n=n: tiled_matmul(matmul(n, n, n, "float16", "float32")), 1)
+        print(f"{n:5} {cell(func, machine, making)}", flush=True)
+
+
+def cell(func: PrimFunc, machine: Machine, making: float) -> str:
+    try:
+        report, seconds = timed(lambda: simulate(func, machine))
+    except MachineError as error:
+        return f"{error.refusal.code:>18} {making * 1e3:9.1f}"
+    return f"{report.cycles:18} {making * 1e3:9.1f} {seconds * 1e3:10.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", help="beside, growth, cubes; all of them when none is named")
+    parser.add_argument("--scalesim", metavar="PYTHON", help="the Python of an environment with SCALE-Sim")
+    parser.add_argument("--zigzag", metavar="PYTHON", help="the Python of an environment with ZigZag")
+    parser.add_argument("--size", type=int, nargs="*", default=[512, 1024], help="n of the GEMMs beside SCALE-Sim")
+    parser.add_argument("--most", type=int, default=12, help="growth: the largest power of ten")
+    args = parser.parse_args()
+    tables = args.tables or ["beside", "growth", "cubes"]
+    if "beside" in tables:
+        beside(args.size, args.scalesim, args.zigzag)
+    if "growth" in tables:
+        growth(args.most)
+    if "cubes" in tables:
+        cubes()
+
+
+if __name__ == "__main__":
+    main()
