@@ -24,7 +24,7 @@ from .state import DEFAULT_MACHINE, State
 Result = TypeVar("Result")
 
 MAX_TASKS = 300_000
-"""About a second of simulating, while which the server answers nobody. The command line goes further."""
+"""Tasks that are played: about a second of simulating, while which the server answers nobody. The command line goes further."""
 
 
 class Store:

@@ -1,13 +1,14 @@
-"""Which iterations of a loop are alike: whether an edge cuts them, which slot and which block they work on, decided for ranges of iterations.
+"""Which iterations of a loop are alike: whether an edge cuts them, which slot and which block they work on, for ranges of iterations.
 
 A loop is cut into runs. In a run the iterations `i` and `i + period` do the same, up to where in memory they do it, whatever the loops
-inside of it are at; so the first `period` iterations stand for all. Conditions that are linear in the loop are solved; for any other the range
-is halved as long as that helps. Iterations that nothing could be shown of are a run whose period is its length.
+inside of it are at; so the first `period` iterations stand for all. Conditions that are linear in the loop are solved; for any other the
+range is halved as long as that helps. Iterations that nothing could be shown of are a run whose period is its length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import gcd, lcm
 from typing import NamedTuple
 
@@ -101,7 +102,7 @@ def runs_of(var: Var, extent: int, behaviour: Behaviour, at: Mapping[Var, int], 
         cuts |= {start, stop}
     points = sorted(c for c in cuts if 0 <= c <= extent)
     found: list[Run] = []
-    for start, stop in zip(points, points[1:], strict=False):
+    for start, stop in pairwise(points):
         alone = any(a <= start and stop <= b for a, b in apart)
         found.append(Run(start, stop, stop - start if alone else min(period, stop - start)))
     return tuple(found)
@@ -194,8 +195,8 @@ def _first(amount: int, factor: int) -> int:
 
 def _mirrored(condition: Predicate) -> Predicate:
     """The same comparison of the negated difference."""
-    opposite = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ, NE: NE}[type(condition)]
-    return opposite(condition.a, condition.b)
+    opposite: dict[type[Predicate], type[Predicate]] = {LT: GT, GT: LT, LE: GE, GE: LE}
+    return opposite.get(type(condition), type(condition))(condition.a, condition.b)
 
 
 def _halved(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[set[int], list[tuple[int, int]]]:

@@ -1,8 +1,8 @@
 """A port that several engines share: bursts in turn, round and round, as buses do. Whole cycles.
 
-A request is so many cycles of the port. The port grants it `burst` cycles at a time (the last grant may be shorter); when a grant ends and
-others wait, the next engine in order has its turn. Between requests that come and requests that are done nothing changes but whole rounds, so
-these are jumped over: the cost follows the requests, not the bursts.
+A request is so many cycles of the port. The port grants it `burst` cycles at a time (the last grant may be shorter); when a grant ends
+and others wait, the next engine in order has its turn. Between requests that come and requests that are done nothing changes but whole
+rounds, so these are jumped over: the cost follows the requests, not the bursts.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Port:
         # The holder's next turn must be one of the round's: it wants more.
         if not length or self.holder not in self.wants:
             return
-        rounds = min((now - self.until - 1) // length, min((left - 1) // self.burst for left in self.wants.values()))
+        rounds = min((now - self.until - 1) // length, *((left - 1) // self.burst for left in self.wants.values()))
         if rounds > 0:
             self.until += rounds * length
             for engine in self.wants:

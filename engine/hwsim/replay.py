@@ -27,8 +27,8 @@ NOBODY = -1
 class Variant(msgspec.Struct, frozen=True):
     """One kind of task: which engine it occupies for how long, how long after that its result is there, which cells it reads and writes.
 
-    A cell that is updated in place stands in `writes` only: the update waits for the writes of other engines all the same. `demands` are cycles
-    of ports that other engines use too, asked for `setup` cycles after the start; `duration` is what it takes when nobody else asks.
+    A cell that is updated in place stands in `writes` only: the update waits for the writes of other engines all the same. `demands` are
+    cycles of ports that other engines use too, asked for `setup` cycles after the start; `duration` is what it takes when nobody else asks.
     """
 
     engine: int
@@ -42,8 +42,8 @@ class Variant(msgspec.Struct, frozen=True):
 
 class Stall(msgspec.Struct, frozen=True):
     """A task's engine waited `cycles` for it: cause "data" for `cell` to be filled, "slot" for it to be free, by a task of variant `by`;
-    cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts of
-    others on the port whose number stands as `cell`."""
+    cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts
+    of others on the port whose number stands as `cell`."""
 
     task: int
     engine: int

@@ -14,8 +14,8 @@ from .timeline import Timeline
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`; cause
-    "issue" for a task that came late because a queue was full, cause "port" for bursts of others on a port or bus: these stand as `block`."""
+    """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`;
+    cause "issue" for a task that came late because a queue was full, "port" for bursts of others on a port or bus: named in `block`."""
 
     cause: str
     buffer: str

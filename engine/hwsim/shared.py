@@ -1,8 +1,8 @@
 """Time where engines share ports: as `replay`, but how long a task takes depends on who else moves data meanwhile.
 
-Moments are gone through in order. At each, requests that are done end tasks, ended tasks let others start, what starts makes room in a queue and
-asks for its ports; only then the ports that are free grant their next burst. A task ends when its own work is done and all its requests are.
-What it takes beyond its duration alone is a stall for the port that was done last.
+Moments are gone through in order. At each, requests that are done end tasks, ended tasks let others start, what starts makes room in a
+queue and asks for its ports; only then the ports that are free grant their next burst. A task ends when its own work is done and all its
+requests are. What it takes beyond its duration alone is a stall for the port that was done last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from .arbiter import Port
 from .replay import CAUSES, DATA, ISSUE, NOBODY, SLOT, Stall, Variant
-
 
 NEVER = 1 << 62
 
@@ -47,9 +46,7 @@ class _Running:
 class SharedClocks:
     """As `replay.Clocks`; `bursts` has the cycles of a burst of each shared port."""
 
-    def __init__(
-        self, table: Sequence[Variant], queues: Sequence[int], cell_count: int, bursts: Sequence[int]
-    ) -> None:
+    def __init__(self, table: Sequence[Variant], queues: Sequence[int], cell_count: int, bursts: Sequence[int]) -> None:
         engines = len(queues)
         self.starts: list[int] = []
         self.ends: list[int] = []
@@ -98,10 +95,7 @@ class SharedClocks:
 
     def _waits(self, variant: Variant) -> list[Wait]:
         """What the task has to wait for, in the order in which it is to blame."""
-        found: list[Wait] = []
-        for cell in variant.reads:
-            if self._is_open(self._writer[cell]):
-                found.append((DATA, cell, self._writer[cell], True))
+        found = [(DATA, cell, self._writer[cell], True) for cell in variant.reads if self._is_open(self._writer[cell])]
         for cell in variant.writes:
             found += [(SLOT, cell, t, False) for t in self._readers[cell] if self.ends[t] == NOBODY]
             writer = self._writer[cell]

@@ -46,10 +46,22 @@ def simulate(
 
     `known_plan` is `lower.planned(func)` where somebody made it already.
     """
+    program, timeline = replayed(func, machine, max_tasks, known_plan=known_plan, whole=whole)
+    return _report(program, timeline, occupancy(program, timeline))
+
+
+def replayed(
+    func: PrimFunc,
+    machine: Machine,
+    max_tasks: int = MAX_TASKS,
+    *,
+    known_plan: Renewed | None = None,
+    whole: int = WHOLE,
+) -> tuple[TaskProgram, Timeline]:
+    """The tasks of a program, and when they run: what a report is made of. Arguments and errors are those of `simulate`."""
     require_sizes(func)
     program = tasks_of(func, machine, known_plan)
-    timeline = timeline_of(program, play(program, max_tasks, whole))
-    return _report(program, timeline, occupancy(program, timeline))
+    return program, timeline_of(program, play(program, max_tasks, whole))
 
 
 # A program takes a time when its sizes are numbers.
@@ -64,7 +76,7 @@ def require_sizes(func: PrimFunc) -> None:
 
 
 def tasks_of(func: PrimFunc, machine: Machine, known_plan: Renewed | None = None) -> TaskProgram:
-    """The tasks that `simulate` replays. What has no root block is lowered already, and has its allocations where they belong."""
+    """The tasks of a program, before any is played. What has no root block is lowered already, its allocations are where they belong."""
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(func if is_planned else (known_plan or planned(func)).func)
     nest = read_nest(piped.func, set(piped.buffers.values()))

@@ -1,8 +1,9 @@
 """Replay at the cost of the structure: what repeats is played until it is steady, and the rest of it is skipped, exactly.
 
-At each iteration of a loop the state is looked at from the moment of the last issue (`Clocks.key`). When it comes back, the iterations in between
-come back too, shifted in time, for as long as the iterations are alike. Two whole periods are played that no earlier task reaches into, and the
-remaining ones are left out of the timeline. A repeat says where, how often, and which tasks it stands for; every figure counts it as often.
+At each iteration of a loop the state is looked at from the moment of the last issue (`Clocks.key`). When it comes back, the iterations in
+between come back too, shifted in time, for as long as the iterations are alike. Two whole periods are played that no earlier task reaches
+into, and the remaining ones are left out of the timeline. A repeat says where, how often, and which tasks it stands for; every figure
+counts it as often.
 
     time  ──────┬────────┬────────┬──────────     played: warming up, a period that is repeated, a period as it ends
                 │ period │ period │
@@ -67,7 +68,7 @@ class _Mark(msgspec.Struct, frozen=True):
 
 
 def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Played:
-    """Replays a program. Nothing is skipped before `whole` tasks were played. Raises MachineError where more than `max_tasks` would have to be."""
+    """Replays a program. Nothing is skipped before `whole` tasks were played. Raises MachineError where `max_tasks` are not enough."""
     player = _Player(program, max_tasks, whole)
     player.nodes(program.tree, {})
     return Played(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)

@@ -1,4 +1,4 @@
-"""The tasks of a replay as columns, and the two times they have: that of the timeline as played, and that of the clock, repeats included."""
+"""The tasks of a replay as columns, and the two times they have: of the timeline as played, and of the clock, repeats included."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_COUNT = 2**62
 
 
 class Row(NamedTuple):
-    """A task that the program runs: the row of the one that was played for it, how much later it starts by the clock, and where it stands."""
+    """A task that the program runs: the row of the one played for it, how much later it starts by the clock, and where it stands."""
 
     row: int
     later: int
@@ -65,15 +65,17 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         return at + before[np.searchsorted(ends, at, side="left" if ending else "right")]
 
     def unrolled(self, start: int = 0, end: int | None = None) -> Iterator[Row]:
-        """The tasks that the program runs, each repeat as often as it comes, in program order: those at work from `start` to `end`, exclusive
-        (cycles of the clock). What lies outside is not gone through."""
-        return self._rows(0, len(self.numbers), len(self.repeats), start, self.cycles + 1 if end is None else end, {}, 0)
+        """The tasks that the program runs, each repeat as often as it comes, in program order: those at work from `start` to `end`,
+        exclusive (cycles of the clock). What lies outside is not gone through."""
+        return self._rows(
+            0, len(self.numbers), len(self.repeats), start, self.cycles + 1 if end is None else end, {}, 0
+        )
 
     def _rows(
         self, first: int, last: int, within: int, start: int, end: int, ahead: dict[int, int], later: int
     ) -> Iterator[Row]:
-        """Rows from `first` to `last`, `later` by the clock and with the loops at the depths in `ahead` so many iterations on. Of the repeats
-        only those before number `within` are inside."""
+        """Rows from `first` to `last`, `later` by the clock and with the loops at the depths in `ahead` so many iterations on. Of the
+        repeats only those before number `within` are inside."""
         row = first
         while row < last:
             number = next((n for n in range(within - 1, -1, -1) if self._begins(n, row, last)), None)

@@ -1,4 +1,4 @@
-"""The kinds of task that one template makes: what a task costs and which cells it touches, where the loops around it are at given iterations.
+"""The kinds of task that one template makes: what a task costs and which cells it touches, with the loops around it at given iterations.
 
 Tasks differ where conditions cut them, where the pattern of addresses changes, and by the slots and parts they work on. Each kind is
 found when it is first met.
@@ -133,7 +133,7 @@ class Variants:
         key = tuple(at[v] for v in self._matters)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._found({v: n for v, n in zip(self._matters, key, strict=True)})
+            found = self._known[key] = self._found(dict(zip(self._matters, key, strict=True)))
         return found
 
     def _found(self, at: dict[Var, int]) -> int:

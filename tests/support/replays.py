@@ -43,7 +43,9 @@ def replay(
 ) -> Replayed:
     """Plays a sequence, without skipping anything; on the core for shared ports when `bursts` are given."""
     depth = queues or [ENDLESS] * engine_count
-    clocks = Clocks(variants, depth, cell_count) if bursts is None else SharedClocks(variants, depth, cell_count, bursts)
+    clocks = (
+        Clocks(variants, depth, cell_count) if bursts is None else SharedClocks(variants, depth, cell_count, bursts)
+    )
     for number in sequence:
         clocks.issue(number)
     cycles = clocks.finish()
@@ -51,7 +53,12 @@ def replay(
     for number in sequence:
         busy[variants[number].engine] += variants[number].duration
     return Replayed(
-        clocks.starts, clocks.ends, cycles, tuple(busy[e] for e in range(engine_count)), tuple(clocks.free), clocks.stalls
+        clocks.starts,
+        clocks.ends,
+        cycles,
+        tuple(busy[e] for e in range(engine_count)),
+        tuple(clocks.free),
+        clocks.stalls,
     )
 
 

@@ -28,9 +28,9 @@ def test_given_a_bus_when_read_then_it_is_that_of_its_engines():
     assert dict(axi.source) == {"burst_bytes": "the bus's specification"}
 
 
-def test_given_nothing_said_when_read_then_ports_are_separate_and_queues_hold_sixteen():
+def test_given_nothing_said_when_read_then_ports_are_separate_and_queues_hold_eight():
     assert {m.ports for m in plain().memories} == {"separate"}
-    assert {e.queue_tasks for e in plain().engines} == {16}
+    assert {e.queue_tasks for e in plain().engines} == {8}
     shared = read_machine(PLAIN.replace("banks = 2", 'banks = 2\nports = "shared"'))
     assert [m.ports for m in shared.memories] == ["separate", "shared"]
 

@@ -13,7 +13,7 @@ from support.machines import PLAIN
 
 from tilewright.engine.hwsim import Machine, read_machine
 from tilewright.engine.hwsim.conflicts import banking
-from tilewright.engine.hwsim.simulate import tasks_of
+from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -54,7 +54,7 @@ def staged(source: str, layout: Callable[..., Any] | None = None, threads: bool 
 
 
 def conflicts_of(func: PrimFunc, machine: Machine) -> list[tuple[tuple[str, ...], str, int, int, int]]:
-    found = [c for v in tasks_of(func, machine).variants for c in v.cost.conflicts]
+    found = [c for v in replayed(func, machine)[0].variants for c in v.cost.conflicts]
     return [(tuple(b.name for b in c.buffers), c.kind, c.accesses, c.degree, c.cycles) for c in found]
 
 
@@ -105,7 +105,7 @@ def test_given_conflicts_when_simulated_then_the_task_takes_as_much_longer():
         sch = staged(transpose())
         sch.storage_align("A_local", 0, 0, 32, padding)
         (durations[padding],) = [
-            v.cost.duration for v in tasks_of(sch.func, banked().replace("ddr.write_bytes_per_cycle", 1024)).variants
+            v.cost.duration for v in replayed(sch.func, banked().replace("ddr.write_bytes_per_cycle", 1024))[0].variants
             if v.cost.tiling is v.cost.descriptor is None
         ]  # fmt: skip
     # 32 operations of 32 lanes and 3 cycles of set-up; every access to a column of 32 words takes 31 cycles more.
@@ -189,7 +189,7 @@ def main(A: T.Buffer(({rows}, {columns}), "float32"), B: T.Buffer(({columns}, {r
     machine = banked(banks, row, vector)
     rule = banking(machine.memory("pad"))
     assert rule is not None
-    program = tasks_of(func, machine)
+    program, _ = replayed(func, machine)
     (task,) = [v for v in program.variants if program.templates[v.template].name == "B"]
     points = [(i, j) for i, j in product(range(columns), range(rows)) if not cut or i * 2 + j < rows + columns - cut]
     lanes = vector // 4

@@ -14,9 +14,11 @@ from support.machines import only, roomy
 from support.programs import programs
 from support.sources import matmul
 
-from tilewright.engine.hwsim import MachineError, Report, simulate
+from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
 from tilewright.engine.hwsim.simulate import tasks_of
+from tilewright.engine.hwsim.steady import play
 from tilewright.engine.hwsim.tasks import TaskLoop
+from tilewright.engine.hwsim.timeline import timeline_of
 from tilewright.engine.ir import (
     Block,
     BlockRealize,
@@ -147,21 +149,37 @@ def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(fu
 
 
 @given(scheduled())
-def test_law_tasks_stand_in_program_order(func: PrimFunc):
+def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc):
+    """By walking every loop: which iterations are alike, and which of them do nothing, is left to the replay."""
     program = tasks_of(func, roomy())
 
-    def walked(nodes, number: int) -> Iterator[int]:
+    def walked(nodes, at: dict) -> Iterator[tuple[int, tuple[int, ...]]]:
         for node in nodes:
             if isinstance(node, TaskLoop):
                 for i in range(node.loop.extent):
-                    yield from walked(node.children, number * node.loop.extent + i)
-            elif node.variant_of[number] >= 0:
-                yield node.first_instance + number
+                    yield from walked(node.children, {**at, node.loop.var: i})
+            elif (number := node.variants.at(at)) >= 0:
+                yield number, tuple(at.values())
 
-    assert program.instances == list(walked(program.tree, 0))
-    for number, instance in zip(program.sequence, program.instances, strict=True):
-        template = program.templates[program.variants[number].template]
-        assert 0 <= instance - template.first_instance < template.count
+    every = list(walked(program.tree, {}))
+    line = simulate(func, roomy(), whole=0).timeline
+    fresh = tasks_of(func, roomy())
+    played = timeline_of(fresh, play(fresh, whole=0))
+    said = [(fresh.variants[int(played.numbers[r.row])].cost, r.place) for r in played.unrolled()]
+    assert [(c.duration, c.operations, place) for c, place in said] == [
+        (program.variants[n].cost.duration, program.variants[n].cost.operations, place) for n, place in every
+    ]
+    assert int(line.times.sum()) == len(every)
+
+
+@given(scheduled(), st.sampled_from(["dual-bank-npu", "matrix-vector-npu", "vta", "roomy"]))
+def test_law_a_report_is_the_same_with_every_task_played(func: PrimFunc, name: str):
+    machine = roomy() if name == "roomy" else load_machine(name)
+    try:
+        plain = simulate(func, machine, whole=10**9)
+    except MachineError:
+        return
+    assert simulate(func, machine, whole=0).to_json() == plain.to_json()
 
 
 def assert_adds_up(report: Report) -> None:
@@ -170,7 +188,7 @@ def assert_adds_up(report: Report) -> None:
     for engine in report.engines.values():
         assert engine.busy + sum(engine.stall.values()) == report.cycles
         assert all(cycles >= 0 for cycles in engine.stall.values())
-        assert sum(w.cycles for w in engine.waits) == engine.stall["data"] + engine.stall["slot"]
+        assert sum(w.cycles for w in engine.waits) == sum(engine.stall.values()) - engine.stall["idle"]
     assert sum(e.tasks for e in report.engines.values()) == len(report.segments)
     assert max((s.ready for s in report.segments), default=0) == report.cycles
 

@@ -1,21 +1,15 @@
-"""The replay core against hand-worked pipelines, and the laws that hold for every sequence of tasks."""
+"""Both replay cores against hand-worked pipelines, a replay by the cycle, and the laws that hold for every sequence of tasks."""
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
+from support.replays import by_the_cycle, replay
 
-from tilewright.engine.hwsim.replay import Stall, Timeline, Variant, replay
+from tilewright.engine.hwsim.replay import Stall, Variant
 
 DMA, MATRIX = 0, 1
-
-
-def stalls_of(timeline: Timeline, engine: int) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for stall in timeline.stalls:
-        if stall.engine == engine:
-            found[stall.cause] = found.get(stall.cause, 0) + stall.cycles
-    return found
 
 
 def test_given_one_slot_when_replayed_then_load_and_compute_take_turns():
@@ -25,9 +19,9 @@ def test_given_one_slot_when_replayed_then_load_and_compute_take_turns():
     assert timeline.starts == [0, 10, 16, 26, 32, 42]
     assert timeline.cycles == 48
     assert timeline.busy == (30, 18)
-    assert stalls_of(timeline, DMA) == {"slot": 12}
-    assert stalls_of(timeline, MATRIX) == {"data": 30}
-    assert Stall(DMA, "slot", 0, 1, 12) in timeline.stalls
+    assert timeline.stalls_of(DMA) == {"slot": 12}
+    assert timeline.stalls_of(MATRIX) == {"data": 30}
+    assert Stall(2, DMA, "slot", 0, 1, 6) in timeline.stalls
 
 
 def test_given_two_slots_when_replayed_then_the_longer_hides_the_shorter():
@@ -36,7 +30,7 @@ def test_given_two_slots_when_replayed_then_the_longer_hides_the_shorter():
     timeline = replay((*loads, *computes), [0, 2, 1, 3] * 2, 2, 2)
     assert timeline.starts == [0, 10, 10, 20, 20, 30, 30, 40]
     assert timeline.cycles == 46
-    assert stalls_of(timeline, DMA) == {}
+    assert timeline.stalls_of(DMA) == {}
 
 
 def test_given_latency_when_a_reader_waits_then_the_engine_is_free_before_the_data_is_there():
@@ -64,11 +58,38 @@ def test_given_another_engine_writing_when_a_cell_is_overwritten_then_it_waits_u
     overwrite = Variant(MATRIX, 2, writes=(0,))
     timeline = replay((fill, overwrite), [0, 1], 2, 1)
     assert timeline.starts == [0, 13]
-    assert stalls_of(timeline, MATRIX) == {"slot": 13}
+    assert timeline.stalls_of(MATRIX) == {"slot": 13}
 
 
 def test_given_no_task_when_replayed_then_nothing_takes_time():
-    assert replay((), [], 2, 0) == Timeline([], 0, (0, 0), (0, 0), ())
+    timeline = replay((), [], 2, 0)
+    assert (timeline.starts, timeline.cycles, timeline.stalls) == ([], 0, [])
+
+
+def test_given_a_short_queue_then_a_task_behind_the_one_that_waits_for_it_comes_late():
+    """The second load is issued when the first has left the queue; the multiplication behind it in the program, only then."""
+    load, other = Variant(DMA, 10, writes=(0,)), Variant(DMA, 10, writes=(1,))
+    compute = Variant(MATRIX, 6)
+    timeline = replay((load, other, compute), [0, 1, 1, 2], 2, 2, queues=(1, 1))
+    assert timeline.starts == [0, 10, 20, 10]
+    assert Stall(3, MATRIX, "issue", -1, DMA, 10) in timeline.stalls
+    assert replay((load, other, compute), [0, 1, 1, 2], 2, 2, queues=(2, 1)).starts == [0, 10, 20, 0]
+
+
+def test_given_a_shared_port_then_its_bursts_go_round_and_the_shorter_is_done_first():
+    """Six and four cycles of the port in bursts of two: dma 0-2, matrix 2-4, dma 4-6, matrix 6-8, dma 8-10."""
+    load = Variant(DMA, 6, demands=((0, 6),))
+    compute = Variant(MATRIX, 4, demands=((0, 4),))
+    timeline = replay((load, compute), [0, 1], 2, 0, bursts=(2,))
+    assert (timeline.starts, timeline.ends) == ([0, 0], [10, 8])
+    assert timeline.stalls == [Stall(1, MATRIX, "port", 0, -1, 4), Stall(0, DMA, "port", 0, -1, 4)]
+
+
+def test_given_set_up_then_the_port_is_asked_for_after_it():
+    load = Variant(DMA, 9, setup=5, demands=((0, 4),))
+    compute = Variant(MATRIX, 4, demands=((0, 4),))
+    timeline = replay((load, compute), [0, 1], 2, 0, bursts=(4,))
+    assert timeline.ends == [9, 4] and not timeline.stalls
 
 
 ENGINES, CELLS = 3, 4
@@ -79,11 +100,52 @@ programs = st.lists(variants, min_size=1, max_size=6).flatmap(
 )
 
 
+queues = st.lists(st.integers(1, 3), min_size=ENGINES, max_size=ENGINES)
+
+
+@st.composite
+def sharing(draw: st.DrawFn) -> tuple[tuple[Variant, ...], list[int], list[int], list[int]]:
+    """(variants, sequence, queues, bursts) of a program whose tasks ask for ports."""
+    table, sequence = draw(programs)
+    bursts = draw(st.lists(st.integers(1, 4), max_size=2))
+    asking: list[Variant] = []
+    for v in table:
+        setup = draw(st.integers(0, v.duration - 1))
+        demands = tuple(
+            (port, draw(st.integers(1, v.duration - setup))) for port in range(len(bursts)) if draw(st.booleans())
+        )
+        asking.append(
+            msgspec.structs.replace(
+                v, setup=setup, demands=demands, writes=tuple(c for c in v.writes if c not in v.reads)
+            )
+        )
+    return tuple(asking), sequence[:20], draw(queues), bursts
+
+
+@given(sharing())
+def test_law_a_replay_is_what_looking_at_every_cycle_gives(
+    program: tuple[tuple[Variant, ...], list[int], list[int], list[int]],
+):
+    table, sequence, depth, bursts = program
+    timeline = replay(table, sequence, ENGINES, CELLS, queues=depth, bursts=bursts)
+    assert (timeline.starts, timeline.ends) == by_the_cycle(table, sequence, ENGINES, queues=depth, bursts=bursts)
+    for engine in range(ENGINES):
+        assert timeline.busy[engine] + sum(timeline.stalls_of(engine).values()) == timeline.last_end[engine]
+
+
+@given(programs, queues)
+def test_law_without_shared_ports_both_cores_are_one(program: tuple[tuple[Variant, ...], list[int]], depth: list[int]):
+    quick = replay(*program, ENGINES, CELLS, queues=depth)
+    slow = replay(*program, ENGINES, CELLS, queues=depth, bursts=())
+    assert (quick.starts, quick.ends, quick.cycles) == (slow.starts, slow.ends, slow.cycles)
+    assert sorted(quick.stalls, key=lambda s: s.task) == sorted(slow.stalls, key=lambda s: s.task)
+
+
 @given(programs)
 def test_law_busy_and_stalls_and_idle_make_up_the_makespan(program: tuple[tuple[Variant, ...], list[int]]):
     timeline = replay(*program, ENGINES, CELLS)
     for engine in range(ENGINES):
-        waited = sum(stalls_of(timeline, engine).values())
+        waited = sum(timeline.stalls_of(engine).values())
         assert timeline.busy[engine] + waited == timeline.last_end[engine] <= timeline.cycles
 
 

@@ -90,7 +90,8 @@ def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int
     inside = [
         r
         for r in every
-        if line.starts[r.row] + r.later < start + length and max(line.there[r.row], line.starts[r.row] + 1) + r.later > start
+        if line.starts[r.row] + r.later < start + length
+        and max(line.there[r.row], line.starts[r.row] + 1) + r.later > start
     ]
     assert list(line.unrolled(start, start + length)) == inside
 
