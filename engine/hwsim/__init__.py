@@ -1,5 +1,6 @@
 """What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
 
+from .cache_run import CacheCounts, CachedTask, CacheRow, cache_counts
 from .errors import MachineError
 from .machine import Bus, Cache, Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine
@@ -23,6 +24,9 @@ __all__ = [
     "MAX_TASKS",
     "Bus",
     "Cache",
+    "CacheCounts",
+    "CacheRow",
+    "CachedTask",
     "Engine",
     "EngineAccess",
     "EngineReport",
@@ -41,6 +45,7 @@ __all__ = [
     "Tiles",
     "Traffic",
     "Wait",
+    "cache_counts",
     "load_machine",
     "preset_names",
     "read_machine",
