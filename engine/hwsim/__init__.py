@@ -2,7 +2,7 @@
 
 from .cache_run import CacheCounts, CachedTask, CacheRow, cache_counts
 from .errors import MachineError
-from .machine import Bus, Cache, Engine, Machine, Memory
+from .machine import Bus, Cache, DmaEngine, Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
 from .report import (
@@ -27,6 +27,7 @@ __all__ = [
     "CacheCounts",
     "CacheRow",
     "CachedTask",
+    "DmaEngine",
     "Engine",
     "EngineAccess",
     "EngineReport",
