@@ -42,7 +42,7 @@ SHAPES = (
 """M, N, K: exact folds, edges in each extent, single rows, columns and depths."""
 CONVOLUTIONS = ((10, 10, 3, 3, 4, 6, 1), (9, 11, 3, 3, 3, 10, 2), (8, 8, 1, 1, 16, 12, 1), (12, 7, 5, 3, 2, 9, 1))
 """Input height and width, filter height and width, channels, filters, stride; no padding."""
-LARGE = (((32, 32), (512, 512, 512)), ((32, 32), (1024, 1024, 1024)))
+LARGE = ((512, 512, 512), (1024, 1024, 1024))
 GEMM = ("m", "n", "k")
 CONVOLUTION = ("height", "width", "filter_height", "filter_width", "channels", "filters", "stride")
 DATAFLOWS = ("os", "ws", "is")
@@ -63,7 +63,7 @@ CONFIG: dict[str, dict[str, object]] = {
 
 
 def run(array: tuple[int, int], dataflow: str, shape: tuple[int, ...]) -> dict[str, Any]:
-    """One GEMM (three sizes) or convolution (seven): the report's compute cycles, SRAM words read and written, the seconds it took."""
+    """One GEMM (three sizes) or convolution (seven): the report's compute cycles, SRAM words read and written, processor time."""
     from scalesim.scale_sim import scalesim
 
     with tempfile.TemporaryDirectory() as name:
@@ -80,7 +80,7 @@ def run(array: tuple[int, int], dataflow: str, shape: tuple[int, ...]) -> dict[s
         names = GEMM if len(shape) == len(GEMM) else CONVOLUTION
         (folder / "layer.csv").write_text(f"Layer, {', '.join(names)},\nG, {', '.join(map(str, shape))},\n")
         (folder / "layout.csv").write_text("Layer,\n" + ", ".join(["G"] + ["1"] * 22) + ",\n")
-        start = time.perf_counter()
+        start = time.process_time()
         simulator = scalesim(
             save_disk_space=True, verbose=False, config=str(folder / "a.cfg"), topology=str(folder / "layer.csv"),
             layout=str(folder / "layout.csv"), input_type_gemm=names is GEMM,
@@ -88,7 +88,7 @@ def run(array: tuple[int, int], dataflow: str, shape: tuple[int, ...]) -> dict[s
         simulator.run_scale(top_path=str(folder))
         layer = simulator.runner.single_layer_sim_object_list[0]
         _, compute, stalls, *_ = layer.get_compute_report_items()
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
     assert stalls == 0
     return {
         "rows": rows,
@@ -110,18 +110,19 @@ def origin() -> dict[str, Any]:
         "config": CONFIG,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, 2 shared cores",
+        "seconds": "of processor time",
         "regenerate": "bench/record_scalesim.py",
     }
 
 
 def record(name: str, cases: list[tuple[tuple[int, int], str, tuple[int, ...]]]) -> None:
-    rows = []
-    for array, dataflow, shape in cases:
-        rows.append(run(array, dataflow, shape))
-        print(rows[-1], flush=True)
+    """Writes the file anew after each case: the large ones take minutes."""
     head = json.dumps(origin(), indent=1)[:-2]
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    (RECORDED / name).write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n')
+    lines: list[str] = []
+    for array, dataflow, shape in cases:
+        lines.append(json.dumps(run(array, dataflow, shape)))
+        print(lines[-1], flush=True)
+        (RECORDED / name).write_text(head + ',\n "rows": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n")
 
 
 def main() -> None:
@@ -133,7 +134,7 @@ def main() -> None:
         rows, columns, dataflow, m, n, k = args.print
         print(json.dumps(run((int(rows), int(columns)), dataflow, (int(m), int(n), int(k)))))
     elif args.large:
-        record("scalesim_large.json", [(a, d, s) for a, s in LARGE for d in DATAFLOWS])
+        record("scalesim_large.json", [((32, 32), d, s) for s in LARGE for d in ("ws", "os", "is")])
     else:
         record("scalesim.json", [(a, d, s) for a in ARRAYS for s in SHAPES for d in DATAFLOWS])
         record("scalesim_conv.json", [(a, d, s) for a in ARRAYS for s in CONVOLUTIONS for d in DATAFLOWS])

@@ -5,7 +5,7 @@
 
 The others are timed in this run where their Pythons are given (`record_scalesim.py` and `record_zigzag.py` say how to make them); without,
 their seconds are those of the recording, marked so, with its machine. SCALE-Sim works through every operand element, cycle by cycle;
-ZigZag evaluates a formula; neither has a timeline. Times are of this machine and this run: compare the ratios.
+ZigZag evaluates a formula; neither has a timeline. Times are of processor time, on this machine in this run: compare the ratios.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ def tiled_matmul(program: PrimFunc, tile: tuple[int, int, int] = TILE) -> PrimFu
 
 
 def timed(function: Callable[[], T], rounds: int = 3) -> tuple[T, float]:
-    """The result, and the shortest of some runs in seconds."""
+    """The result, and the shortest of some runs in seconds of processor time, which does not count what else the machine does."""
     best = float("inf")
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         result = function()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return result, best
 
 

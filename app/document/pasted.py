@@ -13,7 +13,7 @@ import msgspec
 
 from ...engine.adopt import Pasted, is_post, read_as_far_as_possible
 from ...engine.export import call_text, unique_name
-from ...engine.hwsim import Machine, load_machine, preset_names
+from ...engine.hwsim import DmaEngine, Machine, load_machine, preset_names
 from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, walk
 from ...engine.schedule import Step
 from ...engine.script import Note, to_script
@@ -97,12 +97,22 @@ def _beside(path: str) -> str:
 
 
 def machine_for(found: Pasted, default: str) -> str:
-    """The default machine when it has all scopes of the scheduled program, else the first preset that has, else the default."""
+    """The default machine when it has all scopes of the scheduled program, else the first preset that has, else the default.
+
+    Presets that copy data into all these memories and out of them come first: a program that says where its data lie is about that.
+    """
     scopes = {node.scope for node in walk(found.schedule.func) if isinstance(node, Buffer)}
-    for name in (default, *preset_names()):
-        if _knows(load_machine(name), scopes):
-            return name
-    return default
+    if _knows(load_machine(default), scopes):
+        return default
+    knowing = [m for m in map(load_machine, preset_names()) if _knows(m, scopes)]
+    return next((m.name for m in sorted(knowing, key=lambda m: not _copies(m, scopes))), default)
+
+
+def _copies(machine: Machine, scopes: set[str]) -> bool:
+    copiers = [e for e in machine.engines if isinstance(e, DmaEngine)]
+    memories = {memory.name for scope in scopes if (memory := machine.find_memory(scope)) is not None}
+    read, written = {m for e in copiers for m in e.reads}, {m for e in copiers for m in e.writes}
+    return memories <= read and memories <= written
 
 
 def _knows(machine: Machine, scopes: set[str]) -> bool:

@@ -152,7 +152,7 @@ class ProgramIndex:
         return self.loops_above(self._realizes[name])
 
     def child_blocks(self, stmt: Stmt) -> tuple[BlockRealize, ...]:
-        """The blocks below `stmt` in text order, not those inside of other blocks; of a block, those in its body."""
+        """The blocks below `stmt` in text order, not those inside of other blocks; of a block, those in its init and its body."""
         top = stmt.block if isinstance(stmt, BlockRealize) else stmt
         found = self._found_below.get(top)
         if found is None:

@@ -59,14 +59,16 @@ def _steps(a: Range, b: Range, loops: Ranges) -> _Steps:
     gap = Linear((), 0) if a.min is b.min else linear(build.sub(a.min, b.min))
     if gap is None or gap.terms:
         return _Steps()
-    if any(not isinstance(atom, Var) and free_vars(atom) & loops.keys() for atom, _ in left.terms):
+    return _stepping(left, loops, abs(gap.constant) + max(width_a, width_b) - 1)
+
+
+def _stepping(left: Linear | None, loops: Ranges, reach: int) -> _Steps:
+    """The steps of an axis along which the boxes start as given."""
+    if left is None or any(not isinstance(atom, Var) and free_vars(atom) & loops.keys() for atom, _ in left.terms):
         return _Steps()
     steps = [(atom, abs(factor)) for atom, factor in left.terms if isinstance(atom, Var) and atom in loops]
     in_order = sorted(steps, key=lambda step: step[1])
-    return _Steps(
-        tuple((loop, step, build.int_value(loops[loop].extent)) for loop, step in in_order),
-        abs(gap.constant) + max(width_a, width_b) - 1,
-    )
+    return _Steps(tuple((loop, step, build.int_value(loops[loop].extent)) for loop, step in in_order), reach)
 
 
 def _separated_by_axis(axis: _Steps, known: set[Var]) -> set[Var]:
@@ -85,8 +87,7 @@ def _separated_by_axis(axis: _Steps, known: set[Var]) -> set[Var]:
 def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
     """Whether different values of the variables (of more than one trip) always give different indices."""
     loops = {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)}
-    points = [build.point(i) for i in indices]
-    if len(_separated_by_axes([_steps(p, p, loops) for p in points], set())) == len(loops):
+    if len(_separated_by_axes([_stepping(linear(i), loops, 0) for i in indices], set())) == len(loops):
         return True
     return _is_bijective(indices, loops)
 

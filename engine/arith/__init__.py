@@ -10,7 +10,7 @@ from ..ir import Expr, IndexMap, IntImm, Range, Var, build
 from ..ir import dtype as dt
 from .analyzer import Analyzer, Ranges
 from .division import Bounds
-from .forms import digit_expr
+from .forms import Sum, digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
 from .padded_map import PaddedMap, keeps_order, padded_inverse
@@ -27,6 +27,7 @@ __all__ = [
     "PaddedMap",
     "Ranges",
     "Relaxer",
+    "Sum",
     "bounds",
     "detect_iter_map",
     "interval",

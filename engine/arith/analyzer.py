@@ -44,8 +44,8 @@ from .forms import Digit, Sum, structure_key, sum_expr
 
 Ranges = Mapping[Var, Range]
 _MOST_PRODUCT_TERMS = 64
-_LEAVES = (IntImm, Var)
-_CHOICES = (Select, Call, Cast)
+_LEAVES = frozenset((IntImm, Var))
+_CHOICES = frozenset((Select, Call, Cast))
 
 
 class Analyzer:
@@ -68,9 +68,9 @@ class Analyzer:
         return found
 
     def _form(self, expr: Expr) -> Sum:
-        if isinstance(expr, Var):
+        if type(expr) is Var:
             return self._variable(expr)
-        if isinstance(expr, IntImm):
+        if type(expr) is IntImm:
             return Sum((), expr.value)
         work = self._FORMS.get(type(expr))
         if work is not None:
@@ -193,9 +193,9 @@ class Analyzer:
         if expr.dtype == "bool":
             result = self._condition(expr)
         elif dt.is_index(expr.dtype):
-            if isinstance(expr, _LEAVES) and expr not in self.ranges:
+            if type(expr) in _LEAVES and expr not in self.ranges:
                 return expr
-            result = self._chosen(expr) if isinstance(expr, _CHOICES) else self._integer(expr)
+            result = self._chosen(expr) if type(expr) in _CHOICES else self._integer(expr)
         else:
             result = self._inside(expr)
         return expr if structural_equal(result, expr) else result
@@ -205,7 +205,7 @@ class Analyzer:
 
     def _chosen(self, expr: Expr) -> Expr:
         inside = self._inside(expr)
-        return inside if isinstance(inside, _CHOICES) else self.simplify(inside)
+        return inside if type(inside) in _CHOICES else self.simplify(inside)
 
     def _condition(self, expr: Expr) -> Expr:
         match expr:

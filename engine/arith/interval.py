@@ -48,19 +48,31 @@ class Relaxer:
 
     def around(self, axis: Range) -> Range | None:
         """The hull of all values in `axis`."""
+        ends = self._ends(axis)
+        if ends is None:
+            return None
+        (first, end), dtype = ends, axis.min.dtype
+        return Range(self._expr(first, dtype), self._expr(end.plus(first, -1), dtype))
+
+    def ends(self, axis: Range) -> tuple[Sum, Sum] | None:
+        """The lowest value in `axis`, and the one after the highest, as forms of the analyzer."""
+        found, dtype = self._ends(axis), axis.min.dtype
+        return None if found is None else (self._settled(found[0], dtype), self._settled(found[1], dtype))
+
+    def _ends(self, axis: Range) -> tuple[Sum, Sum] | None:
         dtype, first = axis.min.dtype, self.all.form(axis.min)
         low = high = self._of_sum(first, dtype)
         if not build.is_const(axis.extent, 1):
             high = self._of_sum(first.plus(self.all.form(axis.extent)).offset(-1), dtype)
-        if low is None or high is None:
-            return None
-        return Range(self._expr(low.low, dtype), self._expr(high.high.plus(low.low, -1).offset(1), dtype))
+        return None if low is None or high is None else (low.low, high.high.offset(1))
 
     def _expr(self, end: Sum, dtype: str) -> Expr:
-        """The sum as an expression, simplified; one of plain variables is simple already."""
-        expr = self.stay.expr(end, dtype)
+        return self.stay.expr(self._settled(end, dtype), dtype)
+
+    def _settled(self, end: Sum, dtype: str) -> Sum:
+        """The sum as the analyzer that stays sees it; one of plain variables is simple already."""
         is_simple = all(isinstance(d.source, Var) and d.is_whole for d in end.digits)
-        return expr if is_simple else self.stay.simplify(expr)
+        return end if is_simple else self.stay.form(self.stay.expr(end, dtype))
 
     def _of_sum(self, form: Sum, dtype: str) -> _Span | None:
         low = high = Sum((), form.constant)

@@ -162,12 +162,20 @@ class _Reader:
     """Reads values over iterators that run from 0 (others are shifted first). Iterators of one trip are constants."""
 
     def __init__(self, iters: Mapping[Var, Range]) -> None:
-        shifted = {v: v if build.is_const(r.min, 0) else Var(v.name, v.dtype) for v, r in iters.items()}
-        ranges = {shifted[v]: build.make_range(0, build.cast(r.extent, v.dtype)) for v, r in iters.items()}
-        self.shift = {v: build.add(shifted[v], r.min) for v, r in iters.items() if shifted[v] is not v}
+        self.shift: dict[Var, Expr] = {}
+        self.variables: dict[Var, int | None] = {}
+        self.origin: dict[Var, Var] = {}
+        ranges: dict[Var, Range] = {}
+        for var, known in iters.items():
+            new = var if build.is_const(known.min, 0) else Var(var.name, var.dtype)
+            if new is not var:
+                self.shift[var] = build.add(new, known.min)
+            same = new is var and known.extent.dtype == var.dtype
+            ranges[new] = known if same else build.make_range(0, build.cast(known.extent, var.dtype))
+            if not build.is_const(known.extent, 1):
+                self.variables[var] = build.int_value(known.extent)
+            self.origin[new] = var
         self.analyzer = Analyzer(ranges)
-        self.variables = {v: build.int_value(r.extent) for v, r in iters.items() if not build.is_const(r.extent, 1)}
-        self.origin = {new: old for old, new in shifted.items()}
 
     def read(self, value: Expr) -> IterSum:
         return self._sum(self.analyzer.form(substitute(value, self.shift)))

@@ -1,7 +1,8 @@
 """What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
 
+from .cache_run import CacheCounts, CachedTask, CacheRow, cache_counts
 from .errors import MachineError
-from .machine import Bus, Cache, Engine, Machine, Memory
+from .machine import Bus, Cache, DmaEngine, Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
 from .report import (
@@ -24,6 +25,10 @@ __all__ = [
     "MAX_TASKS",
     "Bus",
     "Cache",
+    "CacheCounts",
+    "CacheRow",
+    "CachedTask",
+    "DmaEngine",
     "Engine",
     "EngineAccess",
     "EngineReport",
@@ -44,6 +49,7 @@ __all__ = [
     "Timeline",
     "Traffic",
     "Wait",
+    "cache_counts",
     "load_machine",
     "preset_names",
     "read_machine",

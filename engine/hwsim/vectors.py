@@ -69,22 +69,30 @@ def vector_conflicts(
     engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
 ) -> tuple[Conflict, ...]:
     """The conflicts of the accesses of a piece, those that have none among them, memory by memory."""
-    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
-    if work.updates:
-        sides += [Side(s.access, s.layout, written=False) for s in sides if s.written]
+    along, width = _along(work, layouts, where), _width(engine, work)
     found: list[Conflict] = []
     for memory in places.machine.memories:
         rule = banking(memory)
-        here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
-        if rule is None or not here:
+        if rule is None:
             continue
-        along = _along(work, layouts, where)
-        width = _width(engine, work)
-        for group in [here] if engine.operands == "together" else [[s] for s in here]:
-            clashes = _clashes(rule, group, work, along, width, where, places)
+        for sides in _accessed_at_once(engine, work, layouts):
+            here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
+            clashes = _clashes(rule, here, work, along, width, where, places) if here else None
             if clashes is not None:
-                found.append(_conflict(group, memory, clashes))
+                found.append(_conflict(here, memory, clashes))
     return tuple(found)
+
+
+def _accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]) -> list[list[Side]]:
+    """What one operation reads and writes together: each operand alone, or two of them at first, then one by one, the result with the
+    last. An accumulator is loaded by an access of its own; where operands go together it is written after it was read."""
+    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
+    reads, writes = sides[: len(work.reads)], sides[len(work.reads) :]
+    if engine.operands == "in_turn":
+        loaded = [Side(s.access, s.layout, written=False) for s in writes] if work.updates else []
+        return [[s] for s in (*sides, *loaded)]
+    groups = [reads[:2], *([s] for s in reads[2:])]
+    return [*groups[:-1], [*groups[-1], *writes]]
 
 
 def _conflict(group: Sequence[Side], memory: Memory, clashes: Clashes) -> Conflict:

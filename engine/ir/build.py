@@ -49,6 +49,8 @@ ExprLike = Expr | int | float | bool
 
 def const(value: int | float | bool, dtype: str) -> Expr:
     """The constant `value` of `dtype`, in each lane of a vector."""
+    if dt.is_index(dtype):
+        return IntImm(int(value), dtype)
     if dt.is_vector(dtype):
         return broadcast(const(value, dt.element(dtype)), dtype)
     if dt.is_float(dtype):
@@ -62,8 +64,6 @@ def broadcast(value: Expr, like: str) -> Expr:
     lanes = IntImm(int(number))
     return Broadcast(value, Mul(Call(scale, (), "int32"), lanes) if scale else lanes)
 
-
-_NUMBERS = (IntImm, FloatImm)
 
 TRUE = IntImm(1, "bool")
 FALSE = IntImm(0, "bool")
@@ -80,16 +80,16 @@ def as_expr(value: ExprLike, dtype: str | None = None) -> Expr:
 
 def int_value(expr: Expr | None) -> int | None:
     """The value of an integer constant, else None."""
-    return expr.value if isinstance(expr, IntImm) else None
+    return expr.value if type(expr) is IntImm else None
 
 
 def is_const(expr: Expr, value: int | float) -> bool:
     """Whether `expr` is the constant `value`."""
-    return isinstance(expr, _NUMBERS) and expr.value == value
+    return (type(expr) is IntImm or type(expr) is FloatImm) and expr.value == value
 
 
 def is_true(expr: Expr) -> bool:
-    return isinstance(expr, IntImm) and expr.value != 0
+    return type(expr) is IntImm and expr.value != 0
 
 
 def cast(value: ExprLike, dtype: str) -> Expr:

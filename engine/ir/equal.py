@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from .buffer import Buffer
-from .expr import FloatImm, IterVar, Let, Node, Var
+from .expr import FloatImm, IntImm, IterVar, Let, Node, Var
 from .func import IRModule, PrimFunc
 from .stmt import Block, For, LaunchThread, LetStmt
 
@@ -34,7 +34,11 @@ def structural_equal(left: Node, right: Node) -> bool:
     if left is right:
         return True
     # Most pairs that differ do so at the top; a variable that nothing defines is equal to itself only.
-    return type(left) is type(right) and type(left) is not Var and first_difference(left, right) is None
+    if type(left) is not type(right) or type(left) is Var:
+        return False
+    if type(left) is IntImm and type(right) is IntImm:
+        return left.value == right.value and left.dtype == right.dtype
+    return first_difference(left, right) is None
 
 
 def first_difference(left: Node, right: Node) -> Difference | None:

@@ -51,6 +51,9 @@ def _child_fields(kind: type[Node]) -> tuple[tuple[str, Shape], ...]:
     types = _field_types(kind)
     defines = _DEFINES.get(kind, ())
     names = [name for name in kind.__struct_fields__ if types[name] not in _PLAIN and name not in defines]
+    if "init" in names:  # a block's runs before its body, and is printed so
+        names.remove("init")
+        names.insert(names.index("body"), "init")
     return tuple((name, _shape(types[name])) for name in names)
 
 
@@ -65,7 +68,7 @@ def _shape(text: str) -> Shape:
 @cache
 def _stmt_fields(kind: type[Node]) -> tuple[str, ...]:
     types = _field_types(kind)
-    return tuple(name for name in kind.__struct_fields__ if types[name] in _STMTS)
+    return tuple(name for name, _ in _child_fields(kind) if types[name] in _STMTS)
 
 
 def _field_types(kind: type[Node]) -> dict[str, str]:
@@ -117,7 +120,7 @@ def _gather(items: tuple[object, ...], found: list[Node]) -> None:
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes directly below, in the order of the fields. Buffers count as leaves where they are used."""
+    """The nodes directly below, in the order of the fields, which is that of the program. Buffers count as leaves where they are used."""
     return _getter(node.__class__)(node)
 
 
@@ -319,6 +322,8 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
     def leave(node: Node) -> Node:
         if isinstance(node, Var):
             return new.get(node, node)
+        if node.__class__ not in _DEFINES:
+            return node
         if isinstance(node, For) and node.loop_var in new:
             return replace_fields(node, loop_var=new[node.loop_var])
         if isinstance(node, _BINDING) and node.var in new:

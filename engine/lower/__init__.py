@@ -1,13 +1,14 @@
 """From a scheduled program to flat loops, in TVM's passes: where buffers live and how large they are, then loops without blocks."""
 
 from .errors import LowerError
+from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
 from .pipeline import PASSES, Allocation, Pass, allocations, lower, plan, planned
 from .renewed import Renewed
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
 from .slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
-from .software_pipeline import pipeline_parts, pipelined
-from .stages import PIPELINE_KEYS
+from .software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
+from .stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
 
 __all__ = [
     "BANKS_KEY",
@@ -21,10 +22,14 @@ __all__ = [
     "Renewed",
     "allocations",
     "banks_noted",
+    "is_pipelined",
     "lower",
+    "lower_init_block",
     "lower_match_buffer",
     "marked_buffers",
     "missing_sizes",
+    "names_of_parts",
+    "pipeline_fault",
     "pipeline_parts",
     "pipelined",
     "plan",
@@ -32,5 +37,6 @@ __all__ = [
     "size_values",
     "size_variables",
     "sizes_of_arrays",
+    "stages_and_orders",
     "with_sizes",
 ]

@@ -27,6 +27,8 @@ N = TypeVar("N", bound=Node)
 Indices = tuple[Expr, ...]
 Axes = tuple[Range, ...]
 
+_WITH_BUFFERS = frozenset((BufferLoad, BufferStore, BufferData, BufferRegion, Block, Allocate))
+
 
 class Change(msgspec.Struct, frozen=True, eq=False):
     """`buffer` in place of another, with how its indices and the boxes of its regions are made from the other's."""
@@ -40,6 +42,8 @@ def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
     """`root` with each buffer that is a key replaced, where it is accessed, named in a region, or allocated."""
 
     def leave(node: Node) -> Node:
+        if node.__class__ not in _WITH_BUFFERS:
+            return node
         if isinstance(node, BufferLoad) and (change := changes.get(node.buffer)):
             return BufferLoad(change.buffer, change.indices(node.indices))
         if isinstance(node, BufferStore) and (change := changes.get(node.buffer)):

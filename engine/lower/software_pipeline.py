@@ -44,11 +44,21 @@ from ..ir import (
 from .access import Change, change_buffers
 from .async_stages import AsyncStages, Done
 from .copies import fresh_copy
-from .errors import refuse
+from .errors import LowerError, refuse
 from .hazards import Hazard, find_hazard, versions_needed
 from .renewed import Renewed
 from .slots import Banks, bank_notes, marked_buffers, marks_of, slot_change, slot_in_turn, with_slots, without_marks
-from .stages import Part, Pipeline, as_block, groups_of, is_pipelined, part_name, read_pipeline, without_pipeline
+from .stages import (
+    Part,
+    Pipeline,
+    as_block,
+    groups_of,
+    is_pipelined,
+    part_name,
+    part_names,
+    read_pipeline,
+    without_pipeline,
+)
 
 Ranges = Mapping[Var, Range]
 
@@ -75,12 +85,28 @@ def pipeline_parts(func: PrimFunc, loop: Var) -> tuple[tuple[str, ...], ...]:
 
     Pipelines further in count as their prologue, body and epilogue. Refuses "pipeline-body" when there is one statement only.
     """
+    return tuple(tuple(map(part_name, group)) for group in _groups(func, loop))
+
+
+def pipeline_fault(func: PrimFunc, loop: Var) -> LowerError | None:
+    """What lowering says against the pipeline over a loop of a planned program, or against those inside."""
+    found, ranges = _find_loop(func.body, loop, {})
+    try:
+        _Injector(marked_buffers(func)).visit(found, ranges)
+    except LowerError as error:
+        return error
+    return None
+
+
+def names_of_parts(func: PrimFunc, loop: Var) -> tuple[frozenset[str], ...]:
+    """The blocks in each part of a loop of a planned program, statement by statement. Refuses "pipeline-body"."""
+    return tuple(part_names(part) for group in _groups(func, loop) for part in group)
+
+
+def _groups(func: PrimFunc, loop: Var) -> tuple[tuple[Block, ...], ...]:
     found, ranges = _find_loop(func.body, loop, {})
     injector = _Injector(marked_buffers(func))
-    return tuple(
-        tuple(map(part_name, group))
-        for group in groups_of(replace_fields(found, body=injector.visit(found.body, ranges)))
-    )
+    return groups_of(replace_fields(found, body=injector.visit(found.body, ranges)))
 
 
 def _find_loop(stmt: Stmt, loop: Var, ranges: Ranges) -> tuple[For, Ranges]:

@@ -75,11 +75,17 @@ def is_pipelined(loop: For) -> bool:
     return STAGE in keys
 
 
+def stages_and_orders(loop: For) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What a pipelined loop is annotated with. Refuses "pipeline-stage" for what is no list of numbers."""
+    notes = dict(loop.annotations)
+    return _numbers(loop, STAGE, notes), _numbers(loop, ORDER, notes)
+
+
 def read_pipeline(loop: For) -> Pipeline:
     """Refuses what does not fit the body: "pipeline-size", "pipeline-order", "pipeline-stage", "pipeline-body", "pipeline-loop"."""
     blocks, buffers = parts_of(loop)
     notes = dict(loop.annotations)
-    stages, orders = (_numbers(loop, key, notes) for key in (STAGE, ORDER))
+    stages, orders = stages_and_orders(loop)
     for key, values in ((STAGE, stages), (ORDER, orders)):
         if len(values) != len(blocks):
             raise refuse("pipeline-size", f"{key} does not have an entry for each part of loop {loop.loop_var.name!r}", loop,
@@ -149,6 +155,11 @@ def part_name(block: Block) -> str:
     """The first name in it, else what kind of statement it is."""
     found = next((b.name for b in _blocks(block) if b.name), "")
     return found or f"({type(block.body).__name__})"
+
+
+def part_names(block: Block) -> frozenset[str]:
+    """All names in it."""
+    return frozenset(b.name for b in _blocks(block) if b.name)
 
 
 def _blocks(block: Block) -> list[Block]:

@@ -26,6 +26,7 @@ from ..ir import (
     refusing_depth,
     replace_nodes,
 )
+from ..lower import PIPELINE_KEYS, names_of_parts, pipeline_fault, planned
 from .errors import ScheduleError, refuse
 from .vectors import has_vectors
 
@@ -59,6 +60,19 @@ class Context:
     def index(self) -> ProgramIndex:
         before, self._before = self._before, None
         return ProgramIndex(self.func, before)
+
+    @cached_property
+    def pipelines(self) -> Mapping[Var, tuple[frozenset[str], ...]]:
+        """The loops with pipelines, inner ones first, and the blocks in each of their parts; none when they cannot be lowered."""
+        loops = [
+            f.loop_var for f in reversed(self.index.loops) if any(key in PIPELINE_KEYS for key, _ in f.annotations)
+        ]
+        if not loops:
+            return {}
+        plan = planned(self.func).func
+        if any(pipeline_fault(plan, loop) for loop in loops):
+            return {}
+        return {loop: names_of_parts(plan, loop) for loop in loops}
 
     @cached_property
     def has_vectors(self) -> bool:

@@ -11,6 +11,7 @@ from typing import cast
 import msgspec
 
 from ..ir import BlockRealize, For, Proposal, Refusal, Stmt, Var
+from ..lower import PIPELINE_KEYS
 from .context import Context
 from .errors import ScheduleError
 from .moves import drives_reduction
@@ -89,6 +90,13 @@ def _no_chains(_: Asked) -> Iterable[Chain]:
 def _without_marks(asked: Asked) -> Iterator[Chain]:
     """What is said of the loops taken off."""
     marks = [(f.loop_var, key) for f in asked.loops for key, _ in f.annotations]
+    yield lambda t: [t.call("unannotate", block_or_loop=loop, ann_key=key) for loop, key in marks]
+
+
+def _without_pipelines(asked: Asked) -> Iterator[Chain]:
+    """The pipeline taken off the loop that the refusal is about: it is given anew for the body that comes of the call."""
+    loops = [n for n in asked.refusal.nodes if isinstance(n, For)]
+    marks = [(f.loop_var, key) for f in loops for key, _ in f.annotations if key in PIPELINE_KEYS]
     yield lambda t: [t.call("unannotate", block_or_loop=loop, ann_key=key) for loop, key in marks]
 
 
@@ -254,5 +262,6 @@ CHAINS: Mapping[str, Callable[[Asked], Iterable[Chain]]] = {
     "reduction-in-parallel": _with_partial_sums,
     "reduction-outside": _with_reduction_inside,
     "reduction-partitioned": _with_init_apart,
+    "stale-pipeline": _without_pipelines,
 }
 """Which chains to try for which refusal."""

@@ -22,7 +22,7 @@ from .primitives.targets import Target, legal_targets
 from .primitives.tensorize import described
 from .repairs import find_repair
 from .trace import Step, Trace, renamed
-from .vectors import has_vectors, require_vectors, with_thread_loops
+from .vectors import with_thread_loops
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
@@ -60,7 +60,6 @@ class Schedule(Calls):
         self._context: Context | None = None
         self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._described: tuple[PrimFunc, PrimFunc] | None = None
-        self._vectors = any(map(has_vectors, module.functions))
 
     def __repr__(self) -> str:
         """One line for a prompt; `show` prints the program, `trace` has the calls."""
@@ -135,7 +134,6 @@ class Schedule(Calls):
         other._context = self._context
         other._intrinsics = self._intrinsics
         other._described = self._described
-        other._vectors = self._vectors
         return other
 
     def replayed(self) -> Schedule:
@@ -264,7 +262,7 @@ class Schedule(Calls):
         """Whether `decompose_padding(block, loop)` would be accepted. Changes nothing and is not traced, as in TVM."""
         self._ctx.realize(block)
         try:
-            PRIMITIVES["decompose_padding"].apply(self._ctx, block=block, loop=self._ctx.loop(loop).loop_var)
+            PRIMITIVES["decompose_padding"].call(self._ctx, {"block": block, "loop": self._ctx.loop(loop).loop_var})
         except ScheduleError:
             return False
         return True
@@ -301,13 +299,13 @@ class Schedule(Calls):
                 raise
             fix = tuple(call for call in error.refusal.fix if call not in map(str, repair))
             raise ScheduleError(replace_fields(error.refusal, fix=fix, repair=repair)) from error
-        if self._has_vectors(name, result.func):
-            require_vectors(result.func, name)
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
         self._push(mod, Step(name, tuple(arguments.items()), result.results), result.layout)
-        self._context = self._ctx.after(result.func)
+        before, self._context = self._ctx, self._ctx.after(result.func)
+        if not before.has_vectors and name != "tensorize":  # they come with the program, or with an intrinsic
+            self._context.has_vectors = False
         return result.results
 
     def _is_decomposed(self, block: str) -> bool:
@@ -322,12 +320,6 @@ class Schedule(Calls):
         if layout is not None:
             layouts = (*layouts, (self.func_name, layout))
         self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step)), layouts))
-
-    def _has_vectors(self, method: str, func: PrimFunc) -> bool:
-        """Whether there may be vectors in the program: they come with it, or with an intrinsic."""
-        if method == "tensorize" and not self._vectors:
-            self._vectors = has_vectors(func)
-        return self._vectors
 
     def _canonical(self, key: str, value: object) -> object:
         """Lists as tuples, loops given by name as their handles."""

@@ -57,6 +57,13 @@ reads = ["ddr", "pad"]
 writes = ["ddr", "pad"]
 bytes_per_cycle = {wide}
 
+[engines.vector]
+kind = "vector"
+reads = ["ddr"]
+writes = ["ddr"]
+vector_bytes = 64
+cycles_per_operation = 1
+
 [engines.array]
 kind = "systolic"
 reads = {reach}
@@ -114,6 +121,21 @@ def tiled_gemm(
         sch.reverse_compute_at(out, loop)
         if doubled:
             sch.pipeline(loop, stages=[0, 1])
+    return sch.func
+
+
+def spilled_gemm(m: int, n: int, k: int, tile: tuple[int, int, int], order: str) -> PrimFunc:
+    """`gemm` in tiles as `tiled_gemm` makes them, but a tile's partial sums are fetched before it and written back after it."""
+    sch = Schedule(gemm(m, n, k))
+    outer, inner = {}, []
+    for name, loop, size in zip("MNK", sch.get_loops("C"), tile, strict=True):
+        outer[name], i = sch.split(loop, factors=[None, size])
+        inner.append(i)
+    sch.decompose_reduction("C", outer["M"])
+    sch.reorder(*(outer[name] for name in order), *inner)
+    for operand, dimensions in ((1, "MK"), (2, "KN")):
+        sch.compute_at(sch.cache_read("C", operand, "local"), outer[max(dimensions, key=order.index)])
+    sch.cache_inplace(sch.blockize(inner[0]), 0, "local")
     return sch.func
 
 

@@ -124,3 +124,25 @@ def main(A: T.Buffer((8, 16), "float32"), W: T.Buffer((4, 8), "float32"), C: T.B
             C[vi, x] = S[vi, x] * T.float32(2)
 """
 """Sums of vectors, and a block that is done by threads."""
+
+PADDED = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    P = T.sblock_alloc_buffer((20,), "float32")
+    D = T.sblock_alloc_buffer((20,), "float32")
+    for i in range(20):
+        with T.sblock("P"):
+            vi = T.axis.spatial(20, i)
+            P[vi] = T.if_then_else(2 <= vi and vi < 18, A[vi - 2], T.float32(0))
+    for i in range(5):
+        with T.sblock("D"):
+            vi = T.axis.spatial(5, i)
+            D[vi * 4:vi * 4 + 4] = P[T.Ramp(vi * 4, 1, 4)] * T.Broadcast(T.float32(2), 4)
+    for i in range(16):
+        with T.sblock("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = D[vi + 2]
+"""
+"""A padding that a block of vectors reads, one element of which a block of elements takes."""

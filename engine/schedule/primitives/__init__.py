@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from ..context import Context, Result
+from ..settled import settled
 from . import (
     block_layout,
     blockize,
@@ -47,10 +48,12 @@ class Primitive(msgspec.Struct, frozen=True):
         return self.apply.__name__
 
     def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result:
-        """Apply it with arguments by keyword; those that the signature takes as a list are handed over so."""
+        """Apply it with arguments by keyword; those that the signature takes as a list are handed over so. What comes of it is settled."""
         keywords = dict(arguments)
         listed = [keywords.pop(key) for key in ("loops", "ordered_loops") if key in keywords]
-        return self.apply(ctx, *(listed[0] if listed else ()), **keywords)  # pyright: ignore[reportGeneralTypeIssues]
+        result = self.apply(ctx, *(listed[0] if listed else ()), **keywords)  # pyright: ignore[reportGeneralTypeIssues]
+        func = settled(ctx, self.name, result.func)
+        return result if func is result.func else msgspec.structs.replace(result, func=func)
 
     @property
     def summary(self) -> str:

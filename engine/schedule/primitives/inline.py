@@ -248,7 +248,10 @@ def _with_loads(body: Stmt, made: BufferStore, axes: Sequence[Var], value: Expr)
             return replace_fields(node, reads=reads, writes=writes)
         return node
 
-    return rewrite(body, leave)
+    def enter(node: Node) -> Node | None:
+        return node if isinstance(node, Block) and all(r.buffer is not buffer for r in node.reads) else None
+
+    return rewrite(body, leave, enter=enter)
 
 
 def _with_simple_indices(value: Expr) -> Expr:

@@ -10,6 +10,7 @@ from msgspec.structs import replace as replace_fields
 from ...ir import BlockRealize, For, Refusal, Var
 from ..context import BlockRV, Context
 from ..errors import ScheduleError
+from ..settled import settled
 from .compute_at import Direction, call_line, moved, refusal_of, require_direction, require_movable, require_place
 
 
@@ -43,7 +44,7 @@ def _target(
     errors: dict[Direction, ScheduleError] = {}
     for direction in _DIRECTIONS:
         error = refusal_of(lambda: require_place(ctx, realize, loop)) or refused[direction]
-        error = error or refusal_of(lambda d=direction: moved(ctx, d, realize, loop))
+        error = error or refusal_of(lambda d=direction: settled(ctx, d, moved(ctx, d, realize, loop)))
         if error is None:
             return Target(loop.loop_var, True, direction)
         errors[direction] = error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sources import ELEMENTWISE_CHAIN, HEADER, MATMUL, MATMUL_RELU
 
+from tilewright.engine.ir import BlockRealize, loops_and_blocks
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
@@ -97,3 +98,13 @@ def test_given_blocks_that_make_no_block_then_the_refusal_says_why(text: str, ta
     before = sch.func
     assert refusal(sch, target) == code
     assert sch.func is before
+
+
+def test_given_blocks_in_the_init_of_a_block_when_asked_for_then_they_come_in_the_order_of_the_program():
+    sch = Schedule(parse(MATMUL).program)
+    loop = sch.get_loops("C")[1]
+    outer = sch.blockize(loop)
+    below = sch.get_child_blocks(outer)
+    assert [stmt.block.name for stmt in loops_and_blocks(sch.get(outer)) if isinstance(stmt, BlockRealize)] == below
+    assert below == ["C_init", "C"]
+    assert [name for name in sch.index.block_names if name in below] == below

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from support.calls import apply, calls, describe
 from support.programs import programs
 from support.sources import BOX_BLUR, CONV2D, ELEMENTWISE_CHAIN, FUSED_MATMUL_ADD_RELU, MATMUL, MATMUL_RELU
+from support.targets import assert_confirmed
 
 from tilewright.engine.ir import BlockRealize, For, SeqStmt, build
 from tilewright.engine.schedule import Schedule, ScheduleError
@@ -335,21 +336,6 @@ def test_given_a_program_when_asked_then_every_loop_has_a_verdict_that_the_call_
         assert [t.loop for t in targets] == [f.loop_var for f in sch.index.loops]
         for target in targets:
             assert_confirmed(sch, block, target)
-
-
-def assert_confirmed(sch: Schedule, block: str, target) -> None:
-    """Legal exactly when the call succeeds; illegal when neither call does, and the refusal is that of the call."""
-    trial = sch.copy()
-    if target.legal:
-        assert target.refusal is None
-        getattr(trial, target.primitive)(block, target.loop)
-        return
-    for primitive in ("compute_at", "reverse_compute_at"):
-        with pytest.raises(ScheduleError) as refused:
-            getattr(trial, primitive)(block, target.loop)
-        if primitive == target.primitive:
-            assert refused.value.code == target.refusal.code
-    assert trial.mod is sch.mod
 
 
 def test_given_an_illegal_loop_when_asked_then_the_reason_points_at_it():

@@ -9,7 +9,8 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from support.calls import apply, calls
 from support.meaning import Meaning
-from support.vectors import STAGED, SUMS
+from support.targets import assert_answers_confirmed
+from support.vectors import PADDED, STAGED, SUMS
 
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import first_difference
@@ -95,6 +96,20 @@ def test_given_random_calls_around_vectors_then_the_meaning_is_kept(text: str, d
     except LowerError:
         return
     assert meaning.fault_of(sch, lowered) == ""
+
+
+@given(st.sampled_from([STAGED, SUMS, PADDED]), st.data())
+def test_given_random_calls_around_vectors_when_asked_beforehand_then_the_calls_confirm_it(
+    text: str, data: st.DataObject
+):
+    sch = Schedule(parse(text).program)
+    for _ in range(data.draw(st.integers(0, 3))):
+        try:
+            apply(sch, data.draw(calls(sch)))
+        except ScheduleError:
+            continue
+    note(to_script(sch.func))
+    assert_answers_confirmed(sch, data.draw(st.sampled_from(sch.index.block_names[1:])))
 
 
 def test_given_threads_launched_in_a_block_then_their_numbers_stay_in_it():

@@ -1,0 +1,46 @@
+"""Boxes as sums: whether one holds another is asked of the distances of their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..arith import Analyzer, Relaxer, Sum
+from ..ir import BufferRegion, Expr, Range, Var
+
+
+class Ends(msgspec.Struct, frozen=True, eq=False):
+    """Along one axis, the first element of a box and the one after its last."""
+
+    first: Sum
+    end: Sum
+
+
+def hull_of(region: BufferRegion, relaxed: Mapping[Var, Range], known: Analyzer) -> tuple[Ends, ...]:
+    """The smallest box known to hold the region as the `relaxed` variables run; an axis that cannot be bounded is whole."""
+    relaxer = Relaxer(relaxed, known)
+    ends = map(relaxer.ends, region.region)
+    sizes = (known.form(extent) for extent in region.buffer.shape)
+    return tuple(Ends(*(e or (Sum(()), size))) for e, size in zip(ends, sizes, strict=True))
+
+
+def holds(outer: Sequence[Ends], inner: Sequence[Ends], known: Analyzer, limits: Sequence[Expr] | None = None) -> bool:
+    """Whether `inner`, with `limits` cut to what lies from 0 to below them, is within `outer`."""
+    cut = limits or [None] * len(outer)
+    return all(_holds(m, n, known, limit) for m, n, limit in zip(outer, inner, cut, strict=True))
+
+
+def _holds(outer: Ends, inner: Ends, known: Analyzer, limit: Expr | None) -> bool:
+    starts = _is_up(inner.first.plus(outer.first, -1), known)
+    if not starts and (limit is None or not _is_up(outer.first.scaled(-1), known)):
+        return False
+    if _is_up(outer.end.plus(inner.end, -1), known):
+        return True
+    return limit is not None and _is_up(outer.end.plus(known.form(limit), -1), known)
+
+
+def _is_up(distance: Sum, known: Analyzer) -> bool:
+    """Whether the distance is surely not negative."""
+    low = known.sum_bounds(distance).low
+    return low is not None and low >= 0

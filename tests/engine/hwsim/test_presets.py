@@ -1,0 +1,194 @@
+"""The machines that come with Tilewright: a source beside each figure, and a small program on each, its tasks reckoned by hand."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from tilewright import static
+from tilewright.engine.hwsim import load_machine, preset_names, simulate
+from tilewright.engine.hwsim.cost import Cost
+from tilewright.engine.hwsim.simulate import tasks_of
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "vta")
+
+NO_FIGURES = {"name", "description", "source", "kind", "scopes", "memory", "reads", "writes"}
+"""Names, and what is connected to what: these are the machine's structure."""
+
+GROUPS = ("memories", "engines", "caches", "buses")
+
+
+def sections(name: str) -> dict[str, dict[str, Any]]:
+    """The sections of a preset's file, as it stands there."""
+    table = tomllib.loads((resources.files(static) / "machines" / f"{name}.toml").read_text("utf-8"))
+    found = {"": {key: value for key, value in table.items() if key not in GROUPS}}
+    for group in GROUPS:
+        found |= {f"{group}.{part}": figures for part, figures in table.get(group, {}).items()}
+    return found
+
+
+def test_given_the_folder_when_listed_then_these_are_the_presets():
+    assert preset_names() == PRESETS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_given_a_preset_when_read_then_every_figure_has_a_source(name: str):
+    machine = load_machine(name)
+    assert machine.name == name and machine.description
+    for section, figures in sections(name).items():
+        sources = figures.get("source", {})
+        # Which engines use a cache or a bus is structure.
+        stated = figures.keys() - NO_FIGURES - ({"engines"} if section.startswith(("caches", "buses")) else set())
+        assert stated - {"block_scopes"} <= sources.keys() <= stated, f"{name}: {section}"
+        assert all(len(text) > 10 for text in sources.values()), f"{name}: {section}"
+
+
+def costs(sch: Schedule, preset: str) -> dict[str, tuple[str, Cost]]:
+    """The engine and the cost of the one kind of task that each block makes."""
+    program = tasks_of(sch.func, load_machine(preset))
+    found = {
+        program.templates[v.template].name: (program.machine.engines[v.replay.engine].name, v.cost)
+        for v in program.variants
+    }
+    assert len(found) == len(program.variants)
+    report = simulate(sch.func, program.machine)
+    assert report.cycles >= report.bound > 0 and not report.findings
+    return found
+
+
+def matmul(rows: int, columns: int, depth: int, narrow: str, wide: str) -> str:
+    zero = "0" if wide.startswith("int") else "T.float32(0)"
+    return f'''
+@T.prim_func
+def main(A: T.Buffer(({rows}, {depth}), "{narrow}"), B: T.Buffer(({depth}, {columns}), "{narrow}"),
+         C: T.Buffer(({rows}, {columns}), "{wide}")):
+    for i, j, k in T.grid({rows}, {columns}, {depth}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = {zero}
+            C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], "{wide}") * T.cast(B[vk, vj], "{wide}")
+'''
+
+
+def staged(source: str, first: str, second: str, result: str) -> Schedule:
+    sch = Schedule(parse(source).program)
+    sch.cache_read("C", 0, first)
+    sch.cache_read("C", 1, second)
+    sch.cache_write("C", 0, result)
+    return sch
+
+
+ELEMENTWISE = """
+@T.prim_func
+def main(A: T.Buffer((64, 128), "float16"), B: T.Buffer((64, 128), "float16"), C: T.Buffer((64, 128), "float16")):
+    for i, j in T.grid(64, 128):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + B[vi, vj]
+"""
+
+TRANSPOSE = """
+@T.prim_func
+def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
+    for i, j in T.grid(32, 32):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi]
+"""
+
+
+def test_given_a_matmul_when_on_the_dual_bank_npu_then_its_tiles_and_bursts_are_paid_for():
+    # 48 x 40 x 32 in tiles of 32 x 32 x 32: 2 x 2 x 1 tiles of 32 cycles, 61 440 of 131 072 multiplications used; 16 of set-up.
+    found = costs(
+        staged(matmul(48, 40, 32, "float16", "float32"), "local.vtcm", "local.vtcm", "local.acc"), "dual-bank-npu"
+    )
+    engine, cost = found["C"]
+    assert engine == "matrix" and cost.duration == 16 + 4 * 32 and cost.latency == 32
+    assert cost.tiling is not None
+    assert (cost.tiling.tiles, cost.tiling.useful, cost.tiling.offered) == (4, 48 * 40 * 32, 4 * 32**3)
+    # A is 48 x 32 halves, 3 072 bytes in one run, at 26 bytes a cycle from DDR.
+    engine, cost = found["A_local.vtcm"]
+    assert engine == "dma" and cost.duration == 40 + -(-3072 // 26) and cost.latency == 200
+    assert cost.descriptor is not None and cost.descriptor.shape == (48 * 32,) and cost.descriptor.efficiency == 1.0
+
+
+def test_given_a_tile_when_loaded_to_the_dual_bank_npu_then_its_rows_are_a_box_of_whole_bursts():
+    # Tiles of 16 columns out of 40: 32 runs of 32 bytes, each a burst of 64 bytes of DDR: half of what moves is wanted.
+    sch = Schedule(parse(matmul(48, 48, 32, "float16", "float32")).program)
+    j, _ = sch.split(sch.get_loops("C")[1], [None, 16])
+    sch.reorder(j, sch.get_loops("C")[0])
+    for n in (0, 1):
+        sch.compute_at(sch.cache_read("C", n, "local.vtcm"), j)
+    sch.reverse_compute_at(sch.cache_write("C", 0, "local.acc"), j)
+    _, cost = costs(sch, "dual-bank-npu")["B_local.vtcm"]
+    told = cost.descriptor
+    assert told is not None and (told.shape, told.run_bytes, told.runs, told.descriptors) == ((32, 16), 32, 32, 1)
+    assert (told.wanted_bytes, told.read_bytes, told.written_bytes, told.efficiency) == (1024, 2048, 1024, 0.5)
+    assert cost.duration == 40 + -(-2048 // 26)
+
+
+def test_given_a_sum_when_on_the_matrix_vector_npu_then_its_operands_meet_in_the_banks():
+    # 64 operations of 128 halves. A, B and C begin at multiples of 16 KiB, in the same banks: of each operation's eight blocks of 32
+    # bytes, A's and B's are in one group, and C's in the bank of both: 3 cycles instead of 1.
+    _, cost = costs(staged(ELEMENTWISE, "local", "local", "local"), "matrix-vector-npu")["C"]
+    assert cost.duration == 8 + 64 + 2 * 64
+    (conflict,) = cost.conflicts
+    assert {b.name for b in conflict.buffers} == {"A_local", "B_local", "C_local"}
+    assert (conflict.kind, conflict.accesses, conflict.degree, conflict.cycles) == ("together", 64, 3, 128)
+
+
+def test_given_a_product_when_on_vta_then_each_row_of_it_is_one_product_a_cycle():
+    # 16 x 16 x 32: rows one by one, one block of columns, two of the depth: 32 cycles and 4 of set-up, nothing idle.
+    source = matmul(16, 16, 32, "int8", "int32")
+    found = costs(staged(source, "local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"), "vta")
+    engine, cost = found["C"]
+    assert engine == "gemm" and cost.duration == 4 + 32 and cost.tiling is not None and cost.tiling.utilisation == 1.0
+    # 512 int8 over a bus of 8 bytes; 256 int32 out, two a cycle.
+    assert found["A_local.inp_buffer"][1].duration == 4 + 512 // 8
+    engine, cost = found["C_local.acc_buffer"]
+    assert engine == "store" and cost.duration == 4 + 256 // 2
+
+
+def test_given_a_product_when_on_gemmini_then_it_is_folded_over_the_array():
+    # Depth 64 and 32 columns on 16 x 16 cells: 4 x 2 folds; each loads 16 rows of weights, then 64 rows pass, 30 cycles of skew.
+    source = matmul(64, 32, 64, "int8", "int32")
+    found = costs(staged(source, "local.scratchpad", "local.scratchpad", "local.accumulator"), "gemmini")
+    engine, cost = found["C"]
+    assert engine == "array" and cost.duration == 4 + 8 * (16 + 64 + 30)
+    assert cost.tiling is not None and (cost.tiling.tiles, cost.tiling.useful) == (8, 64 * 32 * 64)
+    # 64 x 64 int8 in at 16 bytes a cycle, 64 x 32 int32 out.
+    assert found["A_local.scratchpad"][0] == "mvin" and found["A_local.scratchpad"][1].duration == 8 + 4096 // 16
+    assert found["C_local.accumulator"][0] == "mvout" and found["C_local.accumulator"][1].duration == 8 + 8192 // 16
+
+
+@pytest.mark.parametrize(("padding", "lost"), [(0, 32 * 31), (1, 0)])
+def test_given_a_transpose_when_on_the_gpu_then_padding_takes_its_conflicts_away(padding: int, lost: int):
+    # 32 warps, two at a time. Each reads a column of shared memory: 32 rows of one bank, or of 32 banks with 33 words a row. Out to
+    # memory go 4 096 bytes at 13 a cycle, longer than 16 cycles of operations.
+    sch = Schedule(parse(TRANSPOSE).program)
+    copy = sch.cache_read("B", 0, "shared")
+    for block in (copy, "B"):
+        i, j = sch.get_loops(block)
+        sch.bind(i, "threadIdx.y")
+        sch.bind(j, "threadIdx.x")
+    sch.storage_align(copy, 0, 0, 32, padding)
+    found = costs(sch, "gpu-sm")
+    engine, cost = found["B"]
+    assert engine == "lanes" and cost.duration == max(16 + lost, -(-4096 // 13))
+    assert [(c.buffers[0].name, c.degree) for c in cost.conflicts] == ([("A_shared", 32)] if lost else [])
+    assert found["A_shared"][0] == "copy" and found["A_shared"][1].duration == 20 + -(-4096 // 13)
+
+
+def test_given_a_transpose_when_on_the_cpu_then_vectors_do_it_behind_three_levels_of_cache():
+    machine = load_machine("cpu-core")
+    assert [(c.name, c.sets) for c in machine.caches_of("simd", "dram")] == [("L1", 64), ("L2", 1024), ("L3", 16384)]
+    sch = Schedule(parse(TRANSPOSE).program)
+    engine, cost = costs(sch, "cpu-core")["B"]
+    # 1 024 floats, 16 lanes: 64 operations at least.
+    assert engine == "simd" and cost.operations == 1024 and cost.duration >= 64
