@@ -24,6 +24,8 @@ from tilewright.engine.ir import dtype as dt
 VALGRIND = shutil.which("valgrind")
 OPTIONS = (
     *("-std=c11", "-g", "-O2", "-fno-tree-vectorize", "-fno-unroll-loops", "-fno-tree-loop-distribute-patterns"),
+    # Indices are computed where they are used: what is kept for later may be kept in memory.
+    *("-fno-ivopts", "-fno-tree-loop-im", "-fno-move-loop-invariants", "-fno-tree-pre", "-fno-gcse"),
     *("-ffp-contract=off", "-Wall", "-Werror"),
 )
 ARENA_BYTES = 1 << 22
@@ -40,6 +42,35 @@ class Geometry(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.size},{self.ways},{self.line}"
+
+
+class Run(msgspec.Struct, frozen=True):
+    """Both levels, and how many bytes more than a multiple of 256 lie between buffers."""
+
+    first: Geometry
+    last: Geometry
+    skew: int = 0
+
+    def __str__(self) -> str:
+        return f"D1 {self.first}; LL {self.last}; skew {self.skew}"
+
+
+RUNS = (
+    Run(Geometry(1024, 2, 32), Geometry(8192, 4, 64)),
+    Run(Geometry(2048, 1, 64), Geometry(32768, 8, 64)),
+    Run(Geometry(3072, 3, 64), Geometry(16384, 8, 128)),
+    Run(Geometry(4096, 4, 32), Geometry(65536, 16, 64)),
+    Run(Geometry(8192, 8, 64), Geometry(12288, 3, 64)),
+    Run(Geometry(2048, 2, 64), Geometry(8192, 2, 64), 64),
+    # The tests stop here.
+    Run(Geometry(1024, 1, 32), Geometry(4096, 1, 32)),
+    Run(Geometry(1024, 16, 64), Geometry(16384, 4, 64), 64),
+    Run(Geometry(6144, 3, 128), Geometry(65536, 8, 128)),
+    Run(Geometry(4096, 2, 64), Geometry(24576, 6, 64), 192),
+    Run(Geometry(32768, 8, 64), Geometry(262144, 8, 64)),
+    Run(Geometry(16384, 4, 32), Geometry(131072, 16, 32), 32),
+)
+TESTED = RUNS[:6]
 
 
 class Counts(msgspec.Struct, frozen=True):
