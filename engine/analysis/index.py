@@ -56,7 +56,6 @@ class ProgramIndex:
         self._realizes: dict[str, BlockRealize] = {}
         self._loops: dict[Var, For] = {}
         self._loose: dict[Block, set[Buffer]] = {}
-        self._found_below: dict[Stmt, tuple[BlockRealize, ...]] = {}
         stack: list[Stmt] = [func.body]
         while stack:
             stmt = stack.pop()
@@ -154,17 +153,7 @@ class ProgramIndex:
     def child_blocks(self, stmt: Stmt) -> tuple[BlockRealize, ...]:
         """The blocks below `stmt` in text order, not those inside of other blocks; of a block, those in its init and its body."""
         top = stmt.block if isinstance(stmt, BlockRealize) else stmt
-        found = self._found_below.get(top)
-        if found is None:
-            found = self._found_below[top] = tuple(self._child_blocks(top))
-        return found
-
-    def _child_blocks(self, stmt: Node) -> Iterator[BlockRealize]:
-        for child in child_stmts(stmt):
-            if isinstance(child, BlockRealize):
-                yield child
-            else:
-                yield from self._child_blocks(child)
+        return self.fact(_blocks_below, top)
 
     def siblings(self, name: str) -> tuple[BlockRealize, ...]:
         """The blocks of the scope that `name` stands in, itself too, in text order."""
@@ -328,6 +317,18 @@ class ProgramIndex:
         """Whether the block reads a buffer that it writes (a reduction does)."""
         block = self.block(name)
         return any(r.buffer is w.buffer for r in block.reads for w in block.writes)
+
+
+def _blocks_below(stmt: Stmt) -> tuple[BlockRealize, ...]:
+    found: list[BlockRealize] = []
+    stack = child_stmts(stmt)[::-1]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, BlockRealize):
+            found.append(node)
+        else:
+            stack += reversed(child_stmts(node))
+    return tuple(found)
 
 
 def _touched_here(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:

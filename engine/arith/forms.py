@@ -49,7 +49,7 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
         constant = self.constant + factor * other.constant
         if not other.digits or factor == 0:
             return Sum(self.digits, constant)
-        added = other.scaled(factor).digits
+        added = other.digits if factor == 1 else other.scaled(factor).digits
         return Sum(_gathered((*self.digits, *added)) if self.digits else added, constant)
 
     def scaled(self, factor: int) -> Sum:

@@ -348,6 +348,8 @@ def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
 
 def free_vars(root: Node) -> set[Var]:
     """Variables used in `root` and not defined in it."""
+    if root.__class__ is IntImm:
+        return set()
     used: set[Var] = set()
     defined: set[Var] = set()
     for node in walk(root):
@@ -391,10 +393,15 @@ def allocated_buffers(root: Node) -> list[Buffer]:
     return found
 
 
+_ADDRESSING = frozenset((BufferData, Call))
+
+
 def addressed_buffers(root: Node) -> set[Buffer]:
     """The buffers whose address is taken in `root` (`A.data`, `T.address_of(A[i])`): any of their elements may be accessed by it."""
     found: set[Buffer] = set()
     for node in walk(root):
+        if node.__class__ not in _ADDRESSING:
+            continue
         match node:
             case BufferData(buffer=buffer) | Call(op="address_of", args=(BufferLoad(buffer=buffer), *_)):
                 found.add(buffer)

@@ -29,7 +29,7 @@ from ...ir import (
     replace_nodes,
     structural_equal,
     substitute,
-    walk,
+    walk_stmts,
 )
 from ...lower.access import Change, change_buffers
 from ..checks import require_scope_name
@@ -94,7 +94,7 @@ def reading_from(realize: BlockRealize, cached: Cached) -> BlockRealize:
 def moved_to(realize: BlockRealize, cached: Cached) -> BlockRealize:
     """All accesses inside of the block in the cache, and the views of the buffer in its memory too."""
     views: list[Buffer] = []  # of views too, which blocks further in have
-    for block in (b for b in walk(realize) if isinstance(b, Block)):
+    for block in (b for b in walk_stmts(realize) if isinstance(b, Block)):
         views += [m.buffer for m in block.match_buffers if any(m.source.buffer is b for b in (cached.buffer, *views))]
     moved = change_buffers(realize.block, {cached.buffer: cached.change})
     return replace_nodes(
