@@ -1,15 +1,19 @@
-"""Which engine does a leaf: the one its `engine` annotation names, else the first of the kind's preference that reaches all operands."""
+"""Which engine does a leaf: the one its `engine` annotation names, else the first of the kind's preference that reaches all operands.
+
+Of engines that differ in nothing but their name each takes its turn, leaf by leaf in program order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
-from ..ir import Buffer
+from ..ir import Buffer, BufferLoad
 from .errors import refuse
 from .machine import KINDS, DmaEngine, Engine, EngineKind, Machine, Memory
-from .nest import Leaf, Nest
+from .nest import Leaf, Nest, leaves_of
 from .place import Places, writers_of
 from .work import Kind, Work
 
@@ -63,10 +67,38 @@ def choose(leaf: Leaf, works: tuple[Work, ...], nest: Nest, places: Places) -> C
         engine = machine.engines[number]
         out = _out_of_reach(engine, works, places)
         if not out:
-            reason = f"{SAYS[kind]}; {engine.name} reaches all operands"
-            return Choice(leaf, works, number, reason, tuple(missed))
+            taken, turns = _in_turn(leaf, number, able, nest, machine)
+            reason = f"{SAYS[kind]}; {machine.engines[taken].name} reaches all operands{turns}{_instead(missed)}"
+            return Choice(leaf, works, taken, reason, tuple(missed))
         missed.append(Missed(engine.name, out, _fixes(leaf, out, engine, nest, places)))
     raise _unreachable(leaf, kind, missed, machine, places)
+
+
+def _instead(missed: Sequence[Missed]) -> str:
+    """What a better engine lacks."""
+    if not missed:
+        return ""
+    best = missed[0]
+    return f"; {best.engine} does not reach {', '.join(f'{b.name} in {b.scope}' for b in best.operands)}"
+
+
+def _in_turn(leaf: Leaf, first: int, able: Sequence[int], nest: Nest, machine: Machine) -> tuple[int, str]:
+    """Of the engines like `first` the one whose turn it is, and the words that say so."""
+    alike = [n for n in able if _figures(machine.engines[n]) == _figures(machine.engines[first])]
+    if len(alike) == 1:
+        return first, ""
+    leaves = [other for other in leaves_of(nest.children) if other.engine is None and _copies(other) == _copies(leaf)]
+    taken = alike[leaves.index(leaf) % len(alike)]
+    others = " and ".join(machine.engines[n].name for n in alike if n != taken)
+    return taken, f", in turn with {others}"
+
+
+def _figures(engine: Engine) -> Engine:
+    return replace_fields(engine, name="", source=())
+
+
+def _copies(leaf: Leaf) -> bool:
+    return all(piece.store is not None and isinstance(piece.store.value, BufferLoad) for piece in leaf.pieces)
 
 
 def hardest(works: Sequence[Work]) -> Kind:
@@ -147,12 +179,28 @@ def _fixes(leaf: Leaf, out: Sequence[Buffer], engine: Engine, nest: Nest, places
     for buffer in out:
         written = [i for i, w in enumerate(block.writes) if w.buffer is buffer]
         read = [i for i, r in enumerate(block.reads) if r.buffer is buffer]
-        scope = machine.memory((engine.writes if written else engine.reads)[0]).scope
         writers = writers_of(buffer, nest)
+        home = _memory(places, buffer).name
         if not places.by_buffer[buffer].is_param and writers:
+            scope = machine.memory((engine.writes if written else engine.reads)[0]).scope
             calls.append(f"sch.set_scope({writers[0]!r}, 0, {scope!r})")
         elif written:
-            calls.append(f"sch.cache_write({block.name!r}, {written[0]}, {scope!r})")
+            stages = reversed(_path(machine, engine.writes, (home,))[:-1])
+            calls += [f"sch.cache_write({block.name!r}, {written[0]}, {scope!r})" for scope in stages]
         elif read:
-            calls.append(f"sch.cache_read({block.name!r}, {read[0]}, {scope!r})")
+            stages = _path(machine, (home,), engine.reads)[1:]
+            calls += [f"sch.cache_read({block.name!r}, {read[0]}, {scope!r})" for scope in stages]
     return tuple(dict.fromkeys(calls))
+
+
+def _path(machine: Machine, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """The scopes on the shortest way by copies from one of the memories to another; straight there when copies do not lead there."""
+    copiers = [e for e in machine.engines if KINDS[type(e)] in PREFERENCE["copy"]]
+    paths = [(name,) for name in sources]
+    for path in paths:
+        if path[-1] in targets:
+            return tuple(machine.memory(name).scope for name in path)
+        reached = [name for e in copiers if path[-1] in e.reads for name in e.writes]
+        known = {p[-1] for p in paths}
+        paths += [(*path, name) for name in dict.fromkeys(reached) if name not in known]
+    return machine.memory(sources[0]).scope, machine.memory(targets[0]).scope

@@ -6,7 +6,7 @@ a store (predicates, ifs, uneven loops) stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -84,6 +84,15 @@ class LoopNode(msgspec.Struct, frozen=True, eq=False):
 
 
 NestNode = LoopNode | Leaf
+
+
+def leaves_of(nodes: Iterable[NestNode]) -> Iterator[Leaf]:
+    """The leaves of a tree, in text order."""
+    for node in nodes:
+        if isinstance(node, Leaf):
+            yield node
+        else:
+            yield from leaves_of(node.children)
 
 
 class Site(msgspec.Struct, frozen=True, eq=False):

@@ -11,7 +11,7 @@ import pytest
 from tilewright import static
 from tilewright.engine.hwsim import load_machine, preset_names, simulate
 from tilewright.engine.hwsim.cost import Cost
-from tilewright.engine.hwsim.simulate import tasks_of
+from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -50,7 +50,7 @@ def test_given_a_preset_when_read_then_every_figure_has_a_source(name: str):
 
 def costs(sch: Schedule, preset: str) -> dict[str, tuple[str, Cost]]:
     """The engine and the cost of the one kind of task that each block makes."""
-    program = tasks_of(sch.func, load_machine(preset))
+    program, _ = replayed(sch.func, load_machine(preset))
     found = {
         program.templates[v.template].name: (program.machine.engines[v.replay.engine].name, v.cost)
         for v in program.variants
