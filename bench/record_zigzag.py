@@ -18,44 +18,41 @@ import logging
 import platform
 import tempfile
 import time
+from dataclasses import dataclass
 from importlib import metadata
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 RECORDED = Path(__file__).parent.parent / "tests" / "conformance" / "recorded"
+MEMORIES = ("pad", "l2", "dram")
 BITS = {"I": 8, "W": 8, "O": 32}
 SPATIAL = {"os": ("M", "N", "K", "O"), "ws": ("K", "N", "M", "W"), "is": ("K", "M", "N", "I")}
 """For each dataflow what lies along the array's rows and columns, what passes in time, and which operand stays."""
 
 
+@dataclass(frozen=True)
 class Case:
     """A GEMM in tiles: loops over tiles in `order`, outermost first; each tile on an array of rows x columns.
 
-    Partial `sums` stay in the pad until they are complete, or go to the DRAM and come back with every tile.
+    Partial `sums` stay in the pad until they are complete, or go to the DRAM and come back with every tile. With a `block` there is an L2
+    between pad and DRAM: `order` is then that of the loops over blocks, `block_order` that of the loops over the tiles of a block.
     """
 
-    def __init__(
-        self,
-        array: tuple[int, int],
-        dataflow: str,
-        size: dict[str, int],
-        tile: dict[str, int],
-        order: str,
-        sums: str = "pad",
-    ) -> None:
-        self.array, self.dataflow, self.size, self.tile, self.order, self.sums = (
-            array,
-            dataflow,
-            size,
-            tile,
-            order,
-            sums,
-        )
+    array: tuple[int, int]
+    dataflow: str
+    size: dict[str, int]
+    tile: dict[str, int]
+    order: str
+    sums: str = "pad"
+    block: dict[str, int] | None = None
+    block_order: str = ""
 
-    def outer(self) -> list[tuple[str, int]]:
-        """The loops over tiles, innermost first."""
-        return [(d, self.size[d] // self.tile[d]) for d in reversed(self.order) if self.size[d] > self.tile[d]]
+    def loops(self) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+        """The loops over tiles of a block and over blocks, innermost first."""
+        block = self.block or self.tile
+        within = [(d, block[d] // self.tile[d]) for d in reversed(self.block_order)]
+        return within, [(d, self.size[d] // block[d]) for d in reversed(self.order)]
 
     def levels(self) -> dict[str, list[list[tuple[str, int]]]]:
         """For each operand the loops of each memory that it is in, innermost memory and loop first."""
@@ -63,13 +60,15 @@ class Case:
         spread = {across: self.array[0], down: self.array[1]}
         folds = [(d, self.tile[d] // n) for d, n in spread.items()]
         in_time = [(passing, self.tile[passing])]
-        outer = self.outer()
-        last_k = max((i for i, (d, _) in enumerate(outer) if d == "K"), default=-1)
+        within, outer = self.loops()
+        every = within + outer
+        last_k = max(i for i, (d, _) in enumerate(every) if d == "K")
         found: dict[str, list[list[tuple[str, int]]]] = {}
         for operand in BITS:
             held = last_k + 1 if operand == "O" and self.sums == "pad" else 0
-            pad, dram = folds + outer[:held], outer[held:]
-            found[operand] = [in_time, pad, dram] if operand == stays else [in_time + pad, dram]
+            pad, middle, dram = folds + every[:held], within[held:], outer[max(0, held - len(within)) :]
+            lowest = [in_time, pad] if operand == stays else [in_time + pad]
+            found[operand] = [*lowest, middle, dram] if self.block else [*lowest, dram]
         return found
 
 
@@ -84,6 +83,12 @@ def cases() -> list[Case]:
         found += [Case(array, f, size, tile, "".join(order)) for f in SPATIAL for order in permutations("MNK")]
         spilling = ("MKN", "NKM", "KMN", "KNM")  # where K is innermost, a tile of sums is complete before the next
         found += [Case(array, f, size, tile, order, "dram") for f in SPATIAL for order in spilling]
+    size, block, tile = {"M": 96, "N": 64, "K": 64}, {"M": 48, "N": 32, "K": 32}, {"M": 16, "N": 16, "K": 16}
+    for outer in permutations("MNK"):
+        found += [
+            Case((8, 8), "os", size, tile, "".join(outer), "pad", block, "".join(within))
+            for within in permutations("MNK")
+        ]
     return found
 
 
@@ -102,7 +107,8 @@ def hardware(case: Case) -> dict[str, Any]:
         }  # fmt: skip
 
     every = ["D1", "D2"]
-    memories = {"reg": memory([stays], []), "pad": memory(list(BITS), every), "dram": memory(list(BITS), every)}
+    memories = {"reg": memory([stays], [])}
+    memories |= {name: memory(list(BITS), every) for name in MEMORIES if name != "l2" or case.block}
     array = {"unit_energy": 1.0, "unit_area": 1.0, "dimensions": every, "sizes": list(case.array)}
     return {"name": "recorded", "memories": memories, "operational_array": array}
 
@@ -209,13 +215,13 @@ def run(case: Case) -> dict[str, Any]:
         "from_above": DataDirection.WR_IN_BY_HIGH, "to_above": DataDirection.RD_OUT_TO_HIGH,
         "to_below": DataDirection.RD_OUT_TO_LOW, "from_below": DataDirection.WR_IN_BY_LOW,
     }  # fmt: skip
-    bytes_of: dict[str, dict[str, dict[str, int]]] = {"pad": {}, "dram": {}}
+    bytes_of: dict[str, dict[str, dict[str, int]]] = {n: {} for n in MEMORIES if n != "l2" or case.block}
     for operand, accesses in evaluation.memory_word_access.items():
-        for name, level in (("dram", accesses[-1]), ("pad", accesses[-2])):
+        for name, level in zip(reversed(bytes_of), reversed(accesses), strict=False):
             bytes_of[name][str(operand)] = {key: int(level.get(d)) for key, d in directions.items()}
     return {
         "rows": case.array[0], "columns": case.array[1], "dataflow": case.dataflow, "order": case.order,
-        "sums": case.sums, "size": case.size, "tile": case.tile, "bytes": bytes_of,
+        "sums": case.sums, "size": case.size, "tile": case.tile, "block": case.block, "block_order": case.block_order, "bytes": bytes_of,
         "ideal_temporal_cycles": int(evaluation.ideal_temporal_cycle),
         "seconds": round(seconds, 3),
     }  # fmt: skip

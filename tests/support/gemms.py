@@ -45,6 +45,12 @@ capacity_bytes = 1_073_741_824
 read_bytes_per_cycle = {wide}
 write_bytes_per_cycle = {wide}
 
+[memories.l2]
+scopes = ["shared"]
+capacity_bytes = 16_777_216
+read_bytes_per_cycle = {wide}
+write_bytes_per_cycle = {wide}
+
 [memories.pad]
 scopes = ["local"]
 capacity_bytes = 1_048_576
@@ -53,8 +59,8 @@ write_bytes_per_cycle = 1_048_576
 
 [engines.dma]
 kind = "dma"
-reads = ["ddr", "pad"]
-writes = ["ddr", "pad"]
+reads = ["ddr", "l2", "pad"]
+writes = ["ddr", "l2", "pad"]
 bytes_per_cycle = {wide}
 
 [engines.vector]
@@ -136,6 +142,32 @@ def spilled_gemm(m: int, n: int, k: int, tile: tuple[int, int, int], order: str)
     for operand, dimensions in ((1, "MK"), (2, "KN")):
         sch.compute_at(sch.cache_read("C", operand, "local"), outer[max(dimensions, key=order.index)])
     sch.cache_inplace(sch.blockize(inner[0]), 0, "local")
+    return sch.func
+
+
+def blocked_gemm(
+    m: int, n: int, k: int, block: tuple[int, int, int], tile: tuple[int, int, int], order: tuple[str, str]
+) -> PrimFunc:
+    """`gemm` in blocks staged to "shared", those in tiles staged to "local"; `order` is of the loops over blocks and over tiles.
+
+    Sums stay in "local" until they are complete, and come back by way of "shared".
+    """
+    sch = Schedule(gemm(m, n, k))
+    outer, within, inner = {}, {}, []
+    for name, loop, large, small in zip("MNK", sch.get_loops("C"), block, tile, strict=True):
+        outer[name], within[name], i = sch.split(loop, factors=[None, large // small, small])
+        inner.append(i)
+    sch.reorder(*(outer[name] for name in order[0]), *(within[name] for name in order[1]), *inner)
+    for operand, dimensions in ((0, "MK"), (1, "KN")):
+        shared = sch.cache_read("C", operand, "shared")
+        sch.compute_at(sch.cache_read("C", operand, "local"), within[max(dimensions, key=order[1].index)])
+        sch.compute_at(shared, outer[max(dimensions, key=order[0].index)])
+    shared = sch.cache_write("C", 0, "shared")
+    local = sch.cache_write("C", 0, "local")
+    if order[0][0] != "K":
+        loop = outer[order[0][order[0].index("K") - 1]]
+        sch.reverse_compute_at(local, loop)
+        sch.reverse_compute_at(shared, loop)
     return sch.func
 
 
