@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import msgspec
@@ -13,8 +13,9 @@ from ..ir import Buffer, Var
 from ..ir import dtype as dt
 from .descriptors import Descriptor, describe
 from .geometry import Domain, Layout, box_elements, layout
-from .machine import DmaEngine, Engine, MatrixEngine, ScalarEngine, SystolicEngine, VectorEngine
+from .machine import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from .place import Places
+from .ports import PortSpec, demands
 from .product import product_of
 from .systolic import array_cycles, fold
 from .vectors import Conflict, vector_conflicts, vector_operations
@@ -48,7 +49,8 @@ class Tiling(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True, eq=False):
     """`duration` on the engine, `latency` until the result is there, `operations` done (elements, for a copy).
 
-    What makes it that long: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses.
+    What makes it that long: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, and
+    the cycles that each port needs for what the task moves, `demands`.
     """
 
     duration: int
@@ -58,6 +60,7 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     descriptor: Descriptor | None = None
     tiling: Tiling | None = None
     conflicts: tuple[Conflict, ...] = ()
+    demands: tuple[tuple[PortSpec, int], ...] = ()
 
     @property
     def key(self) -> object:
@@ -96,14 +99,16 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
     work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
+    needed = demands(engine, places.machine, _moved(touched, descriptor, places))
     return Cost(
-        max(1, setup + max(work, _port_cycles(touched, places))),
+        max(1, setup + max(work, *needed.values(), 0)),
         _latency(engine, live[0][0], places),
         sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live),
         touched,
         descriptor,
         sum(tilings, Tiling()) if tilings else None,
         tuple(c for c in conflicts if c.cycles),
+        tuple(needed.items()),
     )
 
 
@@ -138,10 +143,17 @@ def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Pl
 def _copy(engine: DmaEngine, measured: Measured, told: Descriptor, places: Places) -> int:
     """Each contiguous run moves in whole bursts of either memory, as fast as the slowest of both ports and the engine."""
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    if source is target and source.ports == "shared":
+        return _over(told.read_bytes + told.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle))
     return max(
         _over(told.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
-        _over(told.written_bytes, min(target.write_bytes_per_cycle, engine.bytes_per_cycle)),
+        _over(told.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
     )
+
+
+def _write_width(memory: Memory) -> int:
+    """A shared port is as wide as reads are."""
+    return memory.write_bytes_per_cycle if memory.ports == "separate" else memory.read_bytes_per_cycle
 
 
 def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> Tiling:
@@ -218,17 +230,15 @@ def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched
     return [Touched(a.buffer, written, product.batch * n * element_bytes(a)) for a, written, n in sides]
 
 
-def _port_cycles(touched: Sequence[Touched], places: Places) -> int:
-    """The least time that the ports of the memories need for what the task moves."""
-    moved: dict[tuple[str, bool], int] = {}
+def _moved(
+    touched: Sequence[Touched], descriptor: Descriptor | None, places: Places
+) -> Iterator[tuple[Memory, bool, int]]:
+    """What goes through the ports of memories: (memory, whether written, bytes). A copy moves whole bursts."""
     for t in touched:
-        key = (places.by_buffer[t.buffer].memory.name, t.written)
-        moved[key] = moved.get(key, 0) + t.size_bytes
-    cycles = 0
-    for (name, written), size in moved.items():
-        memory = places.machine.memory(name)
-        cycles = max(cycles, _over(size, memory.write_bytes_per_cycle if written else memory.read_bytes_per_cycle))
-    return cycles
+        size = t.size_bytes
+        if descriptor is not None:
+            size = descriptor.written_bytes if t.written else descriptor.read_bytes
+        yield places.by_buffer[t.buffer].memory, t.written, size
 
 
 def _latency(engine: Engine, measured: Measured, places: Places) -> int:

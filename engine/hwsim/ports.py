@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
-from .cost import Touched
 from .machine import Bus, DmaEngine, Engine, Machine, Memory
-from .place import Places
 
 
 class PortSpec(msgspec.Struct, frozen=True):
@@ -38,16 +36,18 @@ def ports_of(engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, boo
     return (*found, *map(bus_port, machine.buses_of(engine.name)))
 
 
-def demands(engine: Engine, touched: Sequence[Touched], places: Places) -> dict[PortSpec, int]:
-    """Cycles of each port that a task needs. A copy goes over a bus once; what other engines read and write goes over it both ways."""
-    size: dict[PortSpec, int] = {}
-    for t in touched:
-        port = memory_port(places.by_buffer[t.buffer].memory, written=t.written)
-        size[port] = size.get(port, 0) + t.size_bytes
-    moved = sum(t.size_bytes for t in touched if t.written or not isinstance(engine, DmaEngine))
-    for bus in places.machine.buses_of(engine.name):
-        size[bus_port(bus)] = moved
-    return {port: _over(amount, port.bytes_per_cycle) for port, amount in size.items() if amount}
+def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
+    """Cycles of each port that a task needs which reads or writes (True) so many bytes of memories. A copy goes over a bus once; what other
+    engines read and write goes over it both ways."""
+    sizes: dict[PortSpec, int] = {}
+    total = 0
+    for memory, written, size in moved:
+        port = memory_port(memory, written=written)
+        sizes[port] = sizes.get(port, 0) + size
+        total += size if written or not isinstance(engine, DmaEngine) else 0
+    for bus in machine.buses_of(engine.name):
+        sizes[bus_port(bus)] = total
+    return {port: _over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
 
 
 def _over(amount: int, per: int) -> int:

@@ -19,7 +19,7 @@ from .geometry import domain
 from .grid import UnknownValueError, axes, is_known, used_vars, values
 from .nest import Loop
 from .place import Placement, Places
-from .ports import PortSpec, demands, ports_of
+from .ports import PortSpec, ports_of
 from .replay import Variant
 from .work import Access, Work
 
@@ -142,8 +142,7 @@ class Variants:
         if costs is None:
             return NOTHING
         cells = tuple(side.cells(at) for side in self._sides)
-        sizes = tuple((t.buffer.name, t.written, t.size_bytes) for t in costs.touched)
-        key = (costs.duration, costs.latency, costs.operations, sizes, cells)
+        key = (costs.key, cells)
         if key not in self._numbers:
             self._numbers[key] = len(self._table)
             self._table.append(self._variant(costs, cells))
@@ -160,8 +159,7 @@ class Variants:
         # A cell that the task also fills itself is no input of it.
         inputs = tuple(cell for cell in reads if cell not in writes)
         engine = self._places.machine.engines[self._engine]
-        needed = demands(engine, costs.touched, self._places)
-        asked = tuple((self._shared[port], cycles) for port, cycles in needed.items() if port in self._shared)
+        asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
         replayed = Variant(
             self._engine, costs.duration, costs.latency, inputs, tuple(writes), engine.setup_cycles, asked
         )
