@@ -40,7 +40,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 @refusing_depth(ExecuteError)
 def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
-    """Small values for every parameter buffer that is not written before it is read, by name; the same for the same seed.
+    """Small values for every parameter buffer that is not written before it is read, and for parameters that are floats, by name; the
+    same for the same seed.
 
     Floats are eighths from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are very
     long: a difference is then a fault, not rounding. Integers are from the first of `integers` to the second, unsigned ones from 0 up.
@@ -57,7 +58,7 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
             )
         if buffer in read:
             found[buffer.name] = _values(generator, buffer.dtype, shape, integers)
-    return found
+    return found | {p.name: _values(generator, p.dtype, (), integers) for p in func.params if dt.is_float(p.dtype)}
 
 
 def verify(
@@ -87,7 +88,8 @@ class Expectation:
         self._inputs: dict[str, Array] = {}
         self._expected: dict[str, Outcome] = {}
         try:
-            Executable(original, {}, limit)  # its cost, before inputs of that size are made
+            floats = {p.name: np.ones((), numpy_dtype(p.dtype)) for p in original.params if dt.is_float(p.dtype)}
+            Executable(original, floats, limit)  # its cost, before inputs of that size are made
             self._inputs, self._expected = _first_run(original, seed, limit)
         except ExecuteError as error:
             self._fault = f"the original cannot be run: {error.refusal.message}"

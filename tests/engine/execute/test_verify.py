@@ -142,3 +142,20 @@ def test_given_indices_and_divisors_among_the_inputs_then_it_is_tested_with_fitt
 def test_given_a_program_that_leaves_its_buffers_whatever_the_inputs_then_the_first_fault_is_told() -> None:
     verdict = verify(copy(8, shift=1), copy(8, shift=1))
     assert verdict.status == "unknown" and "A[8]" in verdict.detail
+
+
+SCALED = (
+    HEADER + "@T.prim_func(s_tir=True)\n"
+    'def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), scale: T.float32):\n'
+    "    for i in range(8):\n"
+    '        with T.sblock("B"):\n'
+    "            v = T.axis.spatial(8, i)\n"
+    "            B[v] = A[v] * scale\n"
+)
+
+
+def test_given_a_scalar_parameter_when_verified_then_it_has_a_random_value_too():
+    func = parse(SCALED).program
+    assert verify(func, func).status == "tested"
+    assert random_inputs(func)["scale"].shape == ()
+    assert verify(parse(SCALED.replace("* scale", "+ scale")).program, func).status == "failed"
