@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from ..engine.execute import Verdict
-from ..engine.export import report_text, to_c, to_tvm_python
-from ..engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
+from ..engine.export import chrome_trace, knobs_text, report_text, to_c, to_tvm_python
+from ..engine.hwsim import Knob, Machine, MachineError, Report, load_machine, preset_names, sensitivity, simulate
 from ..engine.ir import PrimFunc, TilewrightError
 from ..engine.lower import PASSES, LowerError, lower, missing_sizes, with_sizes
 from ..engine.schedule import Schedule, ScheduleError
@@ -90,6 +91,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     _takes_sizes(run)
     run.add_argument("--json", action="store_true", help="print the report as JSON")
+    run.add_argument(
+        "--sensitivity", action="store_true", help="also say which figure of the machine limits: each twice as good"
+    )
+    run.add_argument("--trace", metavar="OUT", help="also write the timeline in Chrome's trace format")
     run.set_defaults(run=_run)
 
     export = commands.add_parser("export", help="write a notebook's schedule as code for another system")
@@ -200,17 +205,23 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     sizes = _sizes(arguments, notebook, schedule)
     verdict = schedule.check(sizes)
-    report = _simulated(with_sizes(schedule.described, sizes).func, machine)
-    print(
-        json.dumps(report_json(report, verdict), indent=2) if arguments.json else report_text(report, verdict),
-        flush=True,
-    )
+    func = with_sizes(schedule.described, sizes).func
+    report = _simulated(func, machine)
+    knobs = sensitivity(func, machine) if arguments.sensitivity else ()
+    if arguments.json:
+        print(json.dumps(report_json(report, verdict, knobs), indent=2), flush=True)
+    else:
+        print("\n\n".join((report_text(report, verdict), *([knobs_text(knobs)] if knobs else []))), flush=True)
+    if arguments.trace is not None and not _written(arguments.trace, chrome_trace(report)):
+        return BAD_INPUT
     return REFUSED if verdict.status == "failed" else FINE
 
 
-def report_json(report: Report, verdict: Verdict) -> dict[str, object]:
-    """`Report.to_json` with `verified`: "proved", "tested", "failed" or "unknown", and `verified_detail`."""
+def report_json(report: Report, verdict: Verdict, knobs: Sequence[Knob] = ()) -> dict[str, object]:
+    """`Report.to_json` with `verified`: "proved", "tested", "failed" or "unknown", and `verified_detail`; `sensitivity` where asked for."""
     data = report.to_json()
+    if knobs:
+        data["sensitivity"] = msgspec.to_builtins(knobs)
     return {"cycles": data.pop("cycles"), "verified": verdict.status, "verified_detail": verdict.detail, **data}
 
 
@@ -243,12 +254,17 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         print(text, end="", flush=True)
         return FINE
+    return FINE if _written(arguments.output, text) else BAD_INPUT
+
+
+def _written(path: str, text: str) -> bool:
+    """Whether the text could be written; else why not is said on standard error."""
     try:
-        Path(arguments.output).write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        print(f"tilewright: cannot write {arguments.output}: {error.strerror}", file=sys.stderr)
-        return BAD_INPUT
-    return FINE
+        print(f"tilewright: cannot write {path}: {error.strerror}", file=sys.stderr)
+        return False
+    return True
 
 
 def _code(arguments: argparse.Namespace, notebook: Notebook, schedule: Schedule) -> str:

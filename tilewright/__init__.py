@@ -27,8 +27,8 @@ from .engine.adopt import Pasted, from_tvm, from_tvm_trace, read_pasted
 from .engine.execute import Verdict
 from .engine.execute import random_inputs as _random_inputs
 from .engine.execute import run as _run
-from .engine.export import report_text
-from .engine.hwsim import Machine, Report
+from .engine.export import chrome_trace, report_text
+from .engine.hwsim import Knob, Machine, Report
 from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
@@ -44,6 +44,7 @@ __all__ = [
     "DocumentError",
     "IRModule",
     "IndexMap",
+    "Knob",
     "Machine",
     "Notebook",
     "ParseError",
@@ -59,6 +60,7 @@ __all__ = [
     "TensorIntrin",
     "TilewrightError",
     "Verdict",
+    "chrome_trace",
     "from_tvm",
     "from_tvm_trace",
     "load",
@@ -71,6 +73,7 @@ __all__ = [
     "read_te",
     "report_text",
     "run",
+    "sensitivity",
     "simulate",
     "to_c",
     "to_script",
@@ -120,6 +123,22 @@ def simulate(
     `sizes` are numbers for the program's symbolic sizes, {"M": 256}; a notebook has its own, and these go before them.
     Raises MachineError (a TilewrightError) when an engine cannot reach an operand, the machine's description is wrong, sizes are missing.
     """
+    return _hwsim.simulate(*_on_machine(program, machine, sizes))
+
+
+def sensitivity(
+    program: Scheduled, machine: Machine | str | Path | None = None, *, sizes: Mapping[str, int] | None = None
+) -> tuple[Knob, ...]:
+    """Which figure of the machine limits the program: each twice as good, one at a time, and the cycles that saves, the most first.
+
+    Arguments and errors are those of `simulate`.
+    """
+    return _hwsim.sensitivity(*_on_machine(program, machine, sizes))
+
+
+def _on_machine(
+    program: Scheduled, machine: Machine | str | Path | None, sizes: Mapping[str, int] | None
+) -> tuple[PrimFunc, Machine]:
     if machine is None:
         machine = program.machine if isinstance(program, Notebook) else None
     if machine is None:
@@ -127,7 +146,7 @@ def simulate(
     found = machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)
     # A function as it is: a lowered one has no blocks that could be scheduled.
     func = program if isinstance(program, PrimFunc) else schedule_of(program).described
-    return _hwsim.simulate(with_sizes(func, _sizes_of(program, sizes)).func, found)
+    return with_sizes(func, _sizes_of(program, sizes)).func, found
 
 
 def run(program: Scheduled, arrays: Mapping[str, Any], *, sizes: Mapping[str, int] | None = None) -> dict[str, Any]:

@@ -14,15 +14,18 @@ from .calls import (
     unique_name,
     value_text,
 )
-from .report_text import headline, report_text
+from .chrome_trace import chrome_trace
+from .report_text import headline, knobs_text, report_text
 from .tvm import to_tvm_python
 
 __all__ = [
     "CFunction",
     "c_function",
     "call_text",
+    "chrome_trace",
     "headline",
     "index_map_text",
+    "knobs_text",
     "loop_position",
     "named_arguments",
     "quoted",

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ..execute import Verdict
-from ..hwsim import Report
+from ..hwsim import Knob, Report
+
+MAX_BOUNDS = 5
 
 MAX_TRAFFIC_ROWS = 40
 """More rows than this are summed up in a last line."""
@@ -32,7 +34,9 @@ def report_text(report: Report, verdict: Verdict | None = None) -> str:
         headline(report, verdict),
         _engines(data["engines"], data["cycles"]),
         _memory(data["memory"]),
+        _bounds(data.get("bounds", ()), data.get("roofline")),
         _traffic(data["traffic"]),
+        _conflicts(data.get("conflicts", ())),
         _findings(data.get("findings", ())),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -58,12 +62,47 @@ def _memory(memory: Mapping[str, Any]) -> str:
 
 
 def _traffic(traffic: Sequence[Mapping[str, Any]]) -> str:
-    rows = [("buffer", "from", "to", "bytes")]
-    rows += [(t["buffer"], t["source"], t["destination"], f"{t['bytes']:,}") for t in traffic[:MAX_TRAFFIC_ROWS]]
+    rows = [("buffer", "from", "to", "bytes", "at least")]
+    rows += [
+        (t["buffer"], t["source"], t["destination"], f"{t['bytes']:,}", f"{t['least_bytes']:,}")
+        for t in traffic[:MAX_TRAFFIC_ROWS]
+    ]
     rest = traffic[MAX_TRAFFIC_ROWS:]
     if rest:
-        rows.append((f"{len(rest)} more", "", "", f"{sum(t['bytes'] for t in rest):,}"))
-    return table(rows, right=(3,)) if traffic else ""
+        least = sum(t["least_bytes"] for t in rest)
+        rows.append((f"{len(rest)} more", "", "", f"{sum(t['bytes'] for t in rest):,}", f"{least:,}"))
+    return table(rows, right=(3, 4)) if traffic else ""
+
+
+def _bounds(bounds: Sequence[Mapping[str, Any]], roofline: Mapping[str, Any] | None) -> str:
+    rows = [("bound", "cycles")]
+    rows += [(b["name"], f"{b['cycles']:,}") for b in bounds[:MAX_BOUNDS]]
+    text = table(rows, right=(1,)) if bounds else ""
+    if roofline is not None and roofline["bytes"]:
+        text += (
+            f"\n{roofline['intensity']:.2f} operations per byte: {roofline['attained']:.2f} operations per cycle of the "
+            f"{roofline['roof']:.2f} under the roof, of {roofline['peak_operations_per_cycle']:.0f} at most"
+        )
+    return text
+
+
+def _conflicts(conflicts: Sequence[Mapping[str, Any]]) -> str:
+    rows = [("bank conflicts of", "in", "ways", "accesses", "cycles lost")]
+    rows += [
+        (", ".join(c["buffers"]), c["block"], f"{c['degree']}", f"{c['accesses']:,}", f"{c['cycles']:,}")
+        for c in conflicts[:MAX_TRAFFIC_ROWS]
+    ]
+    return table(rows, right=(2, 3, 4)) if conflicts else ""
+
+
+def knobs_text(knobs: Sequence[Knob]) -> str:
+    """Which figures of the machine limit, the most first; those that save nothing in one line."""
+    saving = [k for k in knobs if k.saved > 0]
+    rows = [("with", "instead of", "cycles", "saved")]
+    rows += [(f"{k.path} = {k.better:,}", f"{k.value:,}", f"{k.cycles:,}", f"{k.saved:,}") for k in saving]
+    rest = [k.path for k in knobs if k.saved <= 0]
+    text = table(rows, right=(1, 2, 3)) if saving else "no figure of the machine limits alone"
+    return text + (f"\nnothing saved: {', '.join(rest)}" if rest else "")
 
 
 def _findings(findings: Sequence[Any]) -> str:

@@ -6,23 +6,28 @@ from .machine import Bus, Cache, DmaEngine, Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
 from .report import (
+    Bound,
     EngineAccess,
     EngineReport,
     Finding,
+    Lost,
     MemoryReport,
     Report,
+    Roofline,
     Segment,
     Segments,
     TaskKind,
     Traffic,
     Wait,
 )
+from .sensitivity import Knob, sensitivity
 from .simulate import simulate
 from .steady import MAX_TASKS, Repeat
 from .timeline import Timeline
 
 __all__ = [
     "MAX_TASKS",
+    "Bound",
     "Bus",
     "Cache",
     "CacheCounts",
@@ -33,6 +38,8 @@ __all__ = [
     "EngineAccess",
     "EngineReport",
     "Finding",
+    "Knob",
+    "Lost",
     "Machine",
     "MachineError",
     "Memory",
@@ -40,6 +47,7 @@ __all__ = [
     "Occupancy",
     "Repeat",
     "Report",
+    "Roofline",
     "Segment",
     "Segments",
     "Steps",
@@ -53,5 +61,6 @@ __all__ = [
     "load_machine",
     "preset_names",
     "read_machine",
+    "sensitivity",
     "simulate",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import msgspec
 
@@ -46,12 +46,61 @@ class MemoryReport(msgspec.Struct, frozen=True):
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """Bytes copied from scope to scope. `buffer` is the one in the larger memory: the tensor that the tiles are of."""
+    """Bytes copied from scope to scope. `buffer` is the one in the larger memory: the tensor that the tiles are of. `least_bytes`
+    cannot but be moved: a parameter once, nothing of an intermediate."""
 
     buffer: str
     source: str
     destination: str
     bytes: int
+    least_bytes: int
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """No schedule of the same tasks takes less than this: the work of an engine ("engine"), or what goes through a port or bus ("port")."""
+
+    name: str
+    kind: Literal["engine", "port"]
+    cycles: int
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """What bank conflicts cost a block: of all `accesses` to buffers ("read", "write", or several "together") the worst takes `degree`
+    turns, and all together `cycles` more than without."""
+
+    block: str
+    buffers: tuple[str, ...]
+    kind: str
+    memory: str
+    accesses: int
+    degree: int
+    cycles: int
+
+
+class Roofline(msgspec.Struct, frozen=True):
+    """Where the program stands under the roof of its machine: operations, bytes in and out of the largest memory, cycles; the operations
+    and bytes per cycle that the machine could do at most."""
+
+    operations: int
+    bytes: int
+    cycles: int
+    peak_operations_per_cycle: float
+    bytes_per_cycle: int
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte."""
+        return self.operations / self.bytes if self.bytes else 0.0
+
+    @property
+    def attained(self) -> float:
+        """Operations per cycle."""
+        return self.operations / self.cycles if self.cycles else 0.0
+
+    @property
+    def roof(self) -> float:
+        """Operations per cycle that the machine allows at this intensity."""
+        return min(self.peak_operations_per_cycle, self.intensity * self.bytes_per_cycle)
 
 
 class EngineAccess(msgspec.Struct, frozen=True):
@@ -123,14 +172,26 @@ class Segments(Sequence[Segment]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         timeline = self._timeline
-        number = int(timeline.numbers[index])
+        return self._made(index, 0, timeline.places[index], int(timeline.times[index]))
+
+    def between(self, start: int = 0, end: int | None = None) -> Iterator[Segment]:
+        """All tasks that are at work from cycle `start` to `end`, exclusive, in times of the clock: repeats one by one. What lies outside
+        is not gone through."""
+        return (self._made(row.row, row.later, row.place, 1) for row in self._timeline.unrolled(start, end))
+
+    def by_the_clock(self) -> Iterator[Segment]:
+        """The tasks that were played, when they first run."""
+        later = self._timeline.real(self._timeline.starts) - self._timeline.starts
+        for n, cycles in enumerate(later.tolist()):
+            yield self._made(n, cycles, self._timeline.places[n], int(self._timeline.times[n]))
+
+    def _made(self, row: int, later: int, place: tuple[int, ...], times: int) -> Segment:
+        timeline = self._timeline
+        number = int(timeline.numbers[row])
         template = self._program.templates[self._program.variants[number].template]
         engine, name, reads, writes = self._said_of(number)
-        start, end, there, times = (
-            int(c[index]) for c in (timeline.starts, timeline.ends, timeline.there, timeline.times)
-        )
-        indices = template.indices(timeline.places[index])
-        return Segment(engine, start, end, there, name, indices, reads, writes, times)
+        start, end, there = (int(c[row]) + later for c in (timeline.starts, timeline.ends, timeline.there))
+        return Segment(engine, start, end, there, name, template.indices(place), reads, writes, times)
 
     def _said_of(self, number: int) -> _Said:
         """What all tasks of a variant have in common, in words."""
@@ -158,14 +219,14 @@ class Segments(Sequence[Segment]):
 class Report(msgspec.Struct, frozen=True, eq=False):
     """What the program costs on the machine. Cycles are of the machine's clock.
 
-    `bound` is the least that any schedule of the same tasks takes: the busiest engine. `overlap` is the fraction of the cycles with a DMA
-    busy in which a computing engine is busy too (`overlap_cycles / dma_cycles`; 0.0 without any DMA).
+    `bounds` are what no schedule of the same tasks can be below, the highest first. `energy` is in pJ, by memory and engine. `overlap` is
+    the fraction of the cycles with a DMA busy in which a computing engine is busy too (`overlap_cycles / dma_cycles`; 0.0 without any DMA).
     """
 
     machine: str
     clock_hz: int
     cycles: int
-    bound: int
+    bounds: tuple[Bound, ...]
     overlap: float
     overlap_cycles: int
     dma_cycles: int
@@ -173,7 +234,9 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     memory: dict[str, MemoryReport]
     traffic: tuple[Traffic, ...]
     accesses: tuple[EngineAccess, ...]
-    energy_pj: float
+    conflicts: tuple[Lost, ...]
+    energy: dict[str, float]
+    roofline: Roofline
     findings: tuple[Finding, ...]
     tasks: tuple[TaskKind, ...]
     segments: Segments
@@ -188,6 +251,16 @@ class Report(msgspec.Struct, frozen=True, eq=False):
         )
 
     @property
+    def bound(self) -> int:
+        """The highest of the bounds."""
+        return max((b.cycles for b in self.bounds), default=0)
+
+    @property
+    def energy_pj(self) -> float:
+        """All of the energy."""
+        return sum(self.energy.values())
+
+    @property
     def ratio(self) -> float:
         """Cycles over the bound: 1.0 when the busiest engine never waits."""
         return self.cycles / self.bound if self.bound else 1.0
@@ -199,11 +272,20 @@ class Report(msgspec.Struct, frozen=True, eq=False):
             "clock_hz": self.clock_hz,
             "cycles": self.cycles,
             "bound": self.bound,
+            "bounds": msgspec.to_builtins(self.bounds),
             "ratio": self.ratio,
             "overlap": self.overlap,
             "overlap_cycles": self.overlap_cycles,
             "dma_cycles": self.dma_cycles,
             "energy_pj": self.energy_pj,
+            "energy": self.energy,
+            "conflicts": msgspec.to_builtins(self.conflicts),
+            "roofline": {
+                **msgspec.to_builtins(self.roofline),
+                "intensity": self.roofline.intensity,
+                "attained": self.roofline.attained,
+                "roof": self.roofline.roof,
+            },
             "engines": {name: msgspec.to_builtins(e) for name, e in self.engines.items()},
             "memory": {name: msgspec.to_builtins(m) for name, m in self.memory.items()},
             "traffic": msgspec.to_builtins(self.traffic, order=None),

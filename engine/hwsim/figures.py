@@ -1,0 +1,274 @@
+"""The figures of a report: what was played, summed up with what it stands for. Cycles that repeat count as often as they come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir import Buffer
+from ..ir import dtype as dt
+from .findings import find
+from .machine import KINDS, DmaEngine, MatrixEngine, SystolicEngine, VectorEngine
+from .occupancy import Occupancy, occupancy
+from .place import constant_shape, row_name
+from .replay import CAUSES
+from .report import (
+    Bound,
+    EngineAccess,
+    EngineReport,
+    Lost,
+    MemoryReport,
+    Report,
+    Roofline,
+    Segments,
+    TaskKind,
+    Traffic,
+    Wait,
+)
+from .tasks import TaskProgram
+from .timeline import Timeline
+
+IDLE = "idle"
+
+FLOAT_BYTES = 4
+"""Lanes of a vector engine are counted as of float32."""
+
+
+def report_of(program: TaskProgram, timeline: Timeline) -> Report:
+    """The report of a replay."""
+    machine = program.machine
+    counts = timeline.counts
+    held = occupancy(program, timeline)
+    busy = _busy(program, counts)
+    bounds = _bounds(program, counts, busy)
+    both, dma = _overlap(program, timeline)
+    traffic, accesses = _traffic(program, counts)
+    memory = _memory(program, timeline, held)
+    return Report(
+        machine=machine.name,
+        clock_hz=machine.clock_hz,
+        cycles=timeline.cycles,
+        bounds=bounds,
+        overlap=both / dma if dma else 0.0,
+        overlap_cycles=both,
+        dma_cycles=dma,
+        engines=_engines(program, timeline, busy),
+        memory=memory,
+        traffic=traffic,
+        accesses=accesses,
+        conflicts=_conflicts(program, counts),
+        energy=_energy(program, counts),
+        roofline=_roofline(program, counts, timeline.cycles),
+        findings=find(program, timeline, memory, held),
+        tasks=_kinds(program, counts),
+        segments=Segments(program, timeline),
+        occupancy=held,
+        timeline=timeline,
+    )
+
+
+def _busy(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
+    """Busy cycles of each engine."""
+    busy = [0] * len(program.machine.engines)
+    for number, count in counts.items():
+        variant = program.variants[number]
+        busy[variant.replay.engine] += count * variant.cost.duration
+    return busy
+
+
+def _engines(program: TaskProgram, timeline: Timeline, busy: list[int]) -> dict[str, EngineReport]:
+    tasks: Counter[int] = Counter()
+    for number, count in timeline.counts.items():
+        tasks[program.variants[number].replay.engine] += count
+    stalls: list[Counter[str]] = [Counter() for _ in busy]
+    waits: list[Counter[tuple[str, str, str]]] = [Counter() for _ in busy]
+    engines = program.machine.engines
+    for s in timeline.stalls:
+        cycles = s.cycles * int(timeline.times[s.task])
+        stalls[s.engine][s.cause] += cycles
+        if s.cause == "issue":
+            blamed = "", f"queue of {engines[s.by].name}"
+        elif s.cause == "port":
+            blamed = "", program.ports[s.cell].name
+        else:
+            blamed = program.places.of_cell[s.cell].buffer.name, program.templates[program.variants[s.by].template].name
+        waits[s.engine][s.cause, *blamed] += cycles
+    found: dict[str, EngineReport] = {}
+    for number, (engine, last) in enumerate(
+        zip(engines, timeline.real(timeline.free, ending=True).tolist(), strict=True)
+    ):
+        stall = {str(cause): stalls[number][cause] for cause in CAUSES}
+        stall[IDLE] = timeline.cycles - last
+        found[engine.name] = EngineReport(
+            KINDS[type(engine)],
+            busy[number],
+            tasks[number],
+            stall,
+            tuple(Wait(*key, cycles) for key, cycles in sorted(waits[number].items(), key=lambda w: (-w[1], w[0]))),
+        )
+    return found
+
+
+def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
+    """(cycles with a DMA and another engine busy, cycles with a DMA busy)."""
+    if not len(timeline.numbers):
+        return 0, 0
+    is_dma = np.array([isinstance(e, DmaEngine) for e in program.machine.engines])[timeline.engines]
+    starts, ends = timeline.starts, timeline.ends
+    edges = [np.array([r.start, r.end], np.int64) for r in timeline.repeats]
+    times = np.unique(np.concatenate([starts, ends, *edges]))
+    busy: list[npt.NDArray[np.bool_]] = []
+    for chosen in (is_dma, ~is_dma):
+        delta = np.zeros(len(times), np.int64)
+        np.add.at(delta, np.searchsorted(times, starts[chosen]), 1)
+        np.add.at(delta, np.searchsorted(times, ends[chosen]), -1)
+        busy.append(np.cumsum(delta)[:-1] > 0)
+    lengths = timeline.lengths(times)
+    return int(lengths[busy[0] & busy[1]].sum()), int(lengths[busy[0]].sum())
+
+
+def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[str, MemoryReport]:
+    places = program.places
+    allocated: Counter[str] = Counter()
+    for cell, placement in enumerate(places.of_cell):
+        allocated[row_name(placement.memory, placement.bank_of(cell))] += placement.part_bytes
+    found: dict[str, MemoryReport] = {}
+    for memory in program.machine.memories:
+        for bank in range(memory.blocks):
+            row = row_name(memory, bank)
+            steps = held.steps[row]
+            capacity = memory.capacity_bytes // memory.blocks
+            peak = int(timeline.real([steps.peak_time])[0])
+            found[row] = MemoryReport(
+                memory.scope, capacity, steps.peak_allocated, steps.peak_live, peak, allocated[row]
+            )
+    return found
+
+
+def _traffic(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
+    """Copies of DMA engines by tensor, scope and scope; what other engines access by engine and buffer."""
+    places = program.places
+    copied: Counter[tuple[Buffer, str, str]] = Counter()
+    accessed: Counter[tuple[str, str, str, bool]] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        engine = program.machine.engines[variant.replay.engine]
+        if not isinstance(engine, DmaEngine):
+            for t in variant.cost.touched:
+                accessed[engine.name, t.buffer.name, places.by_buffer[t.buffer].memory.scope, t.written] += (
+                    t.size_bytes * count
+                )
+            continue
+        (read,) = (t for t in variant.cost.touched if not t.written)
+        (written,) = (t for t in variant.cost.touched if t.written)
+        source, target = places.by_buffer[read.buffer].memory, places.by_buffer[written.buffer].memory
+        tensor = written.buffer if target.capacity_bytes > source.capacity_bytes else read.buffer
+        copied[tensor, source.scope, target.scope] += written.size_bytes * count
+    rows = {(e, b, s): None for e, b, s, _ in accessed}
+    return (
+        tuple(Traffic(b.name, s, d, size, _least(program, b, size)) for (b, s, d), size in copied.items()),
+        tuple(EngineAccess(*key, accessed[(*key, False)], accessed[(*key, True)]) for key in rows),
+    )
+
+
+def _least(program: TaskProgram, buffer: Buffer, moved: int) -> int:
+    """The bytes that cannot but be moved: a parameter once, an intermediate not at all."""
+    if not program.places.by_buffer[buffer].is_param:
+        return 0
+    size = dt.size_bytes(buffer.dtype)
+    for extent in constant_shape(buffer):
+        size *= extent
+    return min(size, moved)
+
+
+def _kinds(program: TaskProgram, counts: Mapping[int, int]) -> tuple[TaskKind, ...]:
+    tasks: Counter[int] = Counter()
+    cycles: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        tasks[variant.template] += count
+        cycles[variant.template] += count * variant.cost.duration
+    engines = program.machine.engines
+    return tuple(
+        TaskKind(t.name, engines[t.engine].name, t.choices[0].reason, tasks[t.number], cycles[t.number])
+        for t in program.templates
+    )
+
+
+def _energy(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]:
+    """Picojoules: of the bytes in and out of each memory and of the operations of each engine, at the machine's figures."""
+    moved: Counter[str] = Counter()
+    done: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        done[variant.replay.engine] += variant.cost.operations * count
+        for t in variant.cost.touched:
+            moved[program.places.by_buffer[t.buffer].memory.name] += t.size_bytes * count
+    found = {m.name: m.energy_pj_per_byte * moved[m.name] for m in program.machine.memories}
+    for n, engine in enumerate(program.machine.engines):
+        if not isinstance(engine, DmaEngine):
+            found[engine.name] = engine.energy_pj_per_operation * done[n]
+    return {name: pj for name, pj in found.items() if pj}
+
+
+def _bounds(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) -> tuple[Bound, ...]:
+    """Each engine's own work, and what goes through each port and bus; the longest first."""
+    ports: Counter[str] = Counter()
+    for number, count in counts.items():
+        for port, cycles in program.variants[number].cost.demands:
+            ports[port.name] += cycles * count
+    found = [Bound(e.name, "engine", cycles) for e, cycles in zip(program.machine.engines, busy, strict=True) if cycles]
+    found += [Bound(name, "port", cycles) for name, cycles in ports.items()]
+    return tuple(sorted(found, key=lambda b: -b.cycles))
+
+
+def _conflicts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Lost, ...]:
+    """Cycles lost to bank conflicts, by block and buffers, the most first."""
+    lost: dict[tuple[str, tuple[str, ...], str, str], list[int]] = {}
+    for number, count in counts.items():
+        variant = program.variants[number]
+        for c in variant.cost.conflicts:
+            key = program.templates[variant.template].name, tuple(b.name for b in c.buffers), c.kind, c.memory
+            row = lost.setdefault(key, [0, 1, 0])
+            row[0] += c.accesses * count
+            row[1] = max(row[1], c.degree)
+            row[2] += c.cycles * count
+    return tuple(sorted((Lost(*key, *row) for key, row in lost.items()), key=lambda row: -row.cycles))
+
+
+def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> Roofline:
+    """Operations of the computing engines over bytes in and out of the largest memory."""
+    machine = program.machine
+    far = max(machine.memories, key=lambda m: m.capacity_bytes)
+    operations = moved = 0
+    for number, count in counts.items():
+        variant = program.variants[number]
+        if not isinstance(machine.engines[variant.replay.engine], DmaEngine):
+            operations += variant.cost.operations * count
+        far_bytes = (t.size_bytes for t in variant.cost.touched if program.places.by_buffer[t.buffer].memory is far)
+        moved += sum(far_bytes) * count
+    width = far.read_bytes_per_cycle + (far.write_bytes_per_cycle if far.ports == "separate" else 0)
+    return Roofline(operations, moved, cycles, _peak(program), width)
+
+
+def _peak(program: TaskProgram) -> float:
+    """Operations per cycle of the fastest engine that has work, at its own width of elements."""
+    rates = [0.0]
+    for template in program.templates:
+        engine = program.machine.engines[template.engine]
+        match engine:
+            case MatrixEngine():
+                macs = engine.tile_rows * engine.tile_columns * engine.tile_depth
+                rates.append(2 * macs / engine.cycles_per_tile)
+            case SystolicEngine():
+                rates.append(2 * engine.rows * engine.columns)
+            case VectorEngine():
+                rates.append(engine.vector_bytes / FLOAT_BYTES / engine.cycles_per_operation)
+            case DmaEngine():
+                pass
+            case _:
+                rates.append(1 / engine.cycles_per_operation)
+    return max(rates)
