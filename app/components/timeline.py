@@ -32,6 +32,9 @@ FEW_BARS = 300
 
 MAX_CORNERS = 1_500
 
+NARROW = 0.04
+"""A stretch that takes less of the width than this has no room for a word."""
+
 GAP = 0.2
 """Between lanes, as a part of a lane."""
 
@@ -41,11 +44,15 @@ INK = {
     "line": ("#e3e6eb", "#272b34"),
     "surface": ("#ffffff", "#17191f"),
     "limit": ("#b93a3a", "#f08c86"),
+    "again": ("#3b56c9", "#9db1ff"),
 }
 """tilewright.css's colours, (light, dark), for the canvas."""
 
 TICKS = """
-const fine = Math.abs(tick) < 1e15 ? Math.round(tick).toString().replace(/\\B(?=(\\d{3})+(?!\\d))/g, "\\u202f") : tick.toExponential(1)
+let later = 0
+for (let n = 0; n < ends.length && ends[n] <= tick; n++) later = shifts[n]
+const at = tick + later
+const fine = Math.abs(at) < 1e15 ? Math.round(at).toString().replace(/\\B(?=(\\d{3})+(?!\\d))/g, "\\u202f") : at.toExponential(1)
 return fine
 """
 
@@ -109,7 +116,7 @@ class Timeline:
 
     def _on_range(self, _: Any) -> None:
         chart = self._chart
-        if max(len(chart.engine_bars), len(chart.memory_bars)) > MAX_BARS:
+        if chart.repeats or max(len(chart.engine_bars), len(chart.memory_bars)) > MAX_BARS:
             self._draw()
 
     def _bounds(self) -> tuple[float, float]:
@@ -124,6 +131,8 @@ class Timeline:
         self._engines.show_bars(chart.engine_bars.in_sight(start, end, MAX_BARS), self._dark)
         self._memories.show_bars(chart.memory_bars.in_sight(start, end, MAX_BARS), self._dark)
         self._memories.show_steps(chart, start, end)
+        for lanes in (self._engines, self._memories):
+            lanes.show_repeats(chart, (end - start) * NARROW)
 
 
 class _Lanes:
@@ -133,8 +142,10 @@ class _Lanes:
         self.bars = ColumnDataSource({name: [] for name in BAR_COLUMNS})
         self.steps = ColumnDataSource({"xs": [], "ys": []})
         self.limits = ColumnDataSource({"x0": [], "x1": [], "y": [], "label": [], "ink": []})
+        self.again = ColumnDataSource({name: [] for name in ("start", "end", "low", "high", "text", "drop", "tip")})
         self.excess = ColumnDataSource({name: [] for name in ("start", "end", "low", "high", "tip")})
         self._dark = False
+        self._is_top = not axis
         self._lanes: tuple[Lane, ...] | None = None
         self._drawn: list[Bar] | None = None
         self._drawn_dark = False
@@ -160,6 +171,15 @@ class _Lanes:
         self._axes(axis)
 
     def _glyphs(self) -> None:
+        self.repeats = self.figure.quad(
+            left="start", right="end", bottom="low", top="high", source=self.again, fill_alpha=0.09, line_alpha=0.7, line_dash="dotted",
+        )  # fmt: skip
+        self.repeat_labels = LabelSet(
+            x="start", y="high", text="text", source=self.again, text_font_size="10.5px", text_font_style="bold", x_offset=3,
+            y_offset="drop", text_font=value(FONT), text_baseline="top", background_fill_alpha=0.85,
+        )  # fmt: skip
+        self.repeat_labels.level = "annotation"
+        self.figure.add_layout(self.repeat_labels)
         quads = self.figure.quad(
             left="start", right="end", bottom="low", top="high", source=self.bars, fill_color="fill", fill_alpha="alpha",
             line_color="edge", line_width=1,
@@ -177,7 +197,9 @@ class _Lanes:
         )  # fmt: skip
         self.figure.add_layout(self.limit_labels)
         self.figure.add_tools(
-            HoverTool(renderers=[quads, self.over], tooltips=TOOLTIP, point_policy="follow_mouse", visible=False)
+            HoverTool(
+                renderers=[quads, self.over, self.repeats], tooltips=TOOLTIP, point_policy="follow_mouse", visible=False
+            )
         )
 
     def _axes(self, axis: bool) -> None:
@@ -192,7 +214,7 @@ class _Lanes:
         plot.yaxis.major_label_text_font_size = "11px"
         plot.yaxis.major_label_text_font = FONT
         plot.xaxis.visible = axis
-        plot.xaxis.formatter = CustomJSTickFormatter(code=TICKS)
+        plot.xaxis.formatter = CustomJSTickFormatter(code=TICKS, args={"ends": [], "shifts": []})
         plot.xaxis.axis_line_color = None
         plot.xaxis.minor_tick_line_color = None
         plot.xaxis.major_tick_line_color = None
@@ -209,6 +231,8 @@ class _Lanes:
         plot.yaxis.major_label_text_color = ink["text"]
         plot.xaxis.major_label_text_color = ink["muted"]
         self.line.glyph.line_color = ink["text"]
+        self.repeats.glyph.update(fill_color=ink["again"], line_color=ink["again"])
+        self.repeat_labels.update(text_color=ink["again"], background_fill_color=ink["surface"])
         self.limit.glyph.line_color = ink["limit"]
         self.limit_labels.background_fill_color = ink["surface"]
         self.over.glyph.update(fill_color=ink["limit"], line_color=ink["limit"], hatch_color=ink["limit"])
@@ -233,6 +257,23 @@ class _Lanes:
         # A ticker of its own each time would have Bokeh look for new models in the whole page.
         axis.ticker.update(ticks=middles)  # pyright: ignore[reportAttributeAccessIssue]  (its stub is that of the setter)
         axis.major_label_overrides = {middle: lane.name for middle, lane in zip(middles, lanes, strict=True)}
+
+    def show_repeats(self, chart: Chart, least: float) -> None:
+        """What comes again is marked, and the axis counts it. How often is said where there is room: of `least` cycles."""
+        texts = [a.text if self._is_top and a.end - a.start >= least else "" for a in chart.repeats]
+        data = {
+            "start": [a.start for a in chart.repeats],
+            "end": [a.end for a in chart.repeats],
+            "low": [-GAP for _ in chart.repeats],
+            "high": [max(len(self.bottoms), 0.1) for _ in chart.repeats],
+            "text": texts,
+            "drop": [-12 * a.level for a in chart.repeats],
+            "tip": [a.tip for a in chart.repeats],
+        }
+        if data != self.again.data:
+            self.again.data = data
+            ticks = {"ends": list(chart.clock.ends), "shifts": [float(n) for n in chart.clock.later]}
+            self.figure.xaxis[0].formatter = CustomJSTickFormatter(code=TICKS, args=ticks)
 
     def show_bars(self, bars: list[Bar], dark: bool) -> None:
         """The rectangles, when they are others than those drawn."""

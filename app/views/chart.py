@@ -113,13 +113,32 @@ class Excess(msgspec.Struct, frozen=True):
     tip: str
 
 
+class Again(msgspec.Struct, frozen=True):
+    """What is drawn from `start` to `end` comes again: `text` says how often ("×63"). `level` counts the repeats around it."""
+
+    start: int
+    end: int
+    text: str
+    level: int
+    tip: str
+
+
+class Clock(msgspec.Struct, frozen=True, eq=False):
+    """What the axis says: from `ends[n]` on, the clock is `later[n]` cycles ahead of what is drawn, for the repeats that are not."""
+
+    ends: tuple[int, ...] = ()
+    later: tuple[int, ...] = ()
+
+
 NO_BARS = Bars((), (), (), lambda n: Bar(0, 0, 0, "", 0))
 
 
 class Chart(msgspec.Struct, frozen=True, eq=False):
-    """The engines above, the memories below, over the same cycles."""
+    """The engines above, the memories below, over the same `cycles`: as many as are drawn. What repeats is drawn once."""
 
     cycles: int = 0
+    clock: Clock = Clock()
+    repeats: tuple[Again, ...] = ()
     engines: tuple[Lane, ...] = ()
     engine_bars: Bars = NO_BARS
     memories: tuple[Lane, ...] = ()

@@ -12,7 +12,7 @@ from ...engine.hwsim import MemoryReport, Report, Tile
 from ...engine.ir import TilewrightError
 from ..state import State
 from ..store import Store
-from .chart import Bar, Bars, Chart, Excess, Lane, Steps
+from .chart import Again, Bar, Bars, Chart, Clock, Excess, Lane, Steps
 from .numbers import grouped, percent_text, size_text
 from .palette import buffer_colours
 
@@ -44,7 +44,9 @@ def chart_of(report: Report, colours: Mapping[str, int]) -> Chart:
     cells = _cells(report)
     scales = {name: _scale(memory, [t for t in cells.values() if t.row == name]) for name, memory in rows.items()}
     return Chart(
-        cycles=report.cycles,
+        cycles=int(report.timeline.there.max(initial=0)),
+        clock=_clock(report),
+        repeats=_repeats(report),
         engines=tuple(Lane(name) for name in engines),
         engine_bars=_engine_bars(report, engines, colours),
         memories=tuple(_memory_lane(name, memory, scales[name]) for name, memory in rows.items()),
@@ -58,6 +60,28 @@ def chart_of(report: Report, colours: Mapping[str, int]) -> Chart:
     )
 
 
+def _clock(report: Report) -> Clock:
+    ends = sorted({r.end for r in report.timeline.repeats})
+    later = report.timeline.real(ends) - np.array(ends, np.int64)
+    return Clock(tuple(ends), tuple(later.tolist()))
+
+
+def _repeats(report: Report) -> tuple[Again, ...]:
+    """The repeats, with how often each stretch comes; the ones around others first."""
+    line = report.timeline
+    found: list[Again] = []
+    for r in sorted(line.repeats, key=lambda r: (r.start, -r.end)):
+        around = [a for a in found if a.start <= r.start and r.end <= a.end]
+        segment = report.segments[r.first] if r.first < r.last else None
+        loop = segment.indices[r.depth] if segment is not None else ("", 0)
+        tip = (
+            f"×{grouped(1 + r.extra)}: {r.iterations} {'iteration' if r.iterations == 1 else 'iterations'} of {loop[0]} "
+            f"(from {loop[0]} = {loop[1]}) in {grouped(r.cycles)} cycles, drawn once"
+        )
+        found.append(Again(r.start, r.end, f"×{grouped(1 + r.extra)}", len(around), tip))
+    return tuple(found)
+
+
 def _cells(report: Report) -> dict[int, Tile]:
     """The first tile of each cell: what they all have in common (row, label, size) is a cell's."""
     cell = report.occupancy.tiles.columns()[3]
@@ -68,16 +92,20 @@ def _cells(report: Report) -> dict[int, Tile]:
 def _engine_bars(report: Report, engines: list[str], colours: Mapping[str, int]) -> Bars:
     lane_of = {number: engines.index(name) for number, name in enumerate(report.engines) if name in engines}
     engine, start, end = report.segments.columns()
+    later = report.timeline.real(start) - start
 
     def make(n: int) -> Bar:
         segment = report.segments[n]
         written = (*segment.writes, *segment.reads)
         indices = ", ".join(f"{name} = {value}" for name, value in segment.indices)
+        first = int(later[n])
         lines = [
             f"{segment.block}  {indices}".rstrip(),
             f"{', '.join(segment.reads) or 'nothing'} → {', '.join(segment.writes) or 'nothing'}",
-            f"{grouped(segment.start)} to {grouped(segment.end)}: {grouped(segment.end - segment.start)} cycles",
+            f"{grouped(segment.start + first)} to {grouped(segment.end + first)}: {grouped(segment.end - segment.start)} cycles",
         ]
+        if segment.times > 1:
+            lines.append(f"the first of {grouped(segment.times)}")
         colour = colours.get(_buffer(written[0]), 9) if written else 9
         return Bar(lane_of[engine[n]], segment.start, segment.end, "\n".join(lines), colour)
 
@@ -135,6 +163,11 @@ def _tile_bars(
             filled_up[tile.row] = low + tile.size_bytes
             heights[cell] = (low / scales[tile.row], (low + tile.size_bytes) / scales[tile.row])
     start, filled, end, cell = report.occupancy.tiles.columns()
+    clock = (
+        report.timeline.real(start),
+        report.timeline.real(filled, ending=True),
+        report.timeline.real(end, ending=True),
+    )
     shown = np.nonzero(np.isin(cell, list(heights)))[0]
     numbers, band = shown.tolist(), 2 * cell[shown]
 
@@ -144,7 +177,8 @@ def _tile_bars(
         tile = report.occupancy.tiles[number]
         low, high = heights[int(cell[number])]
         from_, until = (tile.start, tile.filled) if filling else (tile.filled, tile.end)
-        return Bar(lanes[tile.row], from_, until, _tile_tip(tile), colours.get(tile.buffer, 9), low, high, soft=filling)
+        tip = _tile_tip(tile, *(int(c[number]) for c in clock))
+        return Bar(lanes[tile.row], from_, until, tip, colours.get(tile.buffer, 9), low, high, soft=filling)
 
     return Bars(
         np.concatenate([start[shown], filled[shown]]),
@@ -154,12 +188,12 @@ def _tile_bars(
     )
 
 
-def _tile_tip(tile: Tile) -> str:
+def _tile_tip(tile: Tile, start: int, filled: int, end: int) -> str:
     return "\n".join(
         (
             f"{tile.label}  {size_text(tile.size_bytes)} in {tile.row}",
-            f"filled from {grouped(tile.start)} to {grouped(tile.filled)}",
-            f"used until {grouped(tile.end)}",
+            f"filled from {grouped(start)} to {grouped(filled)}",
+            f"used until {grouped(end)}",
         )
     )
 
@@ -183,7 +217,10 @@ def legend_value(state: State, store: Store) -> dict[str, Any]:
     names = {tile.buffer for tile in store.remember("cells", (report,), lambda: _cells(report)).values()}
     names |= {row.buffer for row in report.traffic if row.destination == "global"}
     buffers = [{"name": name, "colour": index} for name, index in colours.items() if name in names]
-    figures = [("Overlap", percent_text(report.overlap)), ("Tasks", grouped(len(report.segments)))]
+    figures = [
+        ("Overlap", percent_text(report.overlap)),
+        ("Tasks", grouped(sum(e.tasks for e in report.engines.values()))),
+    ]
     if all(memory.scope == "global" or not memory.peak_bytes for memory in report.memory.values()):
         figures.append(("On chip", "nothing"))
     return {"figures": figures, "buffers": buffers, "note": ""}

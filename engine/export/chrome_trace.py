@@ -11,15 +11,15 @@ from typing import Any
 from ..hwsim import Report, Segment
 
 MOST_EVENTS = 100_000
-"""A program of more tasks is written as it was played: each once, with how often it comes."""
+"""A program of more tasks is written whole as it was played: each once, with how often it comes."""
 
 
-def chrome_trace(report: Report, start: int = 0, end: int | None = None) -> str:
-    """The tasks at work from cycle `start` to `end`, exclusive, and the bytes in each memory, as JSON text."""
+def chrome_trace(report: Report, start: int = 0, end: int | None = None, *, most: int = MOST_EVENTS) -> str:
+    """The tasks at work from cycle `start` to `end`, exclusive, and the bytes in each memory, as JSON text; at most so many tasks."""
     threads = {name: number for number, name in enumerate(report.engines)}
-    every = sum(engine.tasks for engine in report.engines.values()) <= MOST_EVENTS
+    every = sum(engine.tasks for engine in report.engines.values()) <= most
     if every or end is not None:
-        tasks = [segment for _, segment in zip(range(MOST_EVENTS), report.segments.between(start, end), strict=False)]
+        tasks = [segment for _, segment in zip(range(most), report.segments.between(start, end), strict=False)]
     else:
         tasks = list(report.segments.by_the_clock())
     events: list[dict[str, Any]] = [

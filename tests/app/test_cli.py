@@ -46,6 +46,20 @@ def test_given_json_then_the_keys_are_those_that_scripts_rely_on(
     assert isinstance(data["findings"], list)
 
 
+def test_given_sensitivity_and_a_trace_then_both_are_there(
+    notebook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "trace.json"
+    assert main(["run", str(notebook), "--json", "--sensitivity", "--trace", str(trace)]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {"path", "value", "better", "cycles", "saved"} == set(data["sensitivity"][0])
+    assert json.loads(trace.read_text())["otherData"]["cycles"] == str(data["cycles"])
+    assert main(["run", str(notebook), "--sensitivity"]) == 0
+    assert "instead of" in capsys.readouterr().out
+    assert main(["run", str(notebook), "--trace", str(tmp_path / "no" / "where.json")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
 def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(notebook)]) == 0
     out = capsys.readouterr().out

@@ -264,5 +264,7 @@ def test_given_a_report_when_turned_to_json_then_it_has_what_the_command_line_pr
         "idle": 0,
     }
     assert set(data["memory"]["local[0]"]) >= {"capacity_bytes", "peak_bytes"}
-    assert {"buffer": "A", "source": "global", "destination": "local", "bytes": 1024} in data["traffic"]
+    assert {"buffer": "A", "source": "global", "destination": "local", "bytes": 1024, "least_bytes": 1024} in data[
+        "traffic"
+    ]
     assert [(f["code"], f["buffers"]) for f in data["findings"]] == [("double-buffer-idle", ["B_local"])]

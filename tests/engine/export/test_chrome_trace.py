@@ -1,0 +1,70 @@
+"""The timeline as a file for chrome://tracing and Perfetto."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from support.machines import plain
+from support.sources import matmul
+
+import tilewright
+from tilewright.engine.export import chrome_trace
+from tilewright.engine.hwsim import simulate
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+
+def events(text: str, phase: str) -> list[dict[str, Any]]:
+    return [e for e in json.loads(text)["traceEvents"] if e["ph"] == phase]
+
+
+def staged(k: int) -> Schedule:
+    sch = Schedule(parse(matmul(8, 8, k)).program)
+    ko, _ = sch.split(sch.get_loops("C")[2], factors=[None, 8])
+    sch.reorder(ko, *sch.get_loops("C")[:2])
+    for n in (0, 1):
+        sch.compute_at(sch.cache_read("C", n, "local"), ko)
+    sch.cache_write("C", 0, "local")
+    return sch
+
+
+def test_given_a_report_then_each_task_is_an_event_on_its_engines_thread():
+    report = simulate(staged(32).func, plain())
+    text = chrome_trace(report)
+    threads = {e["tid"]: e["args"]["name"] for e in events(text, "M")}
+    found = [(threads[e["tid"]], e["name"], e["ts"], e["dur"]) for e in events(text, "X")]
+    assert found == [(s.engine, s.block, s.start, s.end - s.start) for s in report.segments]
+    assert json.loads(text)["otherData"]["cycles"] == str(report.cycles)
+
+
+def test_given_memories_then_their_bytes_are_counters():
+    report = simulate(staged(32).func, plain())
+    rows = {e["name"] for e in events(chrome_trace(report), "C")}
+    assert rows == set(report.memory)
+    assert max(e["args"]["live bytes"] for e in events(chrome_trace(report), "C") if e["name"] == "local[0]") == (
+        report.memory["local[0]"].peak_live_bytes
+    )
+
+
+def test_given_repeats_then_a_stretch_of_them_is_written_as_it_runs():
+    report = simulate(staged(8 * 10_000).func, plain(), whole=0)
+    start = report.cycles // 2
+    text = chrome_trace(report, start, start + 400)
+    found = events(text, "X")
+    assert 4 <= len(found) <= 12
+    assert all(e["ts"] < start + 400 and e["ts"] + e["dur"] > start - 400 for e in found)
+
+
+def test_given_more_tasks_than_a_trace_holds_then_each_is_written_once_with_how_often():
+    report = simulate(staged(8 * 1000).func, plain(), whole=0)
+    found = events(chrome_trace(report, most=100), "X")
+    assert len(found) == len(report.segments)
+    assert sum(e["args"].get("times", 1) for e in found) == sum(e.tasks for e in report.engines.values())
+    assert found[-1]["ts"] + found[-1]["dur"] == report.cycles
+
+
+def test_given_the_package_then_it_has_both_ways_to_ask() -> None:
+    sch = staged(32)
+    assert tilewright.chrome_trace(tilewright.simulate(sch, plain()))
+    assert {k.path for k in tilewright.sensitivity(sch, plain())} >= {"engines.dma.setup_cycles"}
