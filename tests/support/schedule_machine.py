@@ -13,6 +13,8 @@ from hypothesis.control import current_build_context
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace as replace_fields
 from support.calls import Call, apply, calls, describe
+from support.fitting_programs import fitting_programs
+from support.likely import RARE, Likely
 from support.meaning import Meaning
 from support.naive import UnwrittenError
 from support.programs import programs
@@ -65,8 +67,8 @@ class Tally:
 
 
 def any_program() -> st.SearchStrategy[PrimFunc]:
-    """As front ends make them, or wild."""
-    return st.one_of(programs(), wild_programs().map(lambda text: parse(text).program))
+    """As front ends make them, for the calls that few of these fit, or wild."""
+    return st.one_of(programs(), fitting_programs(), wild_programs().map(lambda text: parse(text).program))
 
 
 class ScheduleMachine(RuleBasedStateMachine):
@@ -146,6 +148,15 @@ class ScheduleMachine(RuleBasedStateMachine):
             target = data.draw(st.sampled_from(legal or found))
             accepted = self.call((target.primitive, {"block": block, "loop": target.loop}))
             assert accepted == target.legal, f"{target.primitive}({block}, {target.loop.name}): the call says otherwise"
+        self.settled = True
+
+    @rule(data=st.data())
+    def rare(self, data: st.DataObject) -> None:
+        """A call that few programs have a block for, where this one does."""
+        self.settled = False
+        likely = Likely(self.sch)
+        if found := [name for name in RARE if likely.fitting(name)]:
+            self.call(data.draw(calls(self.sch, found)))
         self.settled = True
 
     @rule(data=st.data())
