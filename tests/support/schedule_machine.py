@@ -173,7 +173,10 @@ class ScheduleMachine(RuleBasedStateMachine):
             order = (*loops[0::2], *loops[1::2])
             if len(loops) == 4 and not self.call(("reorder", {"ordered_loops": order})):
                 order = tuple(loops)
-            if order and self.call(("compute_at", {"block": producer, "loop": data.draw(st.sampled_from(order[:2]))})):
+            moved = order and self.call(
+                ("compute_at", {"block": producer, "loop": data.draw(st.sampled_from(order[:2]))})
+            )
+            if moved and (Likely(self.sch).is_rolling(producer) or data.draw(st.integers(0, 7)) == 0):
                 self.call(("rolling_buffer", {"block": producer, "write_buffer_index": 0}))
         self.settled = True
 
