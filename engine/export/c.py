@@ -335,16 +335,14 @@ class _Function:
         What a statement names twice is loaded once.
         """
         before = dict(self.expressions.kept)
+        every = [n for e in (stmt.value, *stmt.indices) for n in walk(e) if isinstance(n, BufferLoad)]
         for load in self._loads(stmt):
-            twin = next((known for known in self.expressions.kept if _are_alike(load, known)), None)
-            if twin is not None:
-                self.expressions.kept[load] = self.expressions.kept[twin]
-            else:
+            if load not in self.expressions.kept:
                 value = self.expressions.element(load.buffer, load.indices)
                 name = self.names.declare(load, f"{self.names.called[load.buffer]}_value")
                 self._mark()
                 self.line(f"const {c_type(load.dtype, load)} {name} = {value};")
-                self.expressions.kept[load] = name
+                self.expressions.kept.update((n, name) for n in every if _are_alike(n, load))
         self._store(stmt)
         self.expressions.kept = before
 

