@@ -1,6 +1,7 @@
-"""How long a report takes: beside SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, and from 512^3 to 4096^3.
+"""How long a report takes: beside SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, from 512^3 to 4096^3 and stage by
+stage; and how many tasks a second a replay plays that skips nothing.
 
-    python bench/simulate.py [beside] [growth] [cubes]
+    python bench/simulate.py [beside] [growth] [cubes] [replay]
     python bench/simulate.py beside --scalesim scalesim/bin/python --zigzag zigzag/bin/python --size 512
 
 The others are timed in this run where their Pythons are given (`record_scalesim.py` and `record_zigzag.py` say how to make them); without,
@@ -18,8 +19,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tilewright.engine.hwsim import Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.hwsim import MAX_TASKS, Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.hwsim.nest import read_nest
+from tilewright.engine.hwsim.occupancy import occupancy
+from tilewright.engine.hwsim.place import place
+from tilewright.engine.hwsim.replay import Clocks
+from tilewright.engine.hwsim.shared import SharedClocks
+from tilewright.engine.hwsim.simulate import tasks_of
+from tilewright.engine.hwsim.steady import play
+from tilewright.engine.hwsim.tasks import make_tasks
+from tilewright.engine.hwsim.timeline import timeline_of
 from tilewright.engine.ir import PrimFunc
+from tilewright.engine.lower import planned
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -89,12 +100,17 @@ def tiled_matmul(program: PrimFunc, tile: tuple[int, int, int] = TILE) -> PrimFu
     return sch.func
 
 
-def timed(function: Callable[[], T], rounds: int = 3) -> tuple[T, float]:
+def half_tiled(m: int, n: int, k: int) -> PrimFunc:
+    """Half-precision operands, as dual-bank-npu multiplies."""
+    return tiled_matmul(matmul(m, n, k, "float16", "float32"))
+
+
+def timed(function: Callable[..., T], *arguments: Any, rounds: int = 3) -> tuple[T, float]:
     """The result, and the shortest of some runs in seconds of processor time, which does not count what else the machine does."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()
-        result = function()
+        result = function(*arguments)
         best = min(best, time.process_time() - start)
     return result, best
 
@@ -118,8 +134,8 @@ def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
         whole, tiled = matmul(n, n, n), tiled_matmul(matmul(n, n, n))
         for short, dataflow in DATAFLOWS.items():
             machine = read_machine(ARRAY.format(dataflow=dataflow), "array.toml")
-            report, one = timed(lambda whole=whole, machine=machine: simulate(whole, machine))
-            _, many = timed(lambda tiled=tiled, machine=machine: simulate(tiled, machine))
+            report, one = timed(simulate, whole, machine)
+            _, many = timed(simulate, tiled, machine)
             if scalesim is not None:
                 found = [asked(scalesim, "record_scalesim.py", "--print", 32, 32, short, n, n, n)]
             else:
@@ -139,8 +155,8 @@ def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
     print("    n  tiled ms  ZigZag s, mapping given  ZigZag s, mapping searched")
     machine = load_machine("dual-bank-npu")
     for row in gemms:
-        func = tiled_matmul(matmul(row["n"], row["n"], row["n"], "float16", "float32"))
-        _, here = timed(lambda func=func: simulate(func, machine))
+        func = half_tiled(row["n"], row["n"], row["n"])
+        _, here = timed(simulate, func, machine)
         print(f"{row['n']:5} {here * 1e3:9.1f} {row['seconds']:24.3f} {row['search_seconds']:27.3f}", flush=True)
 
 
@@ -151,22 +167,54 @@ def growth(most: int) -> None:
     for exponent in range(3, most + 1):
         trips = [10 ** ((exponent + i) // 3) for i in range(3)]
         sizes = [trip * size for trip, size in zip(trips, TILE, strict=True)]
-        func, making = timed(lambda sizes=sizes: tiled_matmul(matmul(*sizes, "float16", "float32")), 1)
+        func, making = timed(half_tiled, *sizes, rounds=1)
         print(f"{exponent:10} {trips!s:>20} {cell(func, machine, making)}", flush=True)
 
 
 def cubes() -> None:
-    """n^3 on dual-bank-npu; the last column against 512^3."""
+    """n^3 on dual-bank-npu: what a report is made of, in ms. The plan is known where a notebook asks; the last column has it in."""
     machine = load_machine("dual-bank-npu")
-    print("    n             cycles   make ms  report ms")
-    for n in (512, 1024, 2048, 4096):
-        func, making = timed(lambda n=n: tiled_matmul(matmul(n, n, n, "float16", "float32")), 1)
-        print(f"{n:5} {cell(func, machine, making)}", flush=True)
+    print("    n  tasks played  plan     read    tasks     play  timeline  occupancy   report")
+    for n in (256, 512, 1024, 2048, 4096):
+        func = half_tiled(n, n, n)
+        plan, planning = timed(planned, func)
+        nest, reading = timed(read_nest, plan.func)
+        program, making = timed(lambda nest=nest: make_tasks(nest, place(machine, nest)))
+        tasks, playing = timed(play, program)
+        timeline, lining = timed(timeline_of, program, tasks)
+        _, holding = timed(occupancy, program, timeline)
+        _, whole = timed(simulate, func, machine)
+        stages = (planning, reading, making, playing, lining, holding, whole)
+        print(f"{n:5} {len(tasks.places):13}", "".join(f"{seconds * 1e3:9.1f}" for seconds in stages), flush=True)
+
+
+def replay() -> None:
+    """Every task of n^3 played one after the other, nothing skipped: with clocks alone, and with a bus that both engines share."""
+    machine = load_machine("dual-bank-npu")
+    print("    n    tasks       cycles  clocks Mtask/s  shared ports Mtask/s")
+    for n in (512, 1024, 2048):
+        program = tasks_of(half_tiled(n, n, n), machine)
+        numbers = play(program, whole=MAX_TASKS).clocks.numbers
+        table = [v.replay for v in program.variants]
+        queues, cells = [e.queue_tasks for e in machine.engines], len(program.places.of_cell)
+        bursts = [p.burst_cycles for p in program.ports]
+        plain, one = timed(lambda a=(table, queues, cells), n=numbers: played(Clocks(*a), n))
+        both, two = timed(lambda a=(table, queues, cells, bursts), n=numbers: played(SharedClocks(*a), n))
+        count = len(numbers)
+        print(f"{n:5} {count:8} {both:12} {count / one / 1e6:15.2f} {count / two / 1e6:21.2f}", flush=True)
+        assert plain <= both
+
+
+def played(clocks: Clocks | SharedClocks, numbers: list[int]) -> int:
+    issue = clocks.issue
+    for number in numbers:
+        issue(number)
+    return clocks.finish()
 
 
 def cell(func: PrimFunc, machine: Machine, making: float) -> str:
     try:
-        report, seconds = timed(lambda: simulate(func, machine))
+        report, seconds = timed(simulate, func, machine)
     except MachineError as error:
         return f"{error.refusal.code:>18} {making * 1e3:9.1f}"
     return f"{report.cycles:18} {making * 1e3:9.1f} {seconds * 1e3:10.1f}"
@@ -174,19 +222,21 @@ def cell(func: PrimFunc, machine: Machine, making: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", help="beside, growth, cubes; all of them when none is named")
+    parser.add_argument("tables", nargs="*", help="beside, growth, cubes, replay; all of them when none is named")
     parser.add_argument("--scalesim", metavar="PYTHON", help="the Python of an environment with SCALE-Sim")
     parser.add_argument("--zigzag", metavar="PYTHON", help="the Python of an environment with ZigZag")
     parser.add_argument("--size", type=int, nargs="*", default=[512, 1024], help="n of the GEMMs beside SCALE-Sim")
     parser.add_argument("--most", type=int, default=12, help="growth: the largest power of ten")
     args = parser.parse_args()
-    tables = args.tables or ["beside", "growth", "cubes"]
+    tables = args.tables or ["beside", "growth", "cubes", "replay"]
     if "beside" in tables:
         beside(args.size, args.scalesim, args.zigzag)
     if "growth" in tables:
         growth(args.most)
     if "cubes" in tables:
         cubes()
+    if "replay" in tables:
+        replay()
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace as replace_fields
+
 from ..arith import linear
-from ..ir import LT, Add, BlockRealize, Expr, Mul, Node, Range, Var, build, rewrite, uses_var
+from ..ir import LT, Add, BlockRealize, Expr, FloorMod, Mul, Node, Range, Var, build, rewrite, uses_var
 from .clipping import clipped
 from .fusions import unfused
 
@@ -49,6 +51,8 @@ def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges) -> tuple[tuple[
     joined = Var("joined", form.terms[0][0].dtype)
 
     def leave(node: Node) -> Node:
+        if isinstance(node, FloorMod):
+            return replace_fields(node, a=_without_sum(node.a, steps, joined, build.int_value(node.b)))
         return _without_sum(node, steps, joined) if isinstance(node, Add | Mul | Var) else node
 
     values = tuple(rewrite(value, leave) for value in values)
@@ -57,10 +61,12 @@ def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges) -> tuple[tuple[
     return values, {v: r for v, r in loops.items() if v not in steps} | {joined: build.make_range(0, limit)}
 
 
-def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var) -> Expr:
-    """The expression with `joined` for the sum of `steps`, when that is a part of it; else itself."""
+def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var, modulus: int | None = 0) -> Expr:
+    """The expression with `joined` for the sum of `steps`, when that is a part of it, up to multiples of `modulus`; else itself."""
     whole = linear(expr)
-    if whole is None or any(dict(whole.terms).get(v) != f for v, f in steps.items()):
+    factors = {} if whole is None else dict(whole.terms)
+    apart = [f - factors.get(v, 0) for v, f in steps.items()]
+    if whole is None or not factors.keys() & steps.keys() or any(gap % modulus if modulus else gap for gap in apart):
         return expr
     left: Expr = build.const(whole.constant, expr.dtype)
     for atom, factor in whole.terms:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ..arith import bounds, detect_iter_map, prove_equal, simplify
+from ..arith import bounds, detect_iter_map, prove, prove_equal, simplify
 from ..ir import (
     LT,
     Block,
@@ -100,15 +100,26 @@ def reduction_loops(realize: BlockRealize, loops: Ranges) -> list[Var]:
     return [v for v in loops if any(uses_var(value, v) for value in values)]
 
 
+def _holds_at_start(realize: BlockRealize, loops: Ranges, reducing: Sequence[Var]) -> bool:
+    """Whether the predicate is one from outside of the loops, the same for all terms, or surely lets the first term of each sum run."""
+    terms = [t for t in build.conjuncts(realize.predicate) if any(uses_var(t, v) for v in loops)]
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    if terms and any(iv.iter_type == "spatial" and uses_var(value, v) for iv, value in pairs for v in reducing):
+        return False
+    first = {v: loops[v].min for v in reducing}
+    ranges = {v: r for v, r in loops.items() if v not in first}
+    return all(prove(substitute(t, first), ranges) for t in terms)
+
+
 def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> bool:
     """Whether, for each element, the first iteration of the loops that meets it runs the init, and there is one.
 
     `partly`: sums that loops further out take part in need only start as low as these loops can make them.
     """
     realize, loops = joined_splits(*_trimmed(realize, loops))
-    if not only_guards_domain(realize):
-        return False
     reducing = reduction_loops(realize, loops)
+    if not only_guards_domain(realize) and not _holds_at_start(realize, loops, reducing):
+        return False
     if not all(has_iterations(loops[v].extent, loops) for v in reducing):
         return False
     first = {v: r.min for v, r in loops.items()}

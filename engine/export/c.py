@@ -44,6 +44,7 @@ from ..ir import (
     build,
     refusing_depth,
     rewrite,
+    structural_equal,
     walk,
     walk_stmts,
 )
@@ -329,15 +330,19 @@ class _Function:
         return [load for e in (stmt.value, *stmt.indices) for load in loads_in_order(e)]
 
     def _in_order(self, stmt: BufferStore) -> None:
-        """Each load that is surely made gets a statement of its own: C leaves the order within an expression open."""
+        """Each load that is surely made gets a statement of its own: C leaves the order within an expression open.
+
+        What a statement names twice is loaded once.
+        """
         before = dict(self.expressions.kept)
+        every = [n for e in (stmt.value, *stmt.indices) for n in walk(e) if isinstance(n, BufferLoad)]
         for load in self._loads(stmt):
             if load not in self.expressions.kept:
                 value = self.expressions.element(load.buffer, load.indices)
                 name = self.names.declare(load, f"{self.names.called[load.buffer]}_value")
                 self._mark()
                 self.line(f"const {c_type(load.dtype, load)} {name} = {value};")
-                self.expressions.kept[load] = name
+                self.expressions.kept.update((n, name) for n in every if _are_alike(n, load))
         self._store(stmt)
         self.expressions.kept = before
 
@@ -359,6 +364,15 @@ class _Function:
             whole = Allocate((made,), build.seq([kept, build.serial(after, lanes, back)]))
             return self.nested("", lambda: self.statement(whole))
         return self.statement(build.serial(lane, lanes, BufferStore(stmt.buffer, value, target)))
+
+
+def _are_alike(a: BufferLoad, b: BufferLoad) -> bool:
+    """Whether two loads are written alike, at indices that are not loaded themselves."""
+    return a is b or (
+        a.buffer is b.buffer
+        and all(structural_equal(x, y) for x, y in zip(a.indices, b.indices, strict=True))
+        and not any(isinstance(n, BufferLoad) for i in a.indices for n in walk(i))
+    )
 
 
 def _constant_size(buffer: Buffer) -> int | None:

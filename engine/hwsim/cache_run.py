@@ -78,15 +78,17 @@ def cache_counts(
     tasks: Sequence[CachedTask] = (),
     limit: int = MAX_ACCESSES,
     known_plan: Renewed | None = None,
+    batch: int = BATCH,
+    skip: bool = True,
 ) -> CacheCounts:
     """What `func` asks the caches of `machine` for; they are empty at the start.
 
     `engine` runs it, or for each leaf the one by number; by default the first that has a cache. Buffers begin at `bases` by name, the
     others one behind the other after those. Raises MachineError: "no-cache", "data-dependent" addresses, "opaque-access",
-    "too-many-accesses" where more than `limit` had to be gone through.
+    "too-many-accesses" where more than `limit` had to be gone through. Without `skip` all is; `batch` accesses are made at once.
     """
     nest = cached_nest(func, known_plan)
-    runner = _Runner(nest, machine, engine, bases or {}, tasks, limit)
+    runner = _Runner(nest, machine, engine, bases or {}, tasks, _Effort(limit, batch, skip))
     runner.run(runner.stream.nodes, {})
     return runner.counts()
 
@@ -111,6 +113,12 @@ class _Task:
         self.cycles = np.zeros(tuple(loop.extent for loop in loops), np.int64)
 
 
+class _Effort(msgspec.Struct, frozen=True):
+    limit: int
+    batch: int
+    skip: bool
+
+
 class _Mark(msgspec.Struct, frozen=True, eq=False):
     """What has been counted before a period: of levels and events, of levels, in all, and the cycles of the tasks in the loop."""
 
@@ -129,9 +137,9 @@ class _Runner:
         engine: str | Mapping[int, str] | None,
         bases: Mapping[str, int],
         tasks: Sequence[CachedTask],
-        limit: int,
+        effort: _Effort,
     ) -> None:
-        self.machine, self.limit = machine, limit
+        self.machine, self.effort = machine, effort
         self.engine = engine if engine is not None else require_cached(machine)
         self.align = lcm(*(c.line_bytes for c in machine.caches))
         self.stream = self._stream(nest, bases)
@@ -187,7 +195,7 @@ class _Runner:
         small: list[StreamNode] = []
         for node in (*nodes, None):
             size = 0 if node is None else node.volume * node.loop.extent if isinstance(node, StreamLoop) else 1
-            if node is not None and size <= BATCH:
+            if node is not None and size <= self.effort.batch:
                 small.append(node)
                 continue
             if small:
@@ -216,7 +224,7 @@ class _Runner:
 
     def some(self, node: StreamLoop, fixed: dict[Var, int], start: int, count: int) -> None:
         """So many iterations of a loop."""
-        step = BATCH // max(1, node.volume)
+        step = self.effort.batch // max(1, node.volume)
         if step == 0:
             for i in range(start, start + count):
                 self.run(node.children, {**fixed, node.loop.var: i})
@@ -230,9 +238,9 @@ class _Runner:
         first = self.first[batch.event]
         self.accesses += len(batch.event)
         self.simulated += len(batch.event)
-        if self.simulated > self.limit:
-            raise refuse("too-many-accesses", f"the caches would have to be asked more than {self.limit} times one by one",
-                         expected=f"at most {self.limit} accesses that do not repeat")  # fmt: skip
+        if self.simulated > self.effort.limit:
+            raise refuse("too-many-accesses", f"the caches would have to be asked more than {self.effort.limit} times one by one",
+                         expected=f"at most {self.effort.limit} accesses that do not repeat")  # fmt: skip
         coming: list[list[Asked]] = [[] for _ in self.levels]
         nothing = np.zeros(0, np.int64)
         for n in range(len(self.levels)):
@@ -274,7 +282,10 @@ class _Runner:
             places = np.unravel_index(rows, shape) if shape else ()
             values = {loop.var: p + started.get(loop.var, (0, 0))[0] for loop, p in zip(inner, places, strict=True)}
             index = tuple(values[o.var] if o.var in values else np.full(len(rows), fixed[o.var]) for o in task.loops)
-            np.add.at(task.cycles, index, self.cost[level])
+            if index:
+                np.add.at(task.cycles, index, self.cost[level])
+            else:
+                task.cycles += self.cost[level] * len(rows)
 
     @staticmethod
     def _depth_in(event: Event, spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> int:
@@ -286,7 +297,7 @@ class _Runner:
     def period(self, node: StreamLoop) -> int | None:
         """After how many iterations all accesses of a loop have moved by whole lines, and by the same number of sets in every level;
         None where they do not move evenly or that takes too long."""
-        if not self.apart or node.volume * node.loop.extent < 4 * BATCH // 16:
+        if not self.effort.skip or not self.apart:
             return None
         moves = self.moves(node)
         if moves is None:

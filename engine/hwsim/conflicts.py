@@ -22,6 +22,9 @@ Ints = npt.NDArray[np.int64]
 MAX_STARTS = 1 << 13
 """Different combinations of remainders that are looked at. One operand has at most a period of them."""
 
+MAX_NUMBER = 1 << 62
+"""Numbers are kept in 64 bits."""
+
 
 class Banking(msgspec.Struct, frozen=True):
     """How a memory serves rows, see `machine.Memory`: consecutive rows go round the `groups`, each of which has the `ports`.
@@ -242,17 +245,19 @@ def _spanned(rule: Banking, elements: Elements) -> tuple[Ints, Ints]:
         access, row = np.broadcast_to(access[:, None], rows.shape)[wanted], rows[wanted]
     if not rule.broadcast:
         return access, row
-    order = np.lexsort((row, access))
-    access, row = access[order], row[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (np.diff(access) != 0) | (np.diff(row) != 0)
-    return access[new], row[new]
+    lowest = int(row.min(initial=0))
+    reach = int(row.max(initial=0)) - lowest + 1
+    if (int(access.max(initial=0)) + 1) * reach < MAX_NUMBER:
+        both = np.sort(access * reach + (row - lowest))
+        both = both[np.append(True, both[1:] != both[:-1])[: len(both)]]
+        access, row = np.divmod(both, reach)
+        return access, row + lowest
+    pairs = np.unique(np.stack([access, row], axis=1), axis=0)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def _busiest(access: Ints, bank: Ints, accesses: int) -> tuple[Ints, Ints]:
     """For each access: how many rows its busiest bank serves, and how many all do."""
     banks = int(bank.max(initial=0)) + 1
-    pairs, times = np.unique(access * banks + bank, return_counts=True)
-    busiest = np.zeros(accesses, np.int64)
-    np.maximum.at(busiest, pairs // banks, times)
-    return busiest, np.bincount(access, minlength=accesses).astype(np.int64)
+    rows = np.bincount(access * banks + bank, minlength=accesses * banks).reshape(accesses, banks)
+    return rows.max(axis=1), rows.sum(axis=1)

@@ -168,21 +168,26 @@ def run_loops(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Var,
 
 
 def _counted_runs(addresses: Sequence[Expr], where: Domain) -> tuple[Runs, ...]:
-    columns = listed(addresses, where)
-    order = np.argsort(columns[-1], kind="stable")
-    breaks = run_breaks([column[order] for column in columns])
+    order, breaks = run_order(addresses[-1], where)
+    for column in listed(addresses[:-1], where):
+        breaks[1:] |= np.diff(column[order]) != 1
     lengths = np.diff(np.append(np.flatnonzero(breaks), len(order)))
     found, counts = np.unique(lengths, return_counts=True)
     return tuple(Runs(int(e), int(c)) for e, c in zip(found, counts, strict=True))
 
 
-def run_breaks(columns: Sequence[Values]) -> npt.NDArray[np.bool_]:
-    """Where a run begins, along columns of addresses: wherever one of them does not go on by one."""
-    breaks = np.zeros(len(columns[0]), np.bool_)
-    breaks[0] = True
-    for column in columns:
-        breaks[1:] |= np.diff(column) != 1
-    return breaks
+def run_order(address: Expr, where: Domain) -> tuple[Values, npt.NDArray[np.bool_]]:
+    """The iterations of a domain in the order of addresses, and where a run begins: wherever it does not go on by one. Loops that the
+    address does not depend on go over the same addresses again. Raises UnknownValueError."""
+    again = [v for v in where.extents if v not in used_vars(address, where.extents)]
+    place, *rounds = listed([address, *again], where)
+    number = np.zeros(len(place), np.int64)
+    for var, column in zip(again, rounds, strict=True):
+        number = number * where.extents[var] + column
+    order = np.lexsort((place, number))
+    breaks = np.ones(len(order), np.bool_)
+    breaks[1:] = (np.diff(place[order]) != 1) | (np.diff(number[order]) != 0)
+    return order, breaks
 
 
 def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:

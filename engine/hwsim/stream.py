@@ -1,7 +1,7 @@
 """The memory accesses of a program, in order: byte addresses from layouts and strides, made for whole loop nests at once by NumPy.
 
 An access is one element read or written. Of a statement, the reads that are made whatever the values are come first, left to right, each
-element once; then those that a condition chooses; then the write. Both sides of a choice are not read, only the chosen one. That is what
+element once; then the others that a condition chooses; then the write. Both sides of a choice are not read, only the chosen one. That is what
 `export.to_c(accesses="exact")` makes a compiler do. The init of a reduction is a write like others.
 """
 
@@ -253,12 +253,16 @@ class _Reader:
                 raise refuse("opaque-access", f"what block {block!r} accesses is not known element by element",
                              expected="loads and stores of single elements")  # fmt: skip
             return []
-        reads = list(_reads((store.value, *store.indices)))
+        # As `lower` simplifies it: what cancels is not read.
+        reads = list(_reads((self.analyzer.simplify(store.value), *store.indices)))
         found: list[Event] = []
+        sure: list[Event] = []
         for load, guards in (*(r for r in reads if not r[1]), *(r for r in reads if r[1])):
             event = self.event(load.buffer, load.indices, (*piece.conditions, *guards), leaf, block, loops, False)
-            if event is not None and not any(_same(event, e) for e in found):
+            if event is not None and not any(_same(event, e) for e in sure):
                 found.append(event)
+                if not guards:
+                    sure.append(event)
         written = self.event(store.buffer, store.indices, piece.conditions, leaf, block, loops, True)
         made = found if written is None else [*found, written]
         numbered = [replace_fields(e, number=len(self.events) + n) for n, e in enumerate(made)]
@@ -292,12 +296,7 @@ def _loop(loop: Loop, children: Sequence[StreamNode]) -> StreamLoop:
 
 
 def _same(a: Event, b: Event) -> bool:
-    return (
-        a.buffer is b.buffer
-        and structural_equal(a.place, b.place)
-        and len(a.guards) == len(b.guards)
-        and all(structural_equal(x, y) for x, y in zip(a.guards, b.guards, strict=True))
-    )
+    return a.buffer is b.buffer and structural_equal(a.place, b.place)
 
 
 def _reads(exprs: Sequence[Expr], guards: Guard = ()) -> Iterator[tuple[BufferLoad, Guard]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..ir import Buffer, Var
 from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, listed_clashes
-from .geometry import Domain, Layout, listed, origin, run_breaks, run_loops, runs
+from .geometry import Domain, Layout, listed, origin, run_loops, run_order, runs
 from .grid import UnknownValueError, Values
 from .machine import Memory, VectorEngine
 from .place import Places
@@ -130,12 +130,13 @@ def _clashes(
     rule: Banking, group: Sequence[Side], work: Work, along: Layout, width: int, where: Domain, places: Places
 ) -> Clashes | None:
     """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
-    threads = Lanes(_threads(work, where), width)
-    if threads.are_whole(where) and along.strides is not None and all(s.layout.strides is not None for s in group):
-        lanes = threads if threads.loops else Lanes(run_loops([along.strides], where), width)
+    lanes = Lanes(_threads(work, where), width)
+    if not lanes.loops and where.mask is None and along.strides is not None:
+        lanes = Lanes(run_loops([along.strides], where), width)
+    if lanes.are_whole(where) and along.strides is not None and all(s.layout.strides is not None for s in group):
         return _affine(rule, group, lanes, where, places)
     try:
-        return _listed(rule, group, threads, along, where, places)
+        return _listed(rule, group, lanes, along, where, places)
     except UnknownValueError:
         return None
 
@@ -155,19 +156,19 @@ def _affine(rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, p
 def _listed(
     rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
 ) -> Clashes:
-    found = listed([s.layout.address for s in group] + [along.address], where)
+    found = listed([s.layout.address for s in group], where)
     if lanes.loops:
         access, lane = _numbered(lanes, where)
     else:
-        order = np.argsort(found[-1], kind="stable")
+        order, breaks = run_order(along.address, where)
         found = [column[order] for column in found]
-        first = np.flatnonzero(run_breaks(found[-1:]))
+        first = np.flatnonzero(breaks)
         length = np.diff(np.append(first, len(order)))
         place = np.arange(len(order)) - np.repeat(first, length)
         before = np.cumsum(-(-length // lanes.width)) - -(-length // lanes.width)
         access, lane = np.repeat(before, length) + place // lanes.width, place % lanes.width
     elements: list[Elements] = []
-    for side, column in zip(group, found, strict=False):
+    for side, column in zip(group, found, strict=True):
         size = element_bytes(side.access)
         elements.append(
             Elements(access, column * size + places.by_buffer[side.access.buffer].address, size, side.written)

@@ -83,12 +83,18 @@ class GroupedMenu {
     this.rare = rare;
     this.element = make("div", {class: "menu-grouped"}, make("div", {class: "menu-head"}, title), this.filter, this.list, this.about);
     this.element.addEventListener("keydown", (event) => this.key(event));
+    this.list.addEventListener("focusin", (event) => this.reach(event.target));
     this.filter.addEventListener("input", () => this.draw());
     this.draw();
   }
 
   focus() {
     this.shown()[0]?.focus();
+  }
+
+  /** One entry is what Tab would reach, so that a list that scrolls can be scrolled without a mouse. */
+  reach(button) {
+    for (const other of this.shown()) other.tabIndex = other === button ? 0 : -1;
   }
 
   shown() {
@@ -105,6 +111,7 @@ class GroupedMenu {
     if (this.best) this.filter.setAttribute("aria-activedescendant", this.best.id);
     else this.filter.removeAttribute("aria-activedescendant");
     this.list.scrollTop = 0;
+    this.reach(this.shown()[0]);
     this.onresize?.();
   }
 

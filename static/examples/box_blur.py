@@ -88,7 +88,7 @@ blurred_local = sch.cache_write(box_blur, 0, "local")
 
 # %% [markdown]
 # ## What to look at
-# The tile of `x_blur` in memory: [1][3][3] elements, y innermost. Step back over the last two lines in the history: 15 times the cycles.
+# The tile of `x_blur` in memory: [1][3][3] elements, y innermost. Step back over the last two lines in the history: 29 times the cycles.
 
 # %% report
 report = tilewright.simulate(sch, machine)

@@ -53,6 +53,13 @@ def test_given_a_gemm_of_one_task_when_simulated_then_its_cycles_are_scale_sims(
         assert last_cycle(report) == report.cycles - 1 == row["compute_cycles"], row
 
 
+def test_given_large_gemms_when_simulated_then_their_cycles_are_scale_sims() -> None:
+    rows = recorded("scalesim_large.json")
+    assert {(512, dataflow) for dataflow in DATAFLOW} <= {(r["m"], r["dataflow"]) for r in rows}
+    for row in rows:
+        assert last_cycle(simulated(row)) == row["compute_cycles"], row
+
+
 def test_given_a_gemm_when_simulated_then_the_array_reads_and_writes_what_scale_sim_says() -> None:
     for row in recorded():
         accesses = {a.buffer: a for a in simulated(row).accesses}

@@ -66,8 +66,8 @@ def scheduled(size: Triple, tile: Triple, order: str) -> PrimFunc:
 
 def ramps(report: Report, engine: str) -> tuple[int, int]:
     """Cycles before the engine's first task and after its last."""
-    own = [s for s in report.segments if s.engine == engine]
-    return min(s.start for s in own), report.cycles - max(s.end for s in own)
+    first = next(s for s in report.segments if s.engine == engine)
+    return first.start, report.engines[engine].stall["idle"]
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from support.page import choose, grab, open_example
+from support.page import choose, grab, open_example, row
 
 from tilewright.app.shell import make_page
 
@@ -49,8 +49,13 @@ def test_given_a_grab_then_axe_has_no_complaint(gallery: Page) -> None:
     gallery.mouse.up()
 
 
-def test_given_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Page) -> None:
+def test_given_a_menu_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Page) -> None:
     open_example(gallery, "place_the_copies")
+    row(gallery, "A_local.vtcm").hover()
+    gallery.get_by_label("Actions of A_local.vtcm", exact=True).click()
+    gallery.get_by_role("menuitem", name="More").click()
+    assert_no_violations(gallery)
+    gallery.keyboard.press("Escape")
     choose(gallery, "mo", "Split…")
     assert_no_violations(gallery)
     gallery.keyboard.press("Escape")

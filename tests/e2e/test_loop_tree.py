@@ -14,78 +14,11 @@ import panel as pn
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
+from support.tree_bench import PAGE_CSS, Bench
 
 from tilewright.app.components.esm import style
-from tilewright.app.components.loop_tree import LoopTree
-from tilewright.app.views.menus import call_arguments
-from tilewright.app.views.tree import drop_targets, row_ids, row_menus, tree_rows
-from tilewright.engine.ir import TilewrightError
+from tilewright.app.views.tree import row_ids
 from tilewright.engine.schedule import Schedule
-from tilewright.engine.script import parse
-
-PAGE_CSS = "html, body { background: var(--tw-bg); margin: 0; }"
-
-
-class Bench:
-    """A schedule with a tree on it: what the page does with intents, and no more."""
-
-    def __init__(
-        self, text: str, prepare: Callable[[Schedule], object] = lambda _: None, *, eager: bool = False
-    ) -> None:
-        self.schedule = Schedule(parse(text).program)
-        prepare(self.schedule)
-        self.eager = eager
-        self.intents: list[dict[str, Any]] = []
-        self.tree = LoopTree(find_targets=self.targets_of, find_repair=self.repair_of, sizing_mode="stretch_both")
-        self.tree.on_intent(self.act)
-        self.show()
-
-    def targets_of(self, row: str) -> list[dict[str, Any]]:
-        block = row_ids(self.schedule.func)[row]
-        assert isinstance(block, str)
-        return drop_targets(self.schedule, [block])[row]
-
-    def repair_of(self, wish: dict[str, Any]) -> list[str]:
-        ids = row_ids(self.schedule.func)
-        try:
-            getattr(self.schedule.copy(), wish["primitive"])(ids[wish["block"]], ids[wish["loop"]])
-        except TilewrightError as error:
-            move = f"sch.{wish['primitive']}({wish['block']!r}, {wish['loop']})"
-            return [*map(str, error.refusal.repair), move] if error.refusal.repair else []
-        return []
-
-    def show(self) -> None:
-        func = self.schedule.func
-        targets = drop_targets(self.schedule) if self.eager else {}
-        self.tree.param.update(rows=tree_rows(func), menus=row_menus(func), targets=targets)
-
-    def act(self, intent: dict[str, Any]) -> None:
-        self.intents.append(intent)
-        ids = row_ids(self.schedule.func)
-        try:
-            match intent["kind"]:
-                case "move":
-                    getattr(self.schedule, intent["primitive"])(ids[intent["block"]], ids[intent["loop"]])
-                case "reorder":
-                    self.schedule.reorder(*(ids[row] for row in intent["loops"]))
-                case "call":
-                    args, kwargs = call_arguments(
-                        self.schedule.func, intent["method"], intent["target"], intent["arguments"]
-                    )
-                    getattr(self.schedule, intent["method"])(*args, **kwargs)
-                case "undo":
-                    self.schedule.undo()
-        except TilewrightError as error:
-            refusal = error.refusal
-            self.tree.notify(f"{intent['kind']} refused", detail=refusal.message, code=refusal.code, fix=refusal.fix)
-            return
-        self.show()
-
-    def kinds(self) -> list[str]:
-        return [intent["kind"] for intent in self.intents if intent["kind"] != "select"]
-
-    def view(self, width: int = 460, height: int = 640) -> Any:
-        return pn.Column(self.tree, width=width, height=height)
 
 
 def staged(sch: Schedule) -> None:

@@ -15,6 +15,8 @@ from tilewright.engine.ir.stmt import SeqStmt
 from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
 
 Call = tuple[str, dict[str, Any]]
+UNLIKELY = 12
+"""How many times rarer calls are that no block of the program fits."""
 SCOPES = ("local", "shared", "global", "local.vtcm")
 
 
@@ -112,7 +114,9 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         ),
     }
     assert drawn.keys() == PRIMITIVES.keys(), "a primitive without a way to draw it"
-    return st.sampled_from(sorted(wanted or drawn)).flatmap(
+    names = sorted(wanted or drawn)
+    likely_names = [name for name in names if likely.fitting(name)]
+    return st.sampled_from([*likely_names * UNLIKELY, *names]).flatmap(
         lambda name: drawn[name]().map(lambda arguments: (name, arguments))
     )
 
@@ -236,7 +240,7 @@ def _in_place(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
     body = sch.index.block(block)
     written = [w.buffer for w in body.writes]
     both = [n for n, r in enumerate(body.reads) if r.buffer in written]
-    index = st.one_of(st.sampled_from(both or [0]), st.integers(0, 2))
+    index = st.sampled_from([*(both or [0]) * 9, 0, 1, 2])
     return st.builds(_cache, st.just(block), st.just("read"), index, st.sampled_from(SCOPES))
 
 

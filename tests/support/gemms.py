@@ -199,12 +199,14 @@ kind = "dma"
 reads = ["ddr"]
 writes = ["pad"]
 bytes_per_cycle = 1_048_576
+queue_tasks = 64
 
 [engines.store]
 kind = "dma"
 reads = ["pad"]
 writes = ["ddr"]
 bytes_per_cycle = 1_048_576
+queue_tasks = 64
 
 [engines.matrix]
 kind = "matrix"
@@ -215,9 +217,13 @@ tile_columns = 8
 tile_depth = 8
 cycles_per_tile = 8
 element_bytes = 1
+queue_tasks = 64
 """
 
 
 def streaming_machine(read: int, write: int) -> Machine:
-    """64 multiply-accumulates a cycle on a scratchpad, and a DMA engine for each direction of a DRAM of so many bytes a cycle."""
+    """64 multiply-accumulates a cycle on a scratchpad, and a DMA engine for each direction of a DRAM of so many bytes a cycle.
+
+    Queues are so long that no engine is kept from its work by another that is behind.
+    """
     return read_machine(STREAMING.format(read=read, write=write), "streaming.toml")

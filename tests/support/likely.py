@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from tilewright.engine.analysis import is_update
-from tilewright.engine.ir import BufferStore, Call, For, SeqStmt, Var, build
+from tilewright.engine.ir import BufferLoad, BufferStore, Call, For, SeqStmt, Var, build, free_vars, walk
 from tilewright.engine.schedule import Schedule
 
 T = TypeVar("T")
@@ -65,8 +64,13 @@ class Likely:
         return self.index.block(name).init is not None
 
     def is_fused(self, name: str) -> bool:
-        """A reduction with one consumer: an epilogue may join it."""
-        return self.is_reduction(name) and len(self.index.consumers(name)) == 1
+        """A reduction into an intermediate buffer, with one consumer that may use the same operator: an epilogue may join it."""
+        consumers = self.index.consumers(name)
+        if not self.is_reduction(name) or not self.is_intermediate(name) or len(consumers) != 1:
+            return False
+        update, added = self.index.block(name).body, self.index.block(consumers[0]).body
+        stored = isinstance(update, BufferStore) and isinstance(added, BufferStore)
+        return stored and not self.is_reduction(consumers[0]) and type(update.value) is type(added.value)
 
     def is_intermediate(self, name: str) -> bool:
         """It writes one buffer that is no parameter."""
@@ -88,7 +92,10 @@ class Likely:
             name) and self.index.consumers(producers[0]) == (name,)  # fmt: skip
 
     def is_in_place(self, name: str) -> bool:
-        return not self.is_reduction(name) and is_update(self.index.block(name))
+        """It reads a buffer that it writes; a reduction's init makes what is there before."""
+        block = self.index.block(name)
+        written = {w.buffer for w in block.writes}
+        return not self.is_reduction(name) and any(r.buffer in written for r in block.reads)
 
     def is_padding(self, name: str) -> bool:
         """It stores a value where a condition holds, and a constant elsewhere."""
@@ -97,10 +104,36 @@ class Likely:
         return isinstance(value, Call) and value.op == "if_then_else"
 
     def is_rolling(self, name: str) -> bool:
-        """An intermediate below a loop that its consumer is below too."""
+        """An intermediate below a loop that its consumer is below too, of which each iteration makes more than one element."""
         mine = {f.loop_var for f in self.index.loops_of(name)}
-        shared = (mine & {f.loop_var for f in self.index.loops_of(c)} for c in self.index.consumers(name))
-        return self.is_staged(name) and any(shared)
+        shared = [mine & {f.loop_var for f in self.index.loops_of(c)} for c in self.index.consumers(name)]
+        own = [f for f in self.index.loops_of(name) if not any(f.loop_var in s for s in shared)]
+        makes_more = any(shared) and any(not build.is_const(f.extent, 1) for f in own)
+        return makes_more and self.is_staged(name) and not self._rolls(name) and self._has_windows(name)
+
+    def _rolls(self, name: str) -> bool:
+        return any(iv.iter_type == "opaque" for iv in self.index.block(name).iter_vars)
+
+    def _has_windows(self, name: str) -> bool:
+        """Whether a consumer reads more of what the block writes than one element at its own place."""
+        buffer = self.index.block(name).writes[0].buffer
+        loads = [
+            n for c in self.index.consumers(name) for n in walk(self.index.block(c).body) if isinstance(n, BufferLoad)
+        ]
+        return any(len(free_vars(i)) > 1 for load in loads if load.buffer is buffer for i in load.indices)
+
+    def fitting(self, method: str) -> bool:
+        """Whether some block fits a call that few programs have blocks for; True for all other calls."""
+        return method not in RARE or any(RARE[method](self, name) for name in self.names)
+
+
+RARE: Mapping[str, Callable[[Likely, str], bool]] = {
+    "cache_inplace": Likely.is_in_place,
+    "decompose_padding": Likely.is_padding,
+    "fuse_reduction_epilogue": Likely.is_fused,
+    "rolling_buffer": Likely.is_rolling,
+}
+"""Calls that few programs have a block for, and which blocks these are."""
 
 
 def _favouring(every: Sequence[T], fitting: Sequence[T]) -> st.SearchStrategy[T]:

@@ -81,9 +81,10 @@ def _counts(name: str, block: str, c: Counts) -> str:
 
 _PAGE = """# Caches against cachegrind
 
-The cache model (`engine/hwsim/cache.py`) counts accesses and misses of a program's own stream of addresses. Held against it: the same
-scheduled program exported as C (`to_c(accesses="exact")`), compiled, and run under `valgrind --tool=cachegrind`. The counts are equal, to the
-last one, block by block: reads, writes, read and write misses of both levels.
+The cache model (`engine/hwsim/cache.py`) counts accesses and misses of a program's own stream of addresses. Held
+against it: the same scheduled program exported as C (`to_c(accesses="exact")`), compiled, and run under `valgrind
+--tool=cachegrind`. The counts are equal, to the last one, block by block: reads, writes, read and write misses of
+both levels.
 
 Origin: {origin}. Options: `{options}`.
 
@@ -91,26 +92,31 @@ Origin: {origin}. Options: `{options}`.
 |---|---|---|---|---|---|---|
 {runs}
 
-{programs} programs, {comparisons} comparisons: box blur, transpose and matmul as written, fused, inlined, reordered, tiled, with padded rows, with
-storage transposed or in blocks, with the accumulator in a register (`tests/support/cache_programs.py`).
+{programs} programs, {comparisons} comparisons: box blur, transpose and matmul as written, fused, inlined,
+reordered, tiled, with padded rows, with storage transposed or in blocks, with the accumulator in a register
+(`tests/support/cache_programs.py`).
 
 What it takes to compare:
 
-- "exact" makes each access of the program one of the machine's, in the program's order (`volatile`). Without it a compiler keeps in registers
-  what two iterations both read (a third of the loads of a blur across), which is its decision, not the program's. An accumulator that is
-  to be in a register says so in the schedule: `cache_write(C, 0, "local")`.
-- Intermediate buffers are arguments (`storage="arguments"`), so that all buffers lie at known offsets in a block aligned to 1 MiB.
-- Kernels are `noinline, noclone`; counts are taken from the lines of its statements only. Before each the caches are filled with other
-  lines, which are older than whatever comes.
+- "exact" makes each access of the program one of the machine's, in the program's order (`volatile`). Without it a
+  compiler keeps in registers what two iterations both read (a third of the loads of a blur across), which is its
+  decision, not the program's. An accumulator that is to be in a register says so in the schedule: `cache_write(C,
+  0, "local")`.
+- Intermediate buffers are arguments (`storage="arguments"`), so that all buffers lie at known offsets in a block
+  aligned to 1 MiB.
+- Kernels are `noinline, noclone`; counts are taken from the lines of its statements only. Before each the caches
+  are filled with other lines, which are older than whatever comes.
 - Instructions share the last level. I1 gets lines of 64 KiB, so that none is fetched while a kernel runs.
-- Loop counters must stay in registers: six loops over three arrays do not fit x86's fifteen, and their counters in memory are accesses
-  that the program does not make. The options above keep addresses from taking registers, too.
+- Loop counters must stay in registers: six loops over three arrays do not fit x86's fifteen, and their counters in
+  memory are accesses that the program does not make. The options above keep addresses from taking registers, too.
 
-Semantics: write-allocate, least recently used goes first, a level asks the next for what it lacks. Of lines written back, which cachegrind
-does not count, the model says how many each level puts out (`CacheCounts.written_back`).
+Semantics: write-allocate, least recently used goes first, a level asks the next for what it lacks. Of lines
+written back, which cachegrind does not count, the model says how many each level puts out
+(`CacheCounts.written_back`).
 
-`python -m support.record_cachegrind` in `tests/` measures all this anew and writes this page and `tests/conformance/cachegrind_counts.json`, with which
-`tests/conformance/test_cachegrind.py` compares where valgrind or a compiler is missing.
+`python -m support.record_cachegrind` in `tests/` measures all this anew and writes this page and
+`tests/conformance/cachegrind_counts.json`, with which `tests/conformance/test_cachegrind.py` compares where
+valgrind or a compiler is missing.
 
 ## {run}
 

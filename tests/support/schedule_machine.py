@@ -13,6 +13,8 @@ from hypothesis.control import current_build_context
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace as replace_fields
 from support.calls import Call, apply, calls, describe
+from support.fitting_programs import fitting_programs
+from support.likely import RARE, Likely
 from support.meaning import Meaning
 from support.naive import UnwrittenError
 from support.programs import programs
@@ -65,8 +67,8 @@ class Tally:
 
 
 def any_program() -> st.SearchStrategy[PrimFunc]:
-    """As front ends make them, or wild."""
-    return st.one_of(programs(), wild_programs().map(lambda text: parse(text).program))
+    """As front ends make them, for the calls that few of these fit, or wild."""
+    return st.one_of(programs(), fitting_programs(), wild_programs().map(lambda text: parse(text).program))
 
 
 class ScheduleMachine(RuleBasedStateMachine):
@@ -149,6 +151,15 @@ class ScheduleMachine(RuleBasedStateMachine):
         self.settled = True
 
     @rule(data=st.data())
+    def rare(self, data: st.DataObject) -> None:
+        """A call that few programs have a block for, where this one does."""
+        self.settled = False
+        likely = Likely(self.sch)
+        if found := [name for name in RARE if likely.fitting(name)]:
+            self.call(data.draw(calls(self.sch, found)))
+        self.settled = True
+
+    @rule(data=st.data())
     def rolled(self, data: st.DataObject) -> None:
         """Tiles of a consumer with its producer below them: what a rolling buffer needs, and random calls hardly ever make."""
         self.settled = False
@@ -162,7 +173,10 @@ class ScheduleMachine(RuleBasedStateMachine):
             order = (*loops[0::2], *loops[1::2])
             if len(loops) == 4 and not self.call(("reorder", {"ordered_loops": order})):
                 order = tuple(loops)
-            if order and self.call(("compute_at", {"block": producer, "loop": data.draw(st.sampled_from(order[:2]))})):
+            moved = order and self.call(
+                ("compute_at", {"block": producer, "loop": data.draw(st.sampled_from(order[:2]))})
+            )
+            if moved and (Likely(self.sch).is_rolling(producer) or data.draw(st.integers(0, 7)) == 0):
                 self.call(("rolling_buffer", {"block": producer, "write_buffer_index": 0}))
         self.settled = True
 

@@ -172,6 +172,12 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
             "several-elements", f"block {block.name!r} uses {'several elements' if found else 'no element'} of {buffer.name!r} in a run",
             block, found=f"{len(found)} accesses", expected="one element, with the same indices wherever it is used",
         )  # fmt: skip
+    told = next((n for i in first for n in walk(i) if isinstance(n, BufferLoad)), None)
+    if told is not None:
+        raise refuse(
+            "opaque-access", f"which element of {buffer.name!r} block {block.name!r} uses is read from {told.buffer.name!r}", block,
+            expected="indices over the block's iterators", fix=(f"sch.cache_read({block.name!r}, {buffer.name!r}, scope)",),
+        )  # fmt: skip
     inside = {
         n.loop_var if isinstance(n, For) else n.var
         for p in parts

@@ -157,10 +157,19 @@ def test_given_a_column_in_an_interleaved_scratchpad_when_read_then_its_rows_mee
 
 @given(
     st.integers(2, 9), st.integers(2, 9), st.integers(0, 3), st.sampled_from([2, 3, 4, 8]), st.sampled_from([4, 8]),
-    st.sampled_from([8, 16, 32]), st.booleans(), st.integers(0, 3), st.booleans(),
+    st.sampled_from([8, 16, 32]), st.booleans(), st.integers(0, 3), st.booleans(), st.integers(1, 2),
 )  # fmt: skip
 def test_law_conflicts_of_a_transpose_are_those_of_every_address(
-    rows: int, columns: int, padding: int, banks: int, row: int, vector: int, threads: bool, cut: int, swizzled: bool
+    rows: int,
+    columns: int,
+    padding: int,
+    banks: int,
+    row: int,
+    vector: int,
+    threads: bool,
+    cut: int,
+    swizzled: bool,
+    again: int,
 ):
     pitch = columns + padding
     # Lanes beyond an edge have nothing to do.
@@ -177,13 +186,14 @@ def main(A: T.Buffer(({rows}, {columns}), "float32"), B: T.Buffer(({columns}, {r
         with T.block("S"):
             vi, vj = T.axis.remap("SS", [i, j])
             S[vi, {"(vi + vj) % " + str(columns) if swizzled else "vj"}] = A[vi, vj]
-    {grid[0]}
-        {grid[1]}
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                {where}
-                T.block_attr({{"engine": "vector"}})
-                B[vi, vj] = S[vj, {"(vi + vj) % " + str(columns) if swizzled else "vi"}]
+    for again in range({again}):
+        {grid[0]}
+            {grid[1]}
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    {where}
+                    T.block_attr({{"engine": "vector"}})
+                    B[vi, vj] = S[vj, {"(vi + vj) % " + str(columns) if swizzled else "vi"}]
 """
     func = parse(text).program
     machine = banked(banks, row, vector)
@@ -209,7 +219,8 @@ def main(A: T.Buffer(({rows}, {columns}), "float32"), B: T.Buffer(({columns}, {r
         places = {(j * pitch + ((i + j) % columns if swizzled else i)) * 4 // row for i, j in group}
         banks_hit = [p % banks for p in places]
         lost.append(max(banks_hit.count(b) for b in banks_hit) - -(-len(places) // banks))
+    lost *= again  # the same addresses, another time
     found = conflicts_of(func, machine)
     expected = [(("S",), "read", len(lost), max(lost) + 1, sum(lost))] if sum(lost) else []
     assert [f for f in found if f[0] == ("S",) and f[1] == "read"] == expected
-    assert task.cost.operations == len(points)
+    assert task.cost.operations == again * len(points)

@@ -143,7 +143,21 @@ def test_given_an_update_in_place_when_cached_then_copies_stand_on_both_sides():
     assert sch.verify().status == "tested"
 
 
+GATHERED = (
+    HEAD
+    + """def main(A: T.Buffer((16,), "float32"), P: T.Buffer((8,), "int32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.sblock("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[P[vi] % 16] * T.float32(2)
+"""
+)
+
 REFUSALS = {
+    "an element that memory tells": (GATHERED, "opaque-access", lambda s: s.reindex("B", ("read", "A"))),
+    "an element that memory tells, by a map": (
+        GATHERED, "opaque-access", lambda s: s.reindex_cache_read("B", "A", "local", lambda i: [i]),
+    ),
     "two elements": (
         TURNED.replace("A[vj, vi]", "A[vj, vi] + A[vj, 0]"), "several-elements", lambda s: s.reindex("B", ("read", 0)),
     ),

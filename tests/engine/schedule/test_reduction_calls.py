@@ -335,3 +335,24 @@ def main(A: T.Buffer((8, 4), "int32"), C: T.Buffer((8,), "int32")):
         sch.get_block("C_update")
     assert sch.decompose_reduction("C", sch.get_loops("C")[1]) == "C_init"
     assert sch.get_block("C_update") == sch.get_block("C") == "C"
+
+
+POOLED = """@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 14, 14), "float32"), B: T.Buffer((8, 7, 7), "float32")):
+    for a, b, x, y in T.grid(7, 64, 2, 2):
+        with T.sblock("B"):
+            v0 = T.axis.spatial(8, (a * 64 + b) // 49)
+            v1 = T.axis.spatial(7, (a * 64 + b) % 49 // 7)
+            v2 = T.axis.spatial(7, (a + b) % 7)
+            v3, v4 = T.axis.remap("RR", [x, y])
+            T.where(a * 64 + b < 392)
+            with T.init():
+                B[v0, v1, v2] = T.float32(0)
+            B[v0, v1, v2] = B[v0, v1, v2] + A[v0, v1 * 2 + v3, v2 * 2 + v4]
+"""
+
+
+def test_given_a_fused_uneven_nest_when_its_sum_is_decomposed_then_accepted():
+    sch = Schedule(parse(POOLED).program)
+    sch.decompose_reduction("B", "x")
+    assert sch.verify().status == "tested"

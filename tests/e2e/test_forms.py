@@ -1,0 +1,149 @@
+"""Every entry of the tree's menus, opened in a real browser where it applies: its form is whole, says its call, and the call is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import pytest
+from playwright.sync_api import Page, expect
+from support.intrins import mma
+from support.tree_bench import PAGE_CSS, Bench
+
+from tilewright.app.components.esm import style
+from tilewright.app.views.menus.table import BLOCK_ITEMS, LOOP_ITEMS
+from tilewright.app.views.tree import row_ids
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import Var
+from tilewright.engine.schedule import Schedule
+
+PROGRAM = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((32, 64), "float32"), B: T.Buffer((64, 32), "float32"), C: T.Buffer((32, 32), "float32"),
+         D: T.Buffer((32, 32), "float32"), E: T.Buffer((32, 32), "float32"), O: T.Buffer((30, 32), "float32")):
+    S = T.sblock_alloc_buffer((32, 32), "float32", scope="local.vtcm")
+    P = T.sblock_alloc_buffer((32, 32), "float32", scope="local.vtcm")
+    for i, j, k in T.grid(32, 32, 64):
+        with T.sblock("S"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                S[vi, vj] = T.float32(0)
+            S[vi, vj] = S[vi, vj] + A[vi, vk] * B[vk, vj]
+    for e, f in T.grid(32, 32):
+        with T.sblock("D"):
+            vi, vj = T.axis.remap("SS", [e, f])
+            D[vi, vj] = S[vi, vj] + E[vi, vj]
+    for u, w in T.grid(32, 32):
+        with T.sblock("U"):
+            vi, vj = T.axis.remap("SS", [u, w])
+            C[vi, vj] = C[vi, vj] * T.float32(2)
+    for t in range(6):
+        for p, q in T.grid(7, 32):
+            with T.sblock("P"):
+                vi = T.axis.spatial(32, t * 5 + p)
+                vj = T.axis.spatial(32, q)
+                P[vi, vj] = T.if_then_else(1 <= vj and vj < 31, C[vi, vj - 1], T.float32(0))
+        for x, y, z in T.grid(5, 32, 3):
+            with T.sblock("O"):
+                vi = T.axis.spatial(30, t * 5 + x)
+                vj = T.axis.spatial(32, y)
+                vz = T.axis.reduce(3, z)
+                with T.init():
+                    O[vi, vj] = T.float32(0)
+                O[vi, vj] = O[vi, vj] + P[vi + vz, vj]
+"""
+
+HARDLY = {"double_buffer": "P", "unannotate": "t", "rolling_buffer": "P", "rfactor": "k", "read_at": "t"}
+"""Rows to take for what applies in several places, and is easier to see in this one."""
+CALLED = ("rfactor", "reindex", "read_at", "decompose_padding", "fuse_reduction_epilogue", "rolling_buffer",
+          "cache_inplace", "merge", "loop_partition", "pipeline", "set_layout")  # fmt: skip
+"""What is applied with the arguments that the form proposes."""
+
+
+def noted(sch: Schedule) -> None:
+    sch.annotate("t", "note", 1)
+    sch.annotate("D", "note", 1)
+
+
+def entry_places(bench: Bench) -> list[tuple[str, dict[str, Any]]]:
+    """For each entry of the two menus a row where it applies."""
+    menus, ids = bench.menus(), row_ids(bench.schedule.func)
+    found: list[tuple[str, dict[str, Any]]] = []
+    for items, kind in ((LOOP_ITEMS, Var), (BLOCK_ITEMS, str)):
+        for item in items:
+            rows = [
+                (row, entry)
+                for row, handle in ids.items()
+                if isinstance(handle, kind)
+                for entry in menus[row]
+                if (entry["method"], entry["key"]) == (item.method, item.key) and not entry["disabled"]
+            ]
+            assert rows, f"{item.label} applies nowhere"
+            found.append(next((r for r in rows if r[0] == HARDLY.get(item.method)), rows[0]))
+    return found
+
+
+@pytest.fixture
+def bench(serve, open_page):
+    made = Bench(PROGRAM, noted, machine=load_machine("dual-bank-npu"), intrinsics={"mma": mma()})
+    pn.config.raw_css = [style("tilewright.css"), PAGE_CSS]
+    page = open_page(width=1280, height=800)
+    page.goto(serve(lambda: made.view(height=780)))
+    page.locator('.row[data-id="S"]').wait_for()
+    yield made, page
+    pn.config.raw_css = []
+
+
+LOOK = """(root) => {
+    const clipped = [], sheet = root.getBoundingClientRect();
+    if (sheet.x < 0 || sheet.y < 0 || sheet.right > innerWidth || sheet.bottom > innerHeight) clipped.push('the sheet');
+    for (const part of root.querySelectorAll('*')) {
+        const box = part.getBoundingClientRect();
+        if (!box.width || !box.height) continue;
+        if (box.left < sheet.left - 1 || box.right > sheet.right + 1 || box.bottom > sheet.bottom + 1)
+            clipped.push(`${part.tagName}.${part.className} out of the sheet: ${part.textContent.slice(0, 40)}`);
+        if (['LABEL', 'BUTTON', 'H3', 'SPAN'].includes(part.tagName) && part.scrollWidth > part.clientWidth + 1 && part.clientWidth)
+            clipped.push(`${part.tagName}.${part.className} cut: ${part.textContent.slice(0, 40)}`);
+    }
+    return clipped;
+}"""
+
+
+def test_given_every_form_when_opened_then_it_is_whole_and_says_its_call(bench, shoot):
+    made, page = bench
+    for row, entry in entry_places(made):
+        if not entry["fields"]:
+            continue
+        opened(page, row, entry)
+        form = page.get_by_role("dialog")
+        if all(item["optional"] or item["default"] != "" for item in entry["fields"]):
+            expect(form.locator("code")).to_contain_text(f"sch.{entry['method']}(")
+        assert page.locator(".sheet").evaluate(LOOK) == [], entry["label"]
+        for item in entry["fields"]:
+            expect(form.get_by_text(item["label"]).first).to_be_visible()
+        shoot(page, f"form-{entry['method']}-{entry['key']}")
+        page.keyboard.press("Escape")
+        expect(form).to_have_count(0)
+    assert made.kinds() == []
+
+
+def test_given_forms_when_applied_as_they_are_then_the_calls_are_made(bench):
+    made, page = bench
+    for row, entry in entry_places(made):
+        if entry["method"] not in CALLED or not entry["fields"]:
+            continue
+        before = made.schedule.func
+        opened(page, row, entry)
+        page.get_by_role("dialog").get_by_role("button", name="Apply").click()
+        expect(page.get_by_role("dialog"), entry["label"]).to_have_count(0)
+        assert made.schedule.func is not before, entry["label"]
+        made.schedule.undo()
+        made.show()
+
+
+def opened(page: Page, row: str, entry: dict[str, Any]) -> None:
+    page.locator(f'.row[data-id="{row}"]').focus()
+    page.keyboard.press(entry["key"])
+    page.get_by_role("dialog").wait_for()
