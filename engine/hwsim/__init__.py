@@ -1,6 +1,7 @@
 """What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
 
-from .cache_run import CacheCounts, CachedTask, CacheRow, cache_counts
+from .cache_report import CacheCounts, CachedTask, CacheRow
+from .cache_run import cache_counts
 from .errors import MachineError
 from .machine import Bus, Cache, DmaEngine, Engine, Machine, Memory
 from .machine_file import load_machine, preset_names, read_machine

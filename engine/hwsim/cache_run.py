@@ -17,6 +17,7 @@ import numpy as np
 from ..ir import BlockRealize, Buffer, PrimFunc, Var
 from ..lower import LowerError, Renewed, lower_init_block, lower_match_buffer, pipelined, planned
 from .cache import Asked, Ints, Level, equal_order, joined
+from .cache_report import CacheCounts, CachedTask, CacheRow
 from .errors import MachineError, refuse
 from .machine import Cache, Machine
 from .nest import Loop, Nest, read_nest
@@ -30,43 +31,6 @@ BATCH = 1 << 17
 
 MOST_PERIODS = 32
 """So many periods of a loop are compared before it is run to its end."""
-
-
-class CacheRow(msgspec.Struct, frozen=True):
-    """What a block asks a cache for in a buffer, and what of that is not there. Counts are of accesses."""
-
-    cache: str
-    block: str
-    buffer: str
-    reads: int
-    writes: int
-    read_misses: int
-    write_misses: int
-
-
-class CacheCounts(msgspec.Struct, frozen=True):
-    """`rows` by level, block and buffer. `written_back` are the dirty lines that each level put out. `accesses` the program makes in all,
-    of which `simulated` were gone through one by one. `cycles` are, for each of the tasks asked about, those of its instances,
-    row-major over its loops."""
-
-    rows: tuple[CacheRow, ...]
-    written_back: dict[str, int]
-    accesses: int
-    simulated: int
-    cycles: tuple[tuple[int, ...], ...] = ()
-
-    def total(self, cache: str) -> CacheRow:
-        """A level's row over all blocks and buffers."""
-        own = [r for r in self.rows if r.cache == cache]
-        counted = ("reads", "writes", "read_misses", "write_misses")
-        return CacheRow(cache, "", "", *(sum(getattr(r, name) for r in own) for name in counted))
-
-
-class CachedTask(msgspec.Struct, frozen=True):
-    """The leaves of the nest (numbered in text order) that a task runs, and how many of the loops around them are around the task."""
-
-    leaves: tuple[int, ...]
-    outer: int
 
 
 def cache_counts(

@@ -1,7 +1,7 @@
 """The memory accesses of a program, in order: byte addresses from layouts and strides, made for whole loop nests at once by NumPy.
 
 An access is one element read or written. Of a statement, the reads that are made whatever the values are come first, left to right, each
-element once; then the others that a condition chooses; then the write. Both sides of a choice are not read, only the chosen one. That is what
+element once; then the others that a condition chooses; then the write. Only the chosen side of a choice is read. That is what
 `export.to_c(accesses="exact")` makes a compiler do. The init of a reduction is a write like others.
 """
 
