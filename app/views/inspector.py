@@ -15,6 +15,7 @@ from .numbers import grouped, percent_text
 from .palette import buffer_colours
 from .row_ids import row_ids
 from .sizes import annotation_text, buffer_bytes, plain_text, size_text
+from .waits import wait_rows
 
 Section = dict[str, Any]
 
@@ -40,6 +41,10 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
     if isinstance(report, Report):
         data = store.remember("json", (report,), report.to_json)
         sections.append(_engines(data))
+        assert state.shown is not None
+        moments = state.shown.states[: state.step_count + 1]
+        if rows := wait_rows(data["engines"], moments, state.shown.steps):
+            sections.append({**_section("Waits", "cycles"), "rows": rows})
         traffic = _traffic(data, func)
     return {"sections": sections, "traffic": traffic}
 

@@ -1,0 +1,60 @@
+"""What engines wait for, and which step of the schedule brought that in: the line to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...engine.ir import Block, Buffer, PrimFunc, walk
+from ..document import NotebookStep
+from ..document import State as Moment
+from .numbers import grouped
+
+MOST = 6
+"""Waits that are shown; the rest are together."""
+
+
+def steps_of(moments: Sequence[Moment]) -> dict[str, int]:
+    """For each block and buffer the step (from 1 on) that made it, 0 for those of the program. What is moved or renamed stays its own."""
+    found: dict[str, int] = {}
+    for number, moment in enumerate(moments):
+        for name in _names(moment.schedule.func):
+            found.setdefault(name, number)
+    return found
+
+
+def wait_rows(
+    engines: Mapping[str, Any], moments: Sequence[Moment], steps: Sequence[NotebookStep]
+) -> list[tuple[str, str, str]]:
+    """(who waits for what, cycles, the words for it) of the longest waits; `engines` is of a report's JSON."""
+    waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"]]
+    waits.sort(key=lambda entry: -entry[1]["cycles"])
+    made = steps_of(moments) if waits else {}
+    rows: list[tuple[str, str, str]] = []
+    for engine, wait in waits[:MOST]:
+        what = wait["buffer"] or wait["block"]
+        rows.append((f"{engine} ← {what}", grouped(wait["cycles"]), _words(wait, made, steps)))
+    rest = sum(wait["cycles"] for _, wait in waits[MOST:])
+    if rest:
+        rows.append((f"{len(waits) - MOST} more", grouped(rest), "Shorter waits"))
+    return rows
+
+
+def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
+    block, buffer = wait["block"], wait["buffer"]
+    why = {
+        "data": f"Until {block} has filled {buffer}",
+        "slot": f"Until {block} is done with {buffer}: no slot of it is free",
+        "issue": f"Its task had not been issued yet: the {block} was full",
+        "port": f"While it ran, for bursts of other engines on the {block}",
+    }[wait["cause"]]
+    step = made.get(block) or made.get(buffer) or 0
+    if not 0 < step <= len(steps):
+        return why
+    return f"{why}. Step {step}: {steps[step - 1].text}"
+
+
+def _names(func: PrimFunc) -> list[str]:
+    blocks = [node for node in walk(func.body) if isinstance(node, Block)]
+    buffers: list[Buffer] = [b for block in blocks for b in block.alloc_buffers]
+    return [block.name for block in blocks] + [buffer.name for buffer in buffers]

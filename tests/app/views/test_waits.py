@@ -1,0 +1,49 @@
+"""Which step of the schedule an engine waits for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.app.document import Notebook, evaluate, load_document
+from tilewright.app.views.waits import steps_of, wait_rows
+from tilewright.engine.hwsim import simulate
+
+EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
+
+
+def notebook(name: str) -> Notebook:
+    return evaluate(load_document(EXAMPLES / f"{name}.py"))
+
+
+def test_given_a_schedule_then_each_block_and_buffer_is_of_the_step_that_made_it() -> None:
+    found = notebook("vtcm_double_buffer")
+    made = steps_of(found.states)
+    assert made["C"] == 0  # the program's own block
+    texts = {name: found.steps[step - 1].text for name, step in made.items() if step}
+    assert "cache_read" in texts["A_local.vtcm"] and "cache_write" in texts["C_local.acc"]
+
+
+def test_given_waits_then_the_longest_come_first_and_name_cause_and_step() -> None:
+    found = notebook("vtcm_double_buffer")
+    assert found.schedule is not None and found.machine is not None
+    engines = simulate(found.schedule.func, found.machine).to_json()["engines"]
+    rows = wait_rows(engines, found.states, found.steps)
+    assert rows[0][0].startswith("matrix ← ") and "has filled" in rows[0][2] and "cache_read" in rows[0][2]
+    cycles = [int("".join(c for c in row[1] if c.isdigit())) for row in rows if not row[0].endswith("more")]
+    assert cycles == sorted(cycles, reverse=True)
+    total = sum(w["cycles"] for engine in engines.values() for w in engine["waits"])
+    assert sum(int("".join(c for c in row[1] if c.isdigit())) for row in rows) == total
+
+
+def test_given_full_queues_and_shared_ports_then_they_are_named() -> None:
+    waits = [
+        {"cause": "issue", "buffer": "", "block": "queue of dma", "cycles": 5},
+        {"cause": "port", "buffer": "", "block": "global port", "cycles": 3},
+    ]
+    rows = wait_rows({"matrix": {"waits": waits}}, (), ())
+    assert [row[0] for row in rows] == ["matrix ← queue of dma", "matrix ← global port"]
+    assert "the queue of dma was full" in rows[0][2] and "bursts of other engines" in rows[1][2]
+
+
+def test_given_no_wait_then_no_row() -> None:
+    assert wait_rows({"dma": {"waits": []}}, (), ()) == []
