@@ -3,9 +3,10 @@
 from .cache_report import CacheCounts, CachedTask, CacheRow
 from .cache_run import cache_counts
 from .errors import MachineError
-from .machine import Bus, Cache, DmaEngine, Engine, Machine, Memory
+from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
+from .parts import Bus, Cache, DmaEngine, Engine, Memory
 from .report import (
     Bound,
     EngineAccess,

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from .machine import Cache
+from .parts import Cache
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -19,8 +19,9 @@ from ..lower import LowerError, Renewed, lower_init_block, lower_match_buffer, p
 from .cache import Asked, Ints, Level, equal_order, joined
 from .cache_report import CacheCounts, CachedTask, CacheRow
 from .errors import MachineError, refuse
-from .machine import Cache, Machine
+from .machine import Machine
 from .nest import Loop, Nest, read_nest
+from .parts import Cache
 from .place import memory_of
 from .stream import Batch, Event, Span, Stream, StreamLoop, StreamNode, one_after_another, read_stream, step_of
 

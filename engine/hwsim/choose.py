@@ -12,8 +12,9 @@ from msgspec.structs import replace as replace_fields
 
 from ..ir import Buffer, BufferLoad
 from .errors import refuse
-from .machine import KINDS, DmaEngine, Engine, EngineKind, Machine, Memory
+from .machine import Machine
 from .nest import Leaf, Nest, leaves_of
+from .parts import KINDS, DmaEngine, Engine, EngineKind, Memory
 from .place import Places, writers_of
 from .work import Kind, Work
 

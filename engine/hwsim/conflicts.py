@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from .machine import Memory
+from .parts import Memory
 
 Ints = npt.NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from ..ir import Buffer, Var
 from ..ir import dtype as dt
 from .descriptors import Descriptor, describe
 from .geometry import Domain, Layout, box_elements, layout
-from .machine import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
+from .parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from .place import Places
 from .ports import PortSpec, demands
 from .product import product_of

@@ -13,7 +13,7 @@ import msgspec
 
 from ..ir import Var
 from .geometry import Domain, Layout, Runs, run_loops, runs
-from .machine import DmaEngine, Memory
+from .parts import DmaEngine, Memory
 from .work import Work, element_bytes
 
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ..ir import Buffer
 from ..ir import dtype as dt
 from .findings import find
-from .machine import KINDS, DmaEngine, MatrixEngine, SystolicEngine, VectorEngine
 from .occupancy import Occupancy, occupancy
+from .parts import KINDS, DmaEngine, MatrixEngine, SystolicEngine, VectorEngine
 from .place import constant_shape, row_name
 from .replay import CAUSES
 from .report import (

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ..ir import Buffer
-from .machine import DmaEngine, ScalarEngine
 from .occupancy import Column, Occupancy
+from .parts import DmaEngine, ScalarEngine
 from .place import Placement, row_name
 from .report import Finding, MemoryReport
 from .tasks import TaskProgram, Template

@@ -15,21 +15,20 @@ import msgspec
 
 from ... import static
 from ..ir import Place
+from .complaints import complaint_error, find_complaint
 from .errors import MachineError, refuse
-from .machine import (
+from .machine import Machine
+from .parts import (
     GROUPS,
     Bus,
     Cache,
     DmaEngine,
     Engine,
-    Machine,
     MatrixEngine,
     Memory,
     ScalarEngine,
     SystolicEngine,
     VectorEngine,
-    complaint_error,
-    find_complaint,
 )
 
 ENGINE_TYPES: dict[str, type[Engine]] = {

@@ -15,8 +15,9 @@ import msgspec
 from ..ir import Buffer, build
 from ..ir import dtype as dt
 from .errors import refuse
-from .machine import Machine, Memory
+from .machine import Machine
 from .nest import Nest, Site
+from .parts import Memory
 
 
 class Placement(msgspec.Struct, frozen=True, eq=False):

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from .machine import Bus, DmaEngine, Engine, Machine, Memory
+from .machine import Machine
+from .parts import Bus, DmaEngine, Engine, Memory
 
 
 class PortSpec(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import msgspec
 
-from .machine import Dataflow, SystolicEngine
+from .parts import Dataflow, SystolicEngine
 from .product import Product
 
 

@@ -18,8 +18,9 @@ from ..ir import Block, Var
 from .alike import Behaviour, Run, runs_of, together
 from .choose import Choice, choose
 from .grid import UnknownValueError, used_vars, values
-from .machine import DmaEngine, Machine
+from .machine import Machine
 from .nest import Leaf, Loop, LoopNode, Nest, NestNode
+from .parts import DmaEngine
 from .place import Places
 from .ports import PortSpec
 from .variants import TaskVariant, Variants, part_of, pieces_of

@@ -18,7 +18,7 @@ from ..ir import Buffer, Var
 from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, listed_clashes
 from .geometry import Domain, Layout, listed, origin, run_loops, run_order, runs
 from .grid import UnknownValueError, Values
-from .machine import Memory, VectorEngine
+from .parts import Memory, VectorEngine
 from .place import Places
 from .product import indexing
 from .work import Access, Work, element_bytes

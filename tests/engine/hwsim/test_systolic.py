@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.gemms import array_machine, gemm
 
 from tilewright.engine.hwsim import MachineError, simulate
-from tilewright.engine.hwsim.machine import Dataflow
+from tilewright.engine.hwsim.parts import Dataflow
 from tilewright.engine.hwsim.product import Product
 from tilewright.engine.hwsim.systolic import fold
 from tilewright.engine.ir import PrimFunc
