@@ -37,6 +37,7 @@ def report_text(report: Report, verdict: Verdict | None = None) -> str:
         _bounds(data.get("bounds", ()), data.get("roofline")),
         _traffic(data["traffic"]),
         _conflicts(data.get("conflicts", ())),
+        _caches(data.get("caches")),
         _findings(data.get("findings", ())),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -93,6 +94,24 @@ def _conflicts(conflicts: Sequence[Mapping[str, Any]]) -> str:
         for c in conflicts[:MAX_TRAFFIC_ROWS]
     ]
     return table(rows, right=(2, 3, 4)) if conflicts else ""
+
+
+def _caches(caches: Mapping[str, Any] | None) -> str:
+    """Each level's accesses and misses, over all blocks and buffers."""
+    if caches is None:
+        return ""
+    levels: dict[str, list[int]] = {}
+    for row in caches["rows"]:
+        level = levels.setdefault(row["cache"], [0, 0])
+        level[0] += row["reads"] + row["writes"]
+        level[1] += row["read_misses"] + row["write_misses"]
+    rows = [("cache", "accesses", "misses", "of them")]
+    rows += [
+        (name, f"{asked:,}", f"{missed:,}", f"{100 * missed / asked:.1f} %" if asked else "-")
+        for name, (asked, missed) in levels.items()
+    ]
+    went = f"{caches['simulated']:,} of {caches['accesses']:,} accesses gone through, the others are like them"
+    return table(rows, right=(1, 2, 3)) + (f"\n{went}" if caches["simulated"] < caches["accesses"] else "")
 
 
 def knobs_text(knobs: Sequence[Knob]) -> str:

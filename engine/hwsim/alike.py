@@ -54,16 +54,18 @@ class Run(NamedTuple):
 
 class Behaviour(msgspec.Struct, frozen=True, eq=False):
     """What decides how tasks behave, as expressions over loops: `conditions` cut them, `shifted` must stay the same up to a constant,
-    `fixed` must stay the same. `slots` says how many slots take turns over a loop. No expression depends on data."""
+    `fixed` must stay the same. `slots` says how many slots take turns over a loop; of the loops in `single` no two iterations are alike.
+    No expression depends on data."""
 
     conditions: tuple[Expr, ...] = ()
     shifted: tuple[Expr, ...] = ()
     fixed: tuple[Expr, ...] = ()
     slots: tuple[tuple[Var, int], ...] = ()
+    single: tuple[Var, ...] = ()
 
     def variables(self) -> set[Var]:
         """All loops that matter, and others that the expressions use."""
-        found = {var for var, _ in self.slots}
+        found = {*self.single, *(var for var, _ in self.slots)}
         for expr in (*self.conditions, *self.shifted, *self.fixed):
             found |= free_vars(expr)
         return found
@@ -76,6 +78,7 @@ def together(behaviours: Sequence[Behaviour]) -> Behaviour:
         tuple(dict.fromkeys(e for b in behaviours for e in b.shifted)),
         tuple(dict.fromkeys(e for b in behaviours for e in b.fixed)),
         tuple(dict.fromkeys(s for b in behaviours for s in b.slots)),
+        tuple(dict.fromkeys(v for b in behaviours for v in b.single)),
     )
 
 
@@ -86,7 +89,11 @@ def runs_of(var: Var, extent: int, behaviour: Behaviour, at: Mapping[Var, int], 
     fixed = [e for e in behaviour.fixed if var in free_vars(e)]
     turns = [count for v, count in behaviour.slots if v is var]
     period = _period(var, [*conditions, *shifted, *fixed], turns)
-    if period >= extent or not all(_shift(e, var, period, analyzer) is not None for e in shifted):
+    if (
+        var in behaviour.single
+        or period >= extent
+        or not all(_shift(e, var, period, analyzer) is not None for e in shifted)
+    ):
         return (Run(0, extent, max(extent, 1)),)
     if not all(_shift(e, var, period, analyzer) == 0 for e in fixed):
         return (Run(0, extent, max(extent, 1)),)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from .errors import MachineError
+
+Waits = Mapping[int, npt.NDArray[np.int64]]
+"""For templates by number, the cycles that each instance waits behind caches, row-major over the loops around it."""
 
 
 class CacheRow(msgspec.Struct, frozen=True):
@@ -40,3 +49,12 @@ class CachedTask(msgspec.Struct, frozen=True):
 
     leaves: tuple[int, ...]
     outer: int
+
+
+class Cached(msgspec.Struct, frozen=True, eq=False):
+    """What was found of the caches behind a program's tasks. Where the accesses could not be followed, `refused` says why, and nobody
+    waits."""
+
+    counts: CacheCounts | None = None
+    waits: Waits = {}
+    refused: MachineError | None = None

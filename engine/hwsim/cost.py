@@ -99,7 +99,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
     work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
-    needed = demands(engine, places.machine, _moved(touched, descriptor, places))
+    needed = demands(engine, places.machine, _moved(engine, touched, descriptor, places))
     return Cost(
         max(1, setup + max(work, *needed.values(), 0)),
         _latency(engine, live[0][0], places),
@@ -231,10 +231,13 @@ def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched
 
 
 def _moved(
-    touched: Sequence[Touched], descriptor: Descriptor | None, places: Places
+    engine: Engine, touched: Sequence[Touched], descriptor: Descriptor | None, places: Places
 ) -> Iterator[tuple[Memory, bool, int]]:
-    """What goes through the ports of memories: (memory, whether written, bytes). A copy moves whole bursts."""
+    """What goes through the ports of memories: (memory, whether written, bytes). A copy moves whole bursts; what lies behind caches moves
+    by the line, and is waited for as that (`cached`)."""
     for t in touched:
+        if places.machine.caches_of(engine.name, places.by_buffer[t.buffer].memory.name):
+            continue
         size = t.size_bytes
         if descriptor is not None:
             size = descriptor.written_bytes if t.written else descriptor.read_bytes

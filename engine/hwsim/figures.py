@@ -67,6 +67,7 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
         segments=Segments(program, timeline),
         occupancy=held,
         timeline=timeline,
+        caches=program.cached.counts,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ..ir import Buffer
+from .bank_conflicts import conflict_findings
 from .occupancy import Column, Occupancy
 from .parts import DmaEngine, ScalarEngine
 from .place import Placement, row_name
@@ -30,8 +31,20 @@ def find(
         *_round_trips(program, counts),
         *_idle_slots(program, held),
         *_wrapped_parts(program),
+        *conflict_findings(program, counts),
+        *_left_out(program),
     ]
     return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
+
+
+def _left_out(program: TaskProgram) -> Iterator[Finding]:
+    """Caches whose misses are not in the cycles."""
+    refused = program.cached.refused
+    if refused is not None:
+        yield Finding(
+            "caches-left-out", "warning",
+            f"the cycles are without the waiting for caches: {refused.refusal.message}",
+        )  # fmt: skip
 
 
 def _overflows(

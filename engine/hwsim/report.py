@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, overload
 
 import msgspec
+from msgspec.structs import replace
 
 from ..ir import Node
+from .cache_report import CacheCounts
 from .occupancy import Column, Occupancy
 from .tasks import TaskProgram
 from .timeline import Timeline
@@ -242,6 +244,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     segments: Segments
     occupancy: Occupancy
     timeline: Timeline
+    caches: CacheCounts | None = None
 
     def __repr__(self) -> str:
         """The headline; `tilewright.report_text` has the tables."""
@@ -288,6 +291,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
             },
             "engines": {name: msgspec.to_builtins(e) for name, e in self.engines.items()},
             "memory": {name: msgspec.to_builtins(m) for name, m in self.memory.items()},
+            "caches": None if self.caches is None else msgspec.to_builtins(replace(self.caches, cycles=())),
             "traffic": msgspec.to_builtins(self.traffic, order=None),
             "accesses": msgspec.to_builtins(self.accesses),
             "tasks": msgspec.to_builtins(self.tasks),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ..ir import BlockRealize, PrimFunc, refusing_depth
 from ..lower import LowerError, Renewed, lower_match_buffer, missing_sizes, pipelined, planned
+from .cached import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
 from .figures import report_of
 from .machine import Machine
@@ -26,6 +29,7 @@ def simulate(
     *,
     known_plan: Renewed | None = None,
     whole: int = WHOLE,
+    max_accesses: int = MAX_ACCESSES,
 ) -> Report:
     """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
 
@@ -34,9 +38,11 @@ def simulate(
     known (`lower.with_sizes` gives them), more than `max_tasks` tasks that are not alike. More bytes than a memory holds are a finding, not
     an error.
 
+    Behind caches every access is gone through, up to `max_accesses`; with more the report is without the waiting, and says so.
+
     `known_plan` is `lower.planned(func)` where somebody made it already.
     """
-    return report_of(*replayed(func, machine, max_tasks, known_plan=known_plan, whole=whole))
+    return report_of(*replayed(func, machine, max_tasks, known_plan=known_plan, whole=whole, max_accesses=max_accesses))
 
 
 def replayed(
@@ -46,10 +52,11 @@ def replayed(
     *,
     known_plan: Renewed | None = None,
     whole: int = WHOLE,
+    max_accesses: int = MAX_ACCESSES,
 ) -> tuple[TaskProgram, Timeline]:
     """The tasks of a program, and when they run: what a report is made of. Arguments and errors are those of `simulate`."""
     require_sizes(func)
-    program = tasks_of(func, machine, known_plan)
+    program = tasks_of(func, machine, known_plan, max_accesses)
     return program, timeline_of(program, play(program, max_tasks, whole))
 
 
@@ -64,14 +71,20 @@ def require_sizes(func: PrimFunc) -> None:
                      expected="a number for each", fix=(f"sizes = {{{line}}}",))  # fmt: skip
 
 
-def tasks_of(func: PrimFunc, machine: Machine, known_plan: Renewed | None = None) -> TaskProgram:
+def tasks_of(
+    func: PrimFunc, machine: Machine, known_plan: Renewed | None = None, max_accesses: int = MAX_ACCESSES
+) -> TaskProgram:
     """The tasks of a program, before any is played. What has no root block is lowered already, its allocations are where they belong."""
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(func if is_planned else (known_plan or planned(func)).func)
     nest = read_nest(piped.func, set(piped.buffers.values()))
     places = place(machine, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
-    return make_tasks(nest, places)
+    program = make_tasks(nest, places)
+    if not machine.caches:
+        return program
+    found = cached(func, program, known_plan, max_accesses)
+    return replace(make_tasks(nest, places, found.waits), cached=found)
 
 
 # Stages of a pipeline break no dependence, views fit what they stand for.

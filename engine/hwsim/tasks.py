@@ -16,6 +16,7 @@ import numpy as np
 from ..arith import Analyzer
 from ..ir import Block, Var
 from .alike import Behaviour, Run, runs_of, together
+from .cache_report import Cached, Waits
 from .choose import Choice, choose
 from .grid import UnknownValueError, used_vars, values
 from .machine import Machine
@@ -94,22 +95,24 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     templates: tuple[Template, ...]
     variants: list[TaskVariant]
     ports: tuple[PortSpec, ...]
+    cached: Cached = Cached()
 
     @property
     def machine(self) -> Machine:
         return self.places.machine
 
 
-def make_tasks(nest: Nest, places: Places) -> TaskProgram:
-    """The tasks of a program. Raises MachineError where no engine reaches an operand."""
-    builder = _Builder(nest, places)
+def make_tasks(nest: Nest, places: Places, waits: Waits | None = None) -> TaskProgram:
+    """The tasks of a program; `waits` are for caches. Raises MachineError where no engine reaches an operand."""
+    builder = _Builder(nest, places, waits or {})
     tree = tuple(builder.nodes(nest.children, ()))
     return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
 
 
 class _Builder:
-    def __init__(self, nest: Nest, places: Places) -> None:
+    def __init__(self, nest: Nest, places: Places, waits: Waits) -> None:
         self.nest = nest
+        self.waits = waits
         self.places = places
         self.templates: list[Template] = []
         self.variants: list[TaskVariant] = []
@@ -197,8 +200,9 @@ class _Builder:
         paths = {leaf: tuple(loops) for leaf, loops in _paths(node)}
         pieces = pieces_of([(c.works, paths[c.leaf]) for c in choices], outer, self.nest.analyzer)
         number = len(self.templates)
-        variants = Variants(self.variants, number, choices[0].engine, outer, pieces, self.places,
-                            self.nest.analyzer, self.shared)  # fmt: skip
+        waits = self.waits.get(number)
+        variants = Variants(self.variants, number, choices[0].engine, outer, pieces, self.places, self.nest.analyzer, self.shared,
+                            None if waits is None else waits.reshape([loop.extent for loop in outer]))  # fmt: skip
         self.templates.append(Template(number, choices, outer, _loops(node), variants))
         return self.templates[-1]
 

@@ -16,7 +16,7 @@ from ..ir import Expr, Var, build
 from .alike import Behaviour
 from .cost import Cost, Measured, cost, measure
 from .geometry import domain
-from .grid import UnknownValueError, axes, is_known, used_vars, values
+from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
 from .place import Placement, Places
 from .ports import PortSpec, ports_of
@@ -96,11 +96,12 @@ def part_of(placement: Placement, access: Access, analyzer: Analyzer) -> Expr:
 class Variants:
     """The variants of one template, by where the loops around it are; new ones are added to the program's `table`.
 
-    `shared` numbers the ports that several engines use.
+    `shared` numbers the ports that several engines use; `waits` are cycles that each instance waits behind caches, in all dimensions of
+    the loops around.
     """
 
     def __init__(self, table: list[TaskVariant], template: int, engine: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
-                 places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int]) -> None:  # fmt: skip
+                 places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int], waits: Values | None = None) -> None:  # fmt: skip
         self._table = table
         self._template = template
         self._engine = engine
@@ -108,7 +109,11 @@ class Variants:
         self._places = places
         self._shared = shared
         self._sides = _sides(pieces, places, analyzer)
+        self._waits = waits
+        self._outer = tuple(loop.var for loop in outer)
         self.behaviour = _behaviour(pieces, self._sides, outer)
+        if waits is not None:
+            self.behaviour = msgspec.structs.replace(self.behaviour, single=self._outer)
         used = self.behaviour.variables()
         self._matters = tuple(loop.var for loop in outer if loop.var in used)
         self._known: dict[tuple[int, ...], int] = {}
@@ -141,6 +146,9 @@ class Variants:
         costs = cost(self._places.machine.engines[self._engine], pieces, self._places)
         if costs is None:
             return NOTHING
+        if self._waits is not None:
+            waited = int(self._waits[tuple(at[v] for v in self._outer)])
+            costs = msgspec.structs.replace(costs, duration=costs.duration + waited)
         cells = tuple(side.cells(at) for side in self._sides)
         key = (costs.key, cells)
         if key not in self._numbers:
