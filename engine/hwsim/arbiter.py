@@ -8,6 +8,7 @@ rounds, so these are jumped over: the cost follows the requests, not the bursts.
 from __future__ import annotations
 
 IDLE = -1
+NEVER = 1 << 62
 
 
 class Port:
@@ -75,15 +76,18 @@ class Port:
             for engine in self.wants:
                 self.wants[engine] -= rounds * self.burst
 
-    def next_done(self) -> int | None:
-        """When the next request will be done, if no other comes; None while nobody asks for anything."""
-        if self.holder == IDLE:
-            return None
-        if self.holder not in self.wants:
+    def next_done(self) -> int:
+        """When the next request will be done, if no other comes; NEVER while nobody asks for anything."""
+        wants, holder = self.wants, self.holder
+        if holder == IDLE:
+            return NEVER
+        if holder not in wants:
             return self.until
-        order = sorted(self.wants, key=lambda engine: (engine <= self.holder, engine))
-        turns, place = min((-(-self.wants[engine] // self.burst), n) for n, engine in enumerate(order))
-        last = self.wants[order[place]] - (turns - 1) * self.burst
+        if len(wants) == 1:
+            return self.until + wants[holder]
+        order = sorted(wants, key=lambda engine: (engine <= holder, engine))
+        turns, place = min((-(-wants[engine] // self.burst), n) for n, engine in enumerate(order))
+        last = wants[order[place]] - (turns - 1) * self.burst
         return self.until + ((turns - 1) * len(order) + place) * self.burst + last
 
     def key(self, now: int) -> tuple[int, ...]:

@@ -9,35 +9,42 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from .arbiter import Port
+from .arbiter import NEVER, Port
 from .replay import CAUSES, DATA, ISSUE, NOBODY, SLOT, Stall, Variant
-
-NEVER = 1 << 62
 
 Wait = tuple[int, int, int, bool]
 """A task waits for another: (cause, cell, task, whether for its result, which may come after its end)."""
 
 
-class _Issued(NamedTuple):
-    """A task in a queue. `seen` are its waits with tasks counted from it."""
+class _Issued:
+    """A task in a queue, since when, the engine whose full queue it had to wait for, and what it waits for."""
 
-    task: int
-    at: int
-    blocker: int
-    waits: tuple[Wait, ...]
-    seen: tuple[tuple[int, int, int, bool], ...]
+    __slots__ = ("at", "blocker", "seen", "task", "waits")
+
+    def __init__(self, task: int, at: int, blocker: int, waits: list[Wait]) -> None:
+        self.task = task
+        self.at = at
+        self.blocker = blocker
+        self.waits = waits
+        self.seen: tuple[Wait, ...] | None = None
+
+    def seen_from_it(self) -> tuple[Wait, ...]:
+        """Its waits, with tasks counted from it."""
+        if self.seen is None:
+            self.seen = tuple([(cause, cell, other - self.task, result) for cause, cell, other, result in self.waits])
+        return self.seen
 
 
 class _Running:
     """The task of an engine: when its own work is done, how many requests are not done, and of which port the last was."""
 
-    __slots__ = ("open", "port", "task", "variant", "work")
+    __slots__ = ("duration", "latency", "open", "port", "task", "work")
 
     def __init__(self, task: int, variant: Variant, now: int) -> None:
         self.task = task
-        self.variant = variant
+        self.duration = variant.duration
+        self.latency = variant.latency
         self.work = now + variant.duration
         self.open = len(variant.demands)
         self.port = NOBODY
@@ -51,6 +58,7 @@ class SharedClocks:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.numbers: list[int] = []
+        self._engines: list[int] = []
         self.stalls: list[Stall] = []
         self.now = 0
         self.free = [0] * engines
@@ -75,51 +83,62 @@ class SharedClocks:
         """Issues a task of variant `number`."""
         variant = self._table[number]
         engine = variant.engine
-        while len(self._waiting[engine]) == self._queues[engine]:
+        queue = self._waiting[engine]
+        while len(queue) == self._queues[engine]:
             self._blocker = engine
             self._step()
         task = len(self.numbers)
-        waits = tuple(self._waits(variant))
+        queue.append(_Issued(task, self.now, self._blocker, self._waits(variant)))
         self.numbers.append(number)
+        self._engines.append(engine)
         self.starts.append(NOBODY)
         self.ends.append(NOBODY)
         self._there.append(NOBODY)
+        ends, readers = self.ends, self._readers
         for cell in variant.reads:
-            self._readers[cell] = [t for t in self._readers[cell] if self.ends[t] == NOBODY]
-            self._readers[cell].append(task)
+            known = readers[cell]
+            if known and ends[known[0]] != NOBODY:
+                known[:] = [t for t in known if ends[t] == NOBODY]
+            known.append(task)
         for cell in variant.writes:
-            self._writer[cell], self._readers[cell] = task, []
-        seen = tuple([(cause, cell, other - task, result) for cause, cell, other, result in waits])
-        self._waiting[engine].append(_Issued(task, self.now, self._blocker, waits, seen))
-        self._start(engine)
+            self._writer[cell] = task
+            readers[cell].clear()
+        if self._running[engine] is None and self._events[engine] == NEVER:
+            self._start(engine)
 
     def _waits(self, variant: Variant) -> list[Wait]:
-        """What the task has to wait for, in the order in which it is to blame."""
-        found = [(DATA, cell, self._writer[cell], True) for cell in variant.reads if self._is_open(self._writer[cell])]
+        """What the task has to wait for, in the order in which it is to blame: results that are still to come, and running readers."""
+        found: list[Wait] = []
+        now, ends, there, writers = self.now, self.ends, self._there, self._writer
+        readers, engines = self._readers, self._engines
+        for cell in variant.reads:
+            writer = writers[cell]
+            if writer != NOBODY and (ends[writer] == NOBODY or there[writer] > now):
+                found.append((DATA, cell, writer, True))
         for cell in variant.writes:
-            found += [(SLOT, cell, t, False) for t in self._readers[cell] if self.ends[t] == NOBODY]
-            writer = self._writer[cell]
-            if self._is_open(writer) and self._table[self.numbers[writer]].engine != variant.engine:
+            if readers[cell]:
+                found += [(SLOT, cell, reader, False) for reader in readers[cell] if ends[reader] == NOBODY]
+            writer = writers[cell]
+            if writer == NOBODY or engines[writer] == variant.engine:
+                continue
+            if ends[writer] == NOBODY or there[writer] > now:
                 found.append((SLOT, cell, writer, True))
         return found
 
-    def _is_open(self, task: int) -> bool:
-        """Whether the result of a task is still to come."""
-        return task != NOBODY and (self.ends[task] == NOBODY or self._there[task] > self.now)
-
     def _start(self, engine: int) -> None:
         """Starts the first task in the queue of an engine that has nothing to do, now or when it is known to be able to."""
-        if self._events[engine] != NEVER or self._running[engine] is not None or not self._waiting[engine]:
-            return
         issued = self._waiting[engine][0]
-        ends = self.ends
+        ends, there = self.ends, self._there
         idle_from = start = self.free[engine]
         cause, cell, by = ISSUE, NOBODY, issued.blocker
-        start = max(start, issued.at)
+        if issued.at > start:
+            start = issued.at
         for why, where, task, result in issued.waits:
-            if ends[task] == NOBODY:
+            clear = ends[task]
+            if clear == NOBODY:
                 return
-            clear = self._there[task] if result else ends[task]
+            if result:
+                clear = there[task]
             if clear > start:
                 start, cause, cell, by = clear, why, where, self.numbers[task]
         waited = start - idle_from + self._skipped[engine]
@@ -134,73 +153,77 @@ class SharedClocks:
     def _begin(self, engine: int) -> None:
         task = self._waiting[engine].popleft().task
         variant = self._table[self.numbers[task]]
-        self.starts[task] = self.now
-        self._running[engine] = running = _Running(task, variant, self.now)
+        now = self.starts[task] = self.now
+        self._running[engine] = running = _Running(task, variant, now)
         if variant.demands and variant.setup:
-            self._events[engine] = self.now + variant.setup
+            self._events[engine] = now + variant.setup
         else:
             self._ask(engine, running)
 
     def _ask(self, engine: int, running: _Running) -> None:
         self._events[engine] = running.work
-        for port, cycles in running.variant.demands:
+        for port, cycles in self._table[self.numbers[running.task]].demands:
             self._ports[port].request(engine, cycles, self.now)
             self._unsettled.add(port)
 
     def _step(self) -> None:
         """Goes on to the next moment at which something happens."""
-        dones, events = self._dones, self._events
-        for number in self._unsettled:
-            port = self._ports[number]
-            port.settle(self.now)
-            dones[number] = port.next_done() or NEVER
-        self._unsettled.clear()
-        self.now = now = min(*events, *dones)
+        dones, events, unsettled, all_running = self._dones, self._events, self._unsettled, self._running
+        if unsettled:
+            for number in unsettled:
+                port = self._ports[number]
+                port.settle(self.now)
+                dones[number] = port.next_done()
+            unsettled.clear()
+        now, first_done = min(events), min(dones, default=NEVER)
         ended = False
-        for number, done in enumerate(dones):
-            if done == now:
-                engine = self._ports[number].advance(now)
-                self._unsettled.add(number)
-                running = self._running[engine]
-                assert running is not None
-                running.open -= 1
-                running.port = number
-                if running.open == 0 and running.work <= now:
-                    events[engine] = now
+        if first_done <= now:
+            self.now = now = first_done
+            for number, done in enumerate(dones):
+                if done == now:
+                    engine = self._ports[number].advance(now)
+                    unsettled.add(number)
+                    running = all_running[engine]
+                    assert running is not None
+                    running.open -= 1
+                    running.port = number
+                    if running.open == 0 and running.work <= now:
+                        events[engine] = now
+        self.now = now
         for engine, event in enumerate(events):
             if event == now:
-                ended |= self._happens(engine)
+                events[engine] = NEVER
+                running = all_running[engine]
+                if running is None:
+                    self._begin(engine)
+                elif running.work > now:
+                    self._ask(engine, running)
+                elif running.open == 0:
+                    self._end(engine, running)
+                    ended = True
         if ended:
-            for engine in range(len(events)):
-                self._start(engine)
-
-    def _happens(self, engine: int) -> bool:
-        """What is due for an engine just now; whether its task has ended."""
-        running = self._running[engine]
-        self._events[engine] = NEVER
-        if running is None:
-            self._begin(engine)
-        elif running.work > self.now:
-            self._ask(engine, running)
-        elif running.open == 0:
-            self._end(engine, running)
-            return True
-        return False
+            for engine, waiting in enumerate(self._waiting):
+                if waiting and all_running[engine] is None and events[engine] == NEVER:
+                    self._start(engine)
 
     def _end(self, engine: int, running: _Running) -> None:
         task, now = running.task, self.now
-        variant = running.variant
         self._running[engine] = None
         self.ends[task] = self.free[engine] = now
-        self._there[task] = now + variant.latency
-        if variant.latency:
+        self._there[task] = now + running.latency
+        if running.latency:
             self._landing = [t for t in self._landing if self._there[t] > now]
             self._landing.append(task)
-        shared = now - self.starts[task] - variant.duration
+        shared = now - self.starts[task] - running.duration
         if shared:
             self.stalls.append(Stall(task, engine, "port", running.port, NOBODY, shared))
-        while (first := len(self._over) - 1) < len(self.ends) and self.ends[first] != NOBODY:
-            self._over.append(max(self._over[-1], self._there[first]))
+        over, ends = self._over, self.ends
+        if ends[first := len(over) - 1] != NOBODY:
+            latest = over[-1]
+            while first < len(ends) and ends[first] != NOBODY:
+                latest = max(latest, self._there[first])
+                over.append(latest)
+                first += 1
 
     def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
         """As `Clocks.key`; every engine that is at work counts, for it may share a port."""
@@ -214,12 +237,12 @@ class SharedClocks:
                 found.append(self.free[engine] - now - self._skipped[engine])
             event = self._events[engine]
             found.append(None if event == NEVER else event - now)
-            found += [(w.task - first, self.numbers[w.task], w.seen) for w in self._waiting[engine]]
+            found += [(w.task - first, self.numbers[w.task], w.seen_from_it()) for w in self._waiting[engine]]
         there = self._there
         found += [(t - first, there[t] - now, self.numbers[t]) for t in self._landing if there[t] > now]
         for cell in cells:
             writer = self._writer[cell]
-            if self._is_open(writer):
+            if writer != NOBODY and (self.ends[writer] == NOBODY or there[writer] > now):
                 found.append((cell, writer - first))
             found += [(~cell, reader - first) for reader in self._readers[cell] if self.ends[reader] == NOBODY]
         found += [port.key(now) for port in self._ports]
@@ -227,7 +250,7 @@ class SharedClocks:
 
     def skip(self, cycles: int, since: int) -> None:
         """As `Clocks.skip`."""
-        busy = {self._table[number].engine for number in self.numbers[since:]}
+        busy = set(self._engines[since:])
         for engine in range(len(self.free)):
             if engine not in busy:
                 self._skipped[engine] += cycles

@@ -74,6 +74,11 @@ def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -
     return Played(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
 
 
+def _most(nodes: tuple[TaskNode, ...]) -> int:
+    """How many tasks there are at most, those with nothing to do among them."""
+    return sum(n.loop.extent * _most(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
+
+
 class _Player:
     def __init__(self, program: TaskProgram, max_tasks: int, whole: int) -> None:
         self._kinds: list[Variant] = []
@@ -85,6 +90,8 @@ class _Player:
         self.repeats: list[Repeat] = []
         self._max_tasks = max_tasks
         self._whole = whole
+        # What is played as a whole has no state to look at.
+        self._watches = _most(program.tree) > whole
         self._path: list[int] = []
         self.skipped = 0
 
@@ -106,7 +113,7 @@ class _Player:
     def _loop(self, node: TaskLoop, at: dict[Var, int]) -> None:
         self._path.append(0)
         for run in node.runs(at):
-            if run.stop - run.start > SHORT and run.period < run.stop - run.start:
+            if self._watches and run.stop - run.start > SHORT and run.period < run.stop - run.start:
                 self._watched(node, run, at)
             else:
                 for i in range(run.start, run.stop):
