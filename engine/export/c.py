@@ -95,10 +95,19 @@ def c_function(func: PrimFunc, *, storage: Storage = "heap", accesses: Accesses 
     return CFunction(made.name, text, made.arguments, made.can_fail, lines)
 
 
+QUIET = """\
+#if defined(__GNUC__) && !defined(__clang__)
+/* What is read was written first, in an iteration that the compiler cannot always see. */
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+"""
+
+
 def _file(helpers: Mapping[tuple[str, str], None], made: Sequence[_Function]) -> str:
     head = "/* Exported by Tilewright. */\n" + "".join(
         f"#include <{h}.h>\n" for h in ("math", "stdbool", "stdint", "stdlib")
     )
+    head += QUIET
     functions = "\n".join(helper_text(*key) for key in helpers)
     return "\n".join([head, *([functions + "\n"] if functions else []), "\n".join(m.text for m in made)])
 
