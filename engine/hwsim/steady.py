@@ -31,11 +31,16 @@ WHOLE = 400
 MAX_TASKS = 5_000_000
 
 
+Place = tuple[int, ...]
+"""Iterations of the loops around a task, outermost first."""
+
+
 class Repeat(msgspec.Struct, frozen=True):
     """The stretch of the timeline from `start` to `end` comes `extra` more times before the timeline goes on, each `cycles` long.
 
     `cycles` counts the repeats inside of the stretch, `start` and `end` do not: they are times of the timeline as played. The tasks in
-    it are those from `first` to `last`, exclusive, in the order of issue: `iterations` of the loop at `depth` among the loops around.
+    it are those from `first` to `last`, exclusive, in the order of issue: `iterations` of the loop at `depth` among the loops around, or of
+    several loops that run as one from there on, of these `extents`.
     """
 
     start: int
@@ -45,7 +50,17 @@ class Repeat(msgspec.Struct, frozen=True):
     first: int
     last: int
     depth: int
+    extents: tuple[int, ...]
     iterations: int
+
+    def later(self, place: Place, iterations: int) -> Place:
+        """The place of a task that is the same, so many iterations on."""
+        depth = self.depth
+        digits: list[int] = []
+        for i, extent in zip(reversed(place[depth : depth + len(self.extents)]), reversed(self.extents), strict=True):
+            iterations, digit = divmod(i + iterations, extent)
+            digits.append(digit)
+        return (*place[:depth], *reversed(digits), *place[depth + len(digits) :])
 
 
 class Played(msgspec.Struct, frozen=True, eq=False):
@@ -53,7 +68,7 @@ class Played(msgspec.Struct, frozen=True, eq=False):
     `cycles` is the makespan."""
 
     clocks: Clocks | SharedClocks
-    places: list[tuple[int, ...]]
+    places: list[Place]
     repeats: tuple[Repeat, ...]
     cycles: int
 
@@ -76,7 +91,7 @@ def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -
 
 def _most(nodes: tuple[TaskNode, ...]) -> int:
     """How many tasks there are at most, those with nothing to do among them."""
-    return sum(n.loop.extent * _most(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
+    return sum(n.extent * _most(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
 
 
 class _Player:
@@ -86,7 +101,7 @@ class _Player:
         queues = [e.queue_tasks for e in program.machine.engines]
         cells, ports = len(program.places.of_cell), [p.burst_cycles for p in program.ports]
         self.clocks = SharedClocks(self._kinds, queues, cells, ports) if ports else Clocks(self._kinds, queues, cells)
-        self.places: list[tuple[int, ...]] = []
+        self.places: list[Place] = []
         self.repeats: list[Repeat] = []
         self._max_tasks = max_tasks
         self._whole = whole
@@ -111,19 +126,26 @@ class _Player:
                                  "to replay one by one", *node.blocks, expected="larger tiles, or extents that divide evenly")  # fmt: skip
 
     def _loop(self, node: TaskLoop, at: dict[Var, int]) -> None:
-        self._path.append(0)
+        depth = len(self._path)
+        self._path += [0] * len(node.loops)
         for run in node.runs(at):
             if self._watches and run.stop - run.start > SHORT and run.period < run.stop - run.start:
                 self._watched(node, run, at)
             else:
                 for i in range(run.start, run.stop):
                     self._iteration(node, run, i, at)
-        self._path.pop()
-        at.pop(node.loop.var, None)
+        del self._path[depth:]
+        for loop in node.loops:
+            at.pop(loop.var, None)
 
     def _iteration(self, node: TaskLoop, run: Run, i: int, at: dict[Var, int]) -> None:
-        at[node.loop.var] = run.like(i)
-        self._path[-1] = i
+        if len(node.loops) == 1:
+            at[node.loops[0].var] = run.like(i)
+            self._path[-1] = i
+        else:
+            for n, loop in zip(range(-1, -len(node.loops) - 1, -1), reversed(node.loops), strict=True):
+                at[loop.var] = 0  # all are alike
+                i, self._path[n] = divmod(i, loop.extent)
         self.nodes(node.children, at)
 
     def _watched(self, node: TaskLoop, run: Run, at: dict[Var, int]) -> None:
@@ -140,12 +162,12 @@ class _Player:
                 first = seen.setdefault(key, here)
                 steady = (first, here - first) if first < here else None
             if steady is not None:
-                i += self._skip(marks, *steady, run.stop - i)
+                i += self._skip(node, marks, *steady, run.stop - i)
             if i < run.stop:
                 self._iteration(node, run, i, at)
                 i += 1
 
-    def _skip(self, marks: list[_Mark], first: int, period: int, left: int) -> int:
+    def _skip(self, node: TaskLoop, marks: list[_Mark], first: int, period: int, left: int) -> int:
         """How many iterations are skipped here: all whole periods that are left, once steady ones were played."""
         here = len(marks) - 1
         extra = left // period
@@ -163,16 +185,13 @@ class _Player:
         if before is None or before > start.now or steady is None or steady > end.now:
             return 0
         cycles = end.now - start.now + end.skipped - start.skipped
-        depth = len(self._path) - 1
-        self.repeats.append(Repeat(start.now, end.now, cycles, extra, start.tasks, end.tasks, depth, period))
+        depth, extents = len(self._path) - len(node.loops), tuple(loop.extent for loop in node.loops)
+        repeat = Repeat(start.now, end.now, cycles, extra, start.tasks, end.tasks, depth, extents, period)
+        self.repeats.append(repeat)
         self.clocks.skip(cycles * extra, end.tasks)
         self.skipped += cycles * extra
-        self._renumber(end.tasks, depth, extra * period)
+        # The tasks played behind the repeat are those of the last iterations.
+        for n in range(end.tasks, len(self.places)):
+            self.places[n] = repeat.later(self.places[n], extra * period)
         marks.clear()
         return extra * period
-
-    def _renumber(self, first: int, depth: int, iterations: int) -> None:
-        """The tasks played behind the repeat are those of the last iterations."""
-        for n in range(first, len(self.places)):
-            place = self.places[n]
-            self.places[n] = (*place[:depth], place[depth] + iterations, *place[depth + 1 :])

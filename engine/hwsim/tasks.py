@@ -60,9 +60,12 @@ class Template(msgspec.Struct, frozen=True, eq=False):
 
 
 class TaskLoop(msgspec.Struct, frozen=True, eq=False):
-    """A loop around tasks. `engines` and `cells` are all that its tasks may use; `matters` the loops around it that they depend on."""
+    """A loop around tasks; or several, one in the other with nothing beside it, whose iterations are all alike: they run as one.
 
-    loop: Loop
+    `engines` and `cells` are all that its tasks may use; `matters` the loops around it that they depend on.
+    """
+
+    loops: tuple[Loop, ...]
     children: tuple[TaskNode, ...]
     engines: tuple[int, ...]
     cells: tuple[int, ...]
@@ -71,15 +74,25 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     analyzer: Analyzer
     known: dict[tuple[int, ...], tuple[Run, ...]]
 
+    @property
+    def extent(self) -> int:
+        """Iterations of all loops together."""
+        return prod(loop.extent for loop in self.loops)
+
     def runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
         """Which iterations are alike, where the loops around it are `at` given ones."""
         key = tuple(at[v] for v in self.matters)
         found = self.known.get(key)
         if found is None:
             near = dict(zip(self.matters, key, strict=True))
-            found = runs_of(self.loop.var, self.loop.extent, self.behaviour, near, self.analyzer)
-            self.known[key] = found
+            found = self.known[key] = self._runs(near)
         return found
+
+    def _runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
+        first, *inner = self.loops
+        if inner:
+            return (Run(0, self.extent, 1),)
+        return runs_of(first.var, first.extent, self.behaviour, at, self.analyzer)
 
 
 TaskNode = TaskLoop | Template
@@ -132,8 +145,11 @@ class _Builder:
     def _loop(self, loop: Loop, children: Sequence[TaskNode], outer: tuple[Loop, ...]) -> TaskLoop:
         behaviour = together([c.behaviour if isinstance(c, TaskLoop) else c.variants.behaviour for c in children])
         used = behaviour.variables()
+        only = children[0] if len(children) == 1 else None
+        if isinstance(only, TaskLoop) and not used & {loop.var, *(inner.var for inner in only.loops)}:
+            return msgspec.structs.replace(only, loops=(loop, *only.loops))
         return TaskLoop(
-            loop,
+            (loop,),
             tuple(children),
             tuple(sorted({n for c in children for n in (c.engines if isinstance(c, TaskLoop) else (c.engine,))})),
             tuple(sorted({n for c in children for n in (c if isinstance(c, TaskLoop) else c.variants).cells})),

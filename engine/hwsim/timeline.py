@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .errors import refuse
 from .replay import Stall
-from .steady import Played, Repeat
+from .steady import Place, Played, Repeat
 from .tasks import TaskProgram
 
 Column = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
     row: int
     later: int
-    place: tuple[int, ...]
+    place: Place
 
 
 class Timeline(msgspec.Struct, frozen=True, eq=False):
@@ -38,7 +38,7 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
     """
 
     numbers: Column
-    places: list[tuple[int, ...]]
+    places: list[Place]
     instances: Column
     starts: Column
     ends: Column
@@ -68,21 +68,30 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         """The tasks that the program runs, each repeat as often as it comes, in program order: those at work from `start` to `end`,
         exclusive (cycles of the clock). What lies outside is not gone through."""
         return self._rows(
-            0, len(self.numbers), len(self.repeats), start, self.cycles + 1 if end is None else end, {}, 0
+            0, len(self.numbers), len(self.repeats), start, self.cycles + 1 if end is None else end, (), 0
         )
 
     def _rows(
-        self, first: int, last: int, within: int, start: int, end: int, ahead: dict[int, int], later: int
+        self,
+        first: int,
+        last: int,
+        within: int,
+        start: int,
+        end: int,
+        ahead: tuple[tuple[Repeat, int], ...],
+        later: int,
     ) -> Iterator[Row]:
-        """Rows from `first` to `last`, `later` by the clock and with the loops at the depths in `ahead` so many iterations on. Of the
-        repeats only those before number `within` are inside."""
+        """Rows from `first` to `last`, `later` by the clock, each of the repeats around (in `ahead`) so many iterations on. Of the repeats
+        only those before number `within` are inside."""
         row = first
         while row < last:
             number = next((n for n in range(within - 1, -1, -1) if self._begins(n, row, last)), None)
             if number is None:
                 if self.starts[row] + later < end and max(self.there[row], self.starts[row] + 1) + later > start:
-                    place = [i + ahead.get(depth, 0) for depth, i in enumerate(self.places[row])]
-                    yield Row(row, later, tuple(place))
+                    place = self.places[row]
+                    for around, iterations in ahead:
+                        place = around.later(place, iterations)
+                    yield Row(row, later, place)
                 row += 1
                 continue
             repeat = self.repeats[number]
@@ -94,7 +103,7 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
                 shift = later + copy * repeat.cycles
                 if repeat.start + shift >= end and repeat.cycles:
                     break
-                moved = {**ahead, repeat.depth: ahead.get(repeat.depth, 0) + copy * repeat.iterations}
+                moved = ((repeat, copy * repeat.iterations), *ahead)
                 yield from self._rows(repeat.first, repeat.last, number, start, end, moved, shift)
             later += repeat.extra * repeat.cycles + inside
             row = repeat.last

@@ -39,8 +39,16 @@ class Loop(TaskLoop, frozen=True):
     def edges(self) -> list[Any]:
         return [edge for child in self.children for edge in child.edges]  # type: ignore[union-attr]
 
+    @property
+    def used(self) -> set[Any]:
+        """The loops that its tasks depend on."""
+        return {turning for turning, _ in self.turns} | set(self.edges)
+
     def runs(self, at: Mapping[Any, int]) -> tuple[Run, ...]:
-        var, extent = self.loop.var, self.loop.extent
+        first, *inner = self.loops
+        if inner:
+            return (Run(0, self.extent, 1),)
+        var, extent = first.var, first.extent
         period = lcm(1, *(count for turning, count in self.turns if turning is var))
         if any(edge is var for edge in self.edges) and extent > 1:
             return Run(0, extent - 1, min(period, extent - 1)), Run(extent - 1, extent, 1)
@@ -77,16 +85,21 @@ class _Maker:
             ports=[SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16])) for _ in range(self.ports)],
         )
 
-    def nodes(self, depth: int, outer: list[tuple[Any, int]]) -> list[Any]:
+    def nodes(self, depth: int, outer: list[tuple[Any, int]], *, lone: bool = False) -> list[Any]:
         found: list[Any] = []
-        for _ in range(self.rng.randint(1, 3)):
-            if depth and self.rng.random() < 0.55:
+        for _ in range(1 if lone else self.rng.randint(1, 3)):
+            if depth and (lone or self.rng.random() < 0.55):
                 var = object()
                 extent = self.rng.choice([2, 3, 9, 20] if depth == 3 else [*LONG, self.rng.randint(2, 90)])
-                children = self.nodes(depth - 1, [*outer, (var, extent)])
+                # Some loops matter to no task, some have nothing but a loop in them.
+                seen = outer if self.rng.random() < 0.4 else [*outer, (var, extent)]
+                children = self.nodes(depth - 1, seen, lone=depth > 1 and self.rng.random() < 0.4)
                 engines = sorted({e for c in children for e in (c.engines if isinstance(c, Loop) else (c.engine,))})
                 cells = sorted({cell for c in children for cell in c.cells})
-                loop = SimpleNamespace(var=var, extent=extent)
+                loop = (SimpleNamespace(var=var, extent=extent),)
+                only = children[0] if len(children) == 1 else None
+                if isinstance(only, Loop) and not {var, *(n.var for n in only.loops)} & only.used:
+                    loop, children = (*loop, *only.loops), list(only.children)
                 found.append(Loop(loop, tuple(children), tuple(engines), tuple(cells), None, (), None, {}))  # type: ignore[arg-type]
             else:
                 found.append(self.task(outer))

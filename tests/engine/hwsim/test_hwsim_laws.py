@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -156,8 +157,10 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
     def walked(nodes, at: dict) -> Iterator[tuple[int, tuple[int, ...]]]:
         for node in nodes:
             if isinstance(node, TaskLoop):
-                for i in range(node.loop.extent):
-                    yield from walked(node.children, {**at, node.loop.var: i})
+                for indices in product(*(range(loop.extent) for loop in node.loops)):
+                    yield from walked(
+                        node.children, {**at, **dict(zip((loop.var for loop in node.loops), indices, strict=True))}
+                    )
             elif (number := node.variants.at(at)) >= 0:
                 yield number, tuple(at.values())
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.task_trees import task_program
+from support.task_trees import Loop, Task, task_program
 
 from tilewright.engine.hwsim.errors import MachineError
+from tilewright.engine.hwsim.replay import Variant
 from tilewright.engine.hwsim.steady import Played, play
 from tilewright.engine.hwsim.timeline import Timeline
 
@@ -107,6 +108,13 @@ def test_the_random_programs_have_something_to_skip() -> None:
     assert skipped > played > 1000
 
 
+def test_the_random_programs_have_loops_that_run_as_one() -> None:
+    def nests(nodes: Any) -> int:
+        return sum((len(n.loops) > 1) + nests(n.children) for n in nodes if isinstance(n, Loop))
+
+    assert sum(nests(task_program(Random(seed)).tree) for seed in range(200)) > 20
+
+
 def test_given_more_tasks_that_are_not_alike_than_allowed_then_it_is_refused() -> None:
     with pytest.raises(MachineError, match="more than 10 tasks"):
         play(_two_loads(1000), 10, 0)
@@ -122,10 +130,6 @@ def _two_loads(extent: int) -> Any:
     """A loop with a task of 30 cycles on one engine, and one of 20 on another that needs its result; two slots."""
     rng = Random(0)
     program = task_program(rng)
-    from support.task_trees import Loop, Task
-
-    from tilewright.engine.hwsim.replay import Variant
-
     var = object()
     table = [
         *(Variant(0, 30, 0, (), (slot,)) for slot in (0, 1)),
@@ -134,7 +138,7 @@ def _two_loads(extent: int) -> Any:
     load = Task(0, (0, 1), lambda at: at[var] % 2)
     use = Task(1, (0, 1), lambda at: 2 + at[var] % 2)
     load.turns = use.turns = [(var, 2)]
-    loop = Loop(SimpleNamespace(var=var, extent=extent), (load, use), (0, 1), (0, 1), None, (), None, {})  # type: ignore[arg-type]
+    loop = Loop((SimpleNamespace(var=var, extent=extent),), (load, use), (0, 1), (0, 1), None, (), None, {})  # type: ignore[arg-type]
     program.tree = (loop,)
     program.variants = [SimpleNamespace(replay=v, template=0) for v in table]
     program.machine = SimpleNamespace(engines=[SimpleNamespace(queue_tasks=8)] * 2)
