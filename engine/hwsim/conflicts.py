@@ -22,8 +22,15 @@ Ints = npt.NDArray[np.int64]
 MAX_STARTS = 1 << 13
 """Different combinations of remainders that are looked at. One operand has at most a period of them."""
 
+MAX_ELEMENTS = 1 << 20
+"""Elements that are looked at together, where there are several groups of lanes."""
+
 MAX_NUMBER = 1 << 62
 """Numbers are kept in 64 bits."""
+
+
+SPARSE = 16
+"""Numbers that are so many times further apart than there are of them are sorted; a table of all that could be is quicker for others."""
 
 
 class Banking(msgspec.Struct, frozen=True):
@@ -114,8 +121,12 @@ def affine_clashes(
         if starts is None:
             # Too many combinations to look at: as if each operand waited for every other.
             return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), Clashes())
-        for coordinates in groups:
-            found += _repeated(rule, operands, coordinates, *starts)
+        lanes_each = [len(group) for group in groups]
+        for length in dict.fromkeys(lanes_each):
+            alike = np.stack([group for group in groups if len(group) == length])
+            most = max(1, MAX_ELEMENTS // (len(starts[0]) * length))
+            for first in range(0, len(alike), most):
+                found += _repeated(rule, operands, alike[first : first + most], *starts)
     return found
 
 
@@ -175,17 +186,17 @@ def _starts(
     return starts, counts
 
 
-def _repeated(rule: Banking, operands: Sequence[Operand], coordinates: Ints, starts: Ints, counts: Ints) -> Clashes:
-    """The conflicts of one group of lanes at each of its starts, as often as it starts there."""
-    width, phases = _phases(rule, operands, len(coordinates))
-    phase = np.arange(len(coordinates)) // width
-    access = np.arange(len(starts))[:, None] * phases + phase
-    elements = [
-        Elements(access.reshape(-1), (starts[:, k, None] + coordinates @ np.array(o.lane_strides, np.int64)).reshape(-1),
-                 o.element_bytes, o.written)
-        for k, o in enumerate(operands)
-    ]  # fmt: skip
-    return _summed(cycles_lost(rule, elements, len(starts) * phases), np.repeat(counts, phases))
+def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> Clashes:
+    """The conflicts of groups of so many lanes each (group, lane, loop) at each of their starts, as often as they start there."""
+    count, length = len(groups), len(groups[0])
+    width, phases = _phases(rule, operands, length)
+    kinds = count * len(starts)
+    access = np.add.outer(np.arange(kinds) * phases, np.arange(length) // width)
+    elements: list[Elements] = []
+    for k, o in enumerate(operands):
+        address = starts[:, k, None] + (groups @ np.array(o.lane_strides, np.int64))[:, None, :]
+        elements.append(Elements(access.reshape(-1), address.reshape(-1), o.element_bytes, o.written))
+    return _summed(cycles_lost(rule, elements, kinds * phases), np.tile(np.repeat(counts, phases), count))
 
 
 def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int, int]:
@@ -198,12 +209,13 @@ def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int
 def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> Clashes:
     """The conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
     widest = max(e.element_bytes for e in elements)
-    phase = lane // max(1, rule.phase_bytes // widest) if rule.phase_bytes else np.zeros_like(lane)
-    phases = int(phase.max(initial=0)) + 1
-    kept, access = np.unique(elements[0].access * phases + phase, return_inverse=True)
-    access = access.reshape(-1)
+    access = elements[0].access
+    if rule.phase_bytes:
+        phase = lane // max(1, rule.phase_bytes // widest)
+        access = access * (int(phase.max(initial=0)) + 1) + phase
+    kept, access = _renumbered(access)
     phased = [msgspec.structs.replace(e, access=access) for e in elements]
-    return _summed(cycles_lost(rule, phased, len(kept)), np.ones(len(kept), np.int64))
+    return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))
 
 
 def _summed(lost: Ints, counts: Ints) -> Clashes:
@@ -236,9 +248,9 @@ def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> I
 def _spanned(rule: Banking, elements: Elements) -> tuple[Ints, Ints]:
     """The rows that accesses want: of each element one, or several next to each other where it is wider or lies across."""
     first = elements.address // rule.row_bytes
-    last = (elements.address + elements.element_bytes - 1) // rule.row_bytes
+    last = first if elements.element_bytes == 1 else (elements.address + elements.element_bytes - 1) // rule.row_bytes
     access, row = elements.access, first
-    most = int((last - first).max(initial=0)) + 1
+    most = 1 if last is first else int((last - first).max(initial=0)) + 1
     if most > 1:
         rows = first[:, None] + np.arange(most)
         wanted = rows <= last[:, None]
@@ -247,17 +259,40 @@ def _spanned(rule: Banking, elements: Elements) -> tuple[Ints, Ints]:
         return access, row
     lowest = int(row.min(initial=0))
     reach = int(row.max(initial=0)) - lowest + 1
-    if (int(access.max(initial=0)) + 1) * reach < MAX_NUMBER:
-        both = np.sort(access * reach + (row - lowest))
-        both = both[np.append(True, both[1:] != both[:-1])[: len(both)]]
-        access, row = np.divmod(both, reach)
+    most = (int(access.max(initial=0)) + 1) * reach
+    if most < MAX_NUMBER:
+        access, row = np.divmod(_distinct(access * reach + (row - lowest), most), reach)
         return access, row + lowest
     pairs = np.unique(np.stack([access, row], axis=1), axis=0)
     return pairs[:, 0], pairs[:, 1]
 
 
+def _distinct(numbers: Ints, end: int) -> Ints:
+    """The different ones of `numbers`, which are from 0 to below `end`, in order."""
+    if end <= SPARSE * len(numbers):
+        met = np.zeros(end, np.bool_)
+        met[numbers] = True
+        return np.flatnonzero(met)
+    # What comes several times comes often in a row.
+    both = np.sort(numbers[np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]])
+    return both[np.append(True, both[1:] != both[:-1])[: len(both)]]
+
+
+def _renumbered(numbers: Ints) -> tuple[int, Ints]:
+    """How many different ones there are of `numbers`, none of them below 0, and the place of each among these."""
+    end = int(numbers.max(initial=-1)) + 1
+    if end > SPARSE * len(numbers):
+        kept, places = np.unique(numbers, return_inverse=True)
+        return len(kept), places.reshape(-1)
+    met = np.zeros(end, np.int64)
+    met[numbers] = 1
+    place = np.cumsum(met)
+    return int(place[-1]) if end else 0, (place - 1)[numbers]
+
+
 def _busiest(access: Ints, bank: Ints, accesses: int) -> tuple[Ints, Ints]:
     """For each access: how many rows its busiest bank serves, and how many all do."""
     banks = int(bank.max(initial=0)) + 1
-    rows = np.bincount(access * banks + bank, minlength=accesses * banks).reshape(accesses, banks)
-    return rows.max(axis=1), rows.sum(axis=1)
+    # A line for each bank, so that all accesses are looked at together.
+    rows = np.bincount(bank * accesses + access, minlength=accesses * banks).reshape(banks, accesses)
+    return rows.max(axis=0), np.bincount(access, minlength=accesses)

@@ -192,15 +192,21 @@ def run_order(address: Expr, where: Domain) -> tuple[Values, npt.NDArray[np.bool
 
 def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:
     """The values of expressions at every iteration of a domain, in program order. Raises UnknownValueError."""
-    shape = tuple(where.extents.values())
-    if prod(shape) > MAX_POINTS:
+    if prod(where.extents.values()) > MAX_POINTS:
         raise UnknownValueError
     over = {**axes(where.extents), **where.outer}
-    every = np.ones(shape, np.bool_) if where.mask is None else where.mask.astype(np.bool_)
-    for n, (var, count) in enumerate(where.active.items()):
-        if where.mask is None and count < where.extents[var]:
-            every &= (np.arange(where.extents[var]) < count).reshape([-1 if i == n else 1 for i in range(len(shape))])
-    return [np.broadcast_to(_placed(e, over), shape)[every] for e in exprs]
+    return spread([_placed(e, over) for e in exprs], where)
+
+
+def spread(columns: Sequence[Values], where: Domain) -> list[Values]:
+    """What is known along the axes of a domain (`grid.axes`), at each of its iterations, in program order."""
+    shape = tuple(where.extents.values())
+    every = [np.broadcast_to(column, shape) for column in columns]
+    if where.mask is not None:
+        holds = where.mask.astype(np.bool_)
+        return [column[holds] for column in every]
+    box = tuple(slice(count) for count in where.active.values())
+    return [column[box].reshape(-1) for column in every]
 
 
 def origin(place: Layout, where: Domain) -> int:

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..ir import Buffer, Var
 from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, listed_clashes
-from .geometry import Domain, Layout, listed, origin, run_loops, run_order, runs
-from .grid import UnknownValueError, Values
+from .geometry import Domain, Layout, listed, origin, run_loops, run_order, runs, spread
+from .grid import MAX_POINTS, UnknownValueError, Values, axes
 from .parts import Memory, VectorEngine
 from .place import Places
 from .product import indexing
@@ -178,19 +178,21 @@ def _listed(
 
 def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
     """For each iteration of a domain, in program order, the number of its group of threads, and its thread in that."""
+    if prod(where.extents.values()) > MAX_POINTS:
+        raise UnknownValueError
     position: Values = np.zeros((), np.int64)
     outside: Values = np.zeros((), np.int64)
-    variables = list(where.extents)
-    over = dict(zip(variables, listed(variables, where), strict=True))
+    over = axes(where.extents)
     step = 1
     for var in lanes.loops:
         position = position + over[var] * step
         step *= where.extents[var]
-    for var in variables:
+    for var, extent in where.extents.items():
         if var not in lanes.loops:
-            outside = outside * where.extents[var] + over[var]
+            outside = outside * extent + over[var]
     groups = _over(step, lanes.width)
-    return outside * groups + position // lanes.width, position % lanes.width
+    access, lane = spread([outside * groups + position // lanes.width, position % lanes.width], where)
+    return access, lane
 
 
 def _base(side: Side, where: Domain, places: Places) -> int:
