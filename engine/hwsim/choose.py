@@ -28,6 +28,9 @@ PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
 }
 """What each kind of engine can do, best first."""
 
+IN_LANES: tuple[EngineKind, ...] = ("vector", "matrix", "scalar")
+"""Who multiplies where the program binds loops to threads: each of them an element of its own."""
+
 SAYS: dict[Kind, str] = {
     "copy": "a copy",
     "mac": "a multiply-accumulate",
@@ -112,6 +115,8 @@ def hardest(works: Sequence[Work]) -> Kind:
 def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
     """Engines that can do every piece, in the order of preference of the hardest."""
     order = PREFERENCE[hardest(works)]
+    if any(w.kind == "mac" and w.piece.lanes for w in works):
+        order = IN_LANES
     able = [
         number
         for number, engine in enumerate(machine.engines)

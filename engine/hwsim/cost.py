@@ -190,7 +190,7 @@ def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
 def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
     """Bytes by buffer: each element once a task where an engine holds its operands, once an iteration on the scalar engine.
 
-    A buffer that is allocated inside of the task is another one each time.
+    A buffer that is allocated inside of the task is another one each time, and for each thread that has its own.
     """
     found: list[Touched] = []
     work = measured.work
@@ -207,7 +207,8 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
         if each:
             elements = where.iterations * len(accesses)
         else:
-            renewed = {loop.var for loop in places.by_buffer[buffer].site.loops}
+            site = places.by_buffer[buffer].site
+            renewed = {loop.var for loop in (*site.loops, *site.threads)}
             times = prod(n for v, n in where.active.items() if v in renewed)
             once = {v: min(n, 1) if v in renewed else n for v, n in where.active.items()}
             elements = times * box_elements(

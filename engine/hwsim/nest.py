@@ -2,11 +2,14 @@
 
 Iterators and let values are replaced, so every index is an expression over loop variables, and every condition around
 a store (predicates, ifs, uneven loops) stands beside it.
+
+Threads of a block work side by side: a loop that is bound to them and stands around several leaves runs inside of each of them. Loops
+with one tag are the same threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +23,7 @@ from ..ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferLoad,
     BufferRegion,
     BufferStore,
     Call,
@@ -38,14 +42,19 @@ from ..ir import (
     Var,
     build,
     substitute,
+    walk,
     walk_stmts,
 )
 from ..ir import dtype as dt
-from ..lower import Banks, banks_noted, marked_buffers
+from ..lower import Banks, banks_noted, is_shared_over, marked_buffers
 from .errors import refuse
 
 ENGINE = "engine"
 VECTORIZED = "vectorized"
+BLOCK = "blockIdx"
+THREAD = "threadIdx"
+UNNAMED = (VECTORIZED, "vthread", "cthread")
+"""Loops of these tags are not one when they meet."""
 
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
@@ -57,7 +66,8 @@ class Loop(msgspec.Struct, frozen=True, eq=False):
 
 
 class Piece(msgspec.Struct, frozen=True, eq=False):
-    """One store and all that decides when it runs: the loops around it in its leaf, and conditions over loop variables.
+    """One store and all that decides when it runs: the loops around it in its leaf, those of threads first, and conditions over loop
+    variables.
 
     `store` is None for an opaque evaluation; `touches` are then the regions its block declares. `lanes` are the loops that the program
     binds to threads, the fastest first: those of x, y and z, inside of them what each thread does at once (a vectorized loop).
@@ -100,7 +110,7 @@ class Site(msgspec.Struct, frozen=True, eq=False):
 
     With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop. A buffer that a software
     pipeline gave several versions has `indexed` slots instead: the first axis of the buffer is the slot. `banks` has the physical block
-    of each slot in turn, where the schedule says.
+    of each slot in turn, where the schedule says. Each iteration of `threads` has one of its own, as each thread has registers.
     """
 
     buffer: Buffer
@@ -109,6 +119,7 @@ class Site(msgspec.Struct, frozen=True, eq=False):
     slot_loop: Loop | None = None
     indexed: bool = False
     banks: Banks = ()
+    threads: tuple[Loop, ...] = ()
 
     @property
     def lead(self) -> int:
@@ -147,12 +158,18 @@ class _Around(msgspec.Struct, frozen=True, eq=False):
     conditions: tuple[Expr, ...] = ()
     block: Block | None = None
     engine: str | None = None
-    tagged: tuple[tuple[str, Var], ...] = ()  # loops that are vectorized or bound to threads
+    threads: tuple[tuple[For, Loop], ...] = ()  # loops of threads, which run inside of the leaves
+    tagged: tuple[tuple[str, Loop], ...] = ()  # loops that are vectorized or bound, threads among them
 
     @property
     def lanes(self) -> tuple[Var, ...]:
-        threads = [v for axis in "xyz" for tag, v in self.tagged if tag == f"threadIdx.{axis}"]
-        return (*(v for tag, v in reversed(self.tagged) if tag == VECTORIZED), *threads) if threads else ()
+        tagged = [(tag, loop.var) for tag, loop in self.tagged if loop.extent > 1]
+        threads = [v for axis in "xyz" for tag, v in tagged if tag == f"{THREAD}.{axis}"]
+        return (*(v for tag, v in reversed(tagged) if tag == VECTORIZED), *threads) if threads else ()
+
+    def same(self, tag: str | None) -> Loop | None:
+        """The loop around that goes over the same threads (or blocks)."""
+        return None if tag in UNNAMED else next((loop for known, loop in self.tagged if known == tag), None)
 
 
 class _Reader:
@@ -194,17 +211,36 @@ class _Reader:
                 raise refuse("unknown-statement", f"hwsim does not know {type(stmt).__name__} statements", stmt)
 
     def _loop(self, stmt: For, around: _Around) -> list[NestNode]:
-        loop, condition = self._enter(stmt)
+        inside, loop = self._inside(stmt, around)
+        if loop is None:
+            return self.read(stmt.body, inside)
+        if loop.extent <= 0:
+            return []
+        if _is_threads(stmt):
+            return self.read(stmt.body, msgspec.structs.replace(inside, threads=(*around.threads, (stmt, loop))))
         inside = msgspec.structs.replace(
-            around,
+            inside,
             loops=(*around.loops, loop),
             turning=around.turning if loop.extent == 1 else loop if stmt.kind in ("serial", "unrolled") else None,
-            conditions=(*around.conditions, *condition),
             engine=_annotated(stmt.annotations) or around.engine,
-            tagged=(*around.tagged, *_tags(stmt, loop)),
         )
         children = self.read(stmt.body, inside)
-        return [LoopNode(loop, tuple(children))] if children and loop.extent > 0 else []
+        return [LoopNode(loop, tuple(children))] if children else []
+
+    def _inside(self, stmt: For, around: _Around) -> tuple[_Around, Loop | None]:
+        """What stands around the body of a loop, and the loop itself; None where it goes over threads that a loop around goes over."""
+        loop, condition = self._enter(stmt)
+        tag = VECTORIZED if stmt.kind == "vectorized" else stmt.thread_tag
+        same = around.same(tag)
+        if same is not None:
+            require_as_many(stmt, same, loop)
+            self.values[stmt.loop_var] = substitute(self.values[stmt.loop_var], {loop.var: same.var})
+            condition = tuple(substitute(c, {loop.var: same.var}) for c in condition)
+        tagged = () if tag is None or same is not None else ((tag, loop),)
+        inside = msgspec.structs.replace(
+            around, conditions=(*around.conditions, *condition), tagged=(*around.tagged, *tagged)
+        )
+        return inside, loop if same is None else None
 
     def _enter(self, stmt: For) -> tuple[Loop, tuple[Expr, ...]]:
         """The loop run from 0 to its largest trip count, and the condition that is left when the count varies."""
@@ -243,14 +279,10 @@ class _Reader:
             case LaunchThread():
                 return self._pieces(_launched(stmt), around, outer)
             case For():
-                loop, condition = self._enter(stmt)
-                inside = msgspec.structs.replace(
-                    around,
-                    loops=(*around.loops, loop),
-                    conditions=(*around.conditions, *condition),
-                    tagged=(*around.tagged, *_tags(stmt, loop)),
-                )
-                return self._pieces(stmt.body, inside, outer) if loop.extent > 0 else []
+                inside, loop = self._inside(stmt, around)
+                if loop is not None:
+                    inside = msgspec.structs.replace(inside, loops=(*around.loops, loop))
+                return self._pieces(stmt.body, inside, outer) if loop is None or loop.extent > 0 else []
             case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
                 found = self._pieces(then, self._under(around, condition), outer)
                 negated = self._under(around, build.logical_not(condition))
@@ -269,7 +301,7 @@ class _Reader:
                 return [] if build.is_noop(stmt) else [self._piece(stmt, around, outer)]
 
     def _piece(self, stmt: Stmt, around: _Around, outer: int) -> Piece:
-        loops = around.loops[outer:]
+        loops = (*(loop for _, loop in around.threads), *around.loops[outer:])
         if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
             store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
             return Piece(store, loops, around.conditions, lanes=around.lanes)
@@ -278,20 +310,29 @@ class _Reader:
         return Piece(None, loops, around.conditions, tuple((self._region(r), written) for r, written in regions))
 
     def _leaf(self, around: _Around, pieces: tuple[Piece, ...]) -> Leaf:
+        """What is the same for all virtual threads is done once."""
         block = around.block or Block("", (), (), (), Evaluate(IntImm(0)))
+        virtual = [loop for stmt, loop in around.threads if not _tag(stmt).startswith(THREAD)]
+        if virtual:
+            own = {s.buffer: s.threads for s in self.sites}
+            idle = {loop for loop in virtual if not any(_concerns(p, loop, own) for p in pieces)}
+            pieces = tuple(
+                msgspec.structs.replace(p, loops=tuple(loop for loop in p.loops if loop not in idle)) for p in pieces
+            )
         return Leaf(block, pieces, around.engine)
 
     def _own(self, buffers: Sequence[Buffer], around: _Around, annotations: Annotations) -> None:
         placed = banks_noted(annotations)
         for buffer in buffers:
             banks = placed.get(buffer.name, ())
+            threads = tuple(loop for stmt, loop in around.threads if not is_shared_over(buffer.scope, stmt))
+            site = Site(buffer, around.loops, banks=banks, threads=threads)
             if buffer in self.versioned:
                 slots = build.int_value(buffer.shape[0]) or 1
-                self.sites.append(Site(buffer, around.loops, slots, indexed=True, banks=banks))
+                site = msgspec.structs.replace(site, slots=slots, indexed=True)
             elif buffer in self.doubled and around.turning is not None:
-                self.sites.append(Site(buffer, around.loops, 2, around.turning, banks=self.doubled[buffer]))
-            else:
-                self.sites.append(Site(buffer, around.loops, banks=banks))
+                site = msgspec.structs.replace(site, slots=2, slot_loop=around.turning, banks=self.doubled[buffer])
+            self.sites.append(site)
 
     def _under(self, around: _Around, condition: Expr) -> _Around:
         terms = [Analyzer(self.ranges).simplify(t) for t in build.conjuncts(self._expr(condition))]
@@ -317,6 +358,31 @@ def _launched(stmt: LaunchThread) -> For:
     return For(stmt.var, build.const(0, stmt.var.dtype), stmt.extent, "thread_binding", stmt.body, stmt.thread_tag)
 
 
-def _tags(stmt: For, loop: Loop) -> tuple[tuple[str, Var], ...]:
-    tag = VECTORIZED if stmt.kind == "vectorized" else stmt.thread_tag
-    return () if tag is None or loop.extent <= 1 else ((tag, loop.var),)
+def _tag(stmt: For) -> str:
+    return stmt.thread_tag or ""
+
+
+def _is_threads(stmt: For) -> bool:
+    """Whether the iterations are threads of one block, or virtual ones, which a thread goes through statement by statement."""
+    return bool(_tag(stmt)) and not _tag(stmt).startswith(BLOCK)
+
+
+def _concerns(piece: Piece, loop: Loop, own: Mapping[Buffer, tuple[Loop, ...]]) -> bool:
+    """Whether a piece does different things in the iterations of a loop, or has something in its hands that each of them has its own of."""
+    exprs: list[Expr] = list(piece.conditions)
+    buffers = [region.buffer for region, _ in piece.touches]
+    for region, _ in piece.touches:
+        exprs += [e for r in region.region for e in (r.min, r.extent)]
+    if piece.store is not None:
+        exprs += [piece.store.value, *piece.store.indices]
+        buffers.append(piece.store.buffer)
+    nodes = [n for e in exprs for n in walk(e)]
+    buffers += [n.buffer for n in nodes if isinstance(n, BufferLoad)]
+    return any(n is loop.var for n in nodes) or any(loop in own.get(b, ()) for b in buffers)
+
+
+# Loops over the same threads run for as many of them.
+def require_as_many(stmt: For, same: Loop, loop: Loop) -> None:
+    if same.extent != loop.extent:
+        raise refuse("thread-extents", f"loops {same.name!r} and {loop.name!r} are the threads of {stmt.thread_tag}, but not as many",
+                     stmt, found=f"{same.extent} and {loop.extent}", expected="one extent for all loops of a tag")  # fmt: skip

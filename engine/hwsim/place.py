@@ -97,6 +97,7 @@ def place(machine: Machine, nest: Nest) -> Places:
         lead = site.lead
         parts = prod(shape[int(site.indexed) : lead])
         part_bytes = _elements(buffer, lead, shape[lead:]) * dt.size_bytes(buffer.dtype)
+        part_bytes *= prod(loop.extent for loop in site.threads)
         named = memory.block_of(buffer.scope)
         if named is not None:
             require_block(buffer, memory, named)

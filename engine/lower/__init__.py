@@ -5,6 +5,7 @@ from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
 from .pipeline import PASSES, Allocation, Pass, allocations, lower, plan, planned
 from .renewed import Renewed
+from .scopes import is_shared_over
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
 from .slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
 from .software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
@@ -23,6 +24,7 @@ __all__ = [
     "allocations",
     "banks_noted",
     "is_pipelined",
+    "is_shared_over",
     "lower",
     "lower_init_block",
     "lower_match_buffer",
