@@ -5,7 +5,7 @@ All answers are safe: "yes, covered" is given only when it surely holds, for aff
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from math import prod
 
 import msgspec
@@ -67,13 +67,16 @@ def is_covered(
         regions = [BufferRegion(buffer, tuple(map(build.point, element)))]
     if write is None or not regions or not surely_runs(index, producer, set(index.path(consumer))):
         return False
-    if _covers(index, producer, write, consumer, _Access(tuple(regions), {}), whole=whole):
+    read = _Access(tuple(regions), {})
+    # What is seen axis by axis comes first, what takes thought last.
+    if _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense_by_axis):
         return True
     pulled = pull_back(producer.block, consumer.block, buffer)
-    if pulled is None:
-        return False
-    written, read = _Access((pulled.written,), {}), _Access(pulled.read, pulled.loops)
-    return _covers(index, producer, written, consumer, read, whole=whole or not pulled.fills)
+    if pulled is not None:
+        written, origins = _Access((pulled.written,), {}), _Access(pulled.read, pulled.loops)
+        if _covers(index, producer, written, consumer, origins, whole=whole or not pulled.fills, dense=_is_dense):
+            return True
+    return _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense)
 
 
 def surely_runs(index: ProgramIndex, realize: BlockRealize, around: Container[Stmt]) -> bool:
@@ -197,8 +200,9 @@ def _covers(
     read: _Access,
     *,
     whole: bool,
+    dense: Callable[[BufferRegion, Ranges, Ranges], bool],
 ) -> bool:
-    """Whether the box that is written holds what is read (also outside of the buffer, when `whole`), and has no gaps."""
+    """Whether the box that is written holds what is read (also outside of the buffer, when `whole`), and has no gaps as `dense` sees it."""
     common = common_loops(index, producer, consumer)
     producer, own = joined_splits(producer, inner_loops(index, producer, common))
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
@@ -209,10 +213,10 @@ def _covers(
     consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
     running = {**theirs, **read.loops}
     known, limits = Analyzer(outer), None if whole else written.buffer.shape
+    if not dense(written, inner, outer):
+        return False
     made = hull_of(written, inner, known)
-    return _is_dense(written, inner, outer) and all(
-        holds(made, hull_of(realized(r, consumer), running, known), known, limits) for r in read.regions
-    )
+    return all(holds(made, hull_of(realized(r, consumer), running, known), known, limits) for r in read.regions)
 
 
 def _leaves_no_gaps(realize: BlockRealize, write: _Access, ranges: Ranges, known: Sequence[Expr] = ()) -> bool:
@@ -281,7 +285,7 @@ def touched_box(
 
 def _is_dense(region: BufferRegion, inner: Ranges, outer: Ranges) -> bool:
     """Whether every element of the box is written as the `inner` loops run."""
-    if _is_dense_by_axis(region, inner) or _is_dense_by_digits(region, inner):
+    if _is_dense_by_axis(region, inner, outer) or _is_dense_by_digits(region, inner):
         return True
     box = hull([region], inner, outer)
     sizes = [build.int_value(simplify(r.extent, outer)) for r in box.region]
@@ -297,7 +301,7 @@ def _is_dense(region: BufferRegion, inner: Ranges, outer: Ranges) -> bool:
     )
 
 
-def _is_dense_by_axis(region: BufferRegion, inner: Ranges) -> bool:
+def _is_dense_by_axis(region: BufferRegion, inner: Ranges, _outer: Ranges) -> bool:
     """Each axis runs over its own loops in steps that leave no gap (mixed radix)."""
     used: set[Var] = set()
     for axis in region.region:

@@ -63,15 +63,16 @@ def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
 def hull(
     regions: Sequence[BufferRegion],
     relaxed: Mapping[Var, Range],
-    ranges: Mapping[Var, Range],
+    ranges: Mapping[Var, Range] | Analyzer,
     conditions: Sequence[Expr] = (),
 ) -> BufferRegion:
     """The smallest box known to contain all `regions` (of one buffer) as the `relaxed` variables run.
 
-    Only iterations in which the `conditions` hold count. An axis that cannot be bounded is whole.
+    Only iterations in which the `conditions` hold count. An axis that cannot be bounded is whole. `ranges` may be an analyzer of them
+    that is asked more often.
     """
     buffer = regions[0].buffer
-    known = Relaxer(relaxed, Analyzer(ranges))
+    known = Relaxer(relaxed, ranges if isinstance(ranges, Analyzer) else Analyzer(ranges))
     limits = [limit for c in conditions for limit in _at_most_zero(c)]
     axes: list[Range] = []
     for axis, extent in enumerate(buffer.shape):
@@ -165,16 +166,18 @@ def _farthest(ends: Sequence[Expr], known: Analyzer, choose: Callable[[Expr, Exp
 
 
 class _Context(msgspec.Struct, frozen=True):
-    """What stands around an access: the loops that it runs under, and the names bound to values."""
+    """What stands around an access: the loops that it runs under, and the names bound to values. `known` finds hulls over the loops."""
 
     loops: Mapping[Var, Range] = {}
     lets: Mapping[Var, Expr] = {}
+    known: Relaxer | None = None
 
     def under(self, loop: For) -> _Context:
-        return _Context({**self.loops, loop.loop_var: self.bound(Range(loop.min, loop.extent))}, self.lets)
+        loops = {**self.loops, loop.loop_var: self.bound(Range(loop.min, loop.extent))}
+        return _Context(loops, self.lets, Relaxer(loops, Analyzer()))
 
     def binding(self, var: Var, value: Expr) -> _Context:
-        return _Context(self.loops, {**self.lets, var: substitute(value, self.lets)})
+        return _Context(self.loops, {**self.lets, var: substitute(value, self.lets)}, self.known)
 
     def bound(self, node: N) -> N:
         return substitute(node, self.lets)
@@ -260,15 +263,14 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
 
 def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
     """The region as the loops of `context` run; axes that do not depend on them stay as they are written."""
-    if not context.loops:
+    if context.known is None:
         return BufferRegion(region.buffer, tuple(map(context.bound, region.region)))
-    known = Relaxer(context.loops, Analyzer())
     axes: list[Range] = []
     for axis, size in zip(map(context.bound, region.region), region.buffer.shape, strict=True):
         if any(
             node in context.loops for part in (axis.min, axis.extent) for node in walk(part) if isinstance(node, Var)
         ):
-            axis = _relax(axis, known, ()) or build.make_range(0, size)
+            axis = context.known.around(axis) or build.make_range(0, size)
         axes.append(axis)
     return BufferRegion(region.buffer, tuple(axes))
 

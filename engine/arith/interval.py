@@ -36,7 +36,10 @@ class Relaxer:
     def __init__(self, relaxed: Mapping[Var, Range], analyzer: Analyzer) -> None:
         self.relaxed = relaxed
         self.stay = analyzer
-        self.all = Analyzer({**analyzer.ranges, **relaxed}) if relaxed else analyzer
+        known = analyzer.ranges
+        # Where the analyzer knows the relaxed ones already, what it has found of them counts.
+        is_known = all(known.get(v) is r for v, r in relaxed.items())
+        self.all = analyzer if is_known else Analyzer({**known, **relaxed})
         self._spans: dict[Var, _Span | None] = {}
 
     def interval(self, expr: Expr) -> Interval | None:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from ..analysis import hull
-from ..arith import bounds, prove, simplify
+from ..arith import Analyzer
 from ..ir import (
     Block,
     BlockRealize,
@@ -61,6 +61,7 @@ class _Collector:
     def __init__(self) -> None:
         self.loops: list[For] = []
         self.ranges: dict[Var, Range] = {}
+        self.known = Analyzer()  # of the ranges so far
         self.values: dict[Var, Expr] = {}
         self.conditions: list[Expr] = []
         self.depth: dict[Buffer, int] = {}
@@ -106,6 +107,7 @@ class _Collector:
         self.visit(loop.extent)
         self.loops.append(loop)
         self.ranges[loop.loop_var] = Range(self._bound(loop.min), self._bound(loop.extent))
+        self.known = Analyzer(dict(self.ranges))
         self.visit(loop.body)
         self.loops.pop()
 
@@ -164,12 +166,13 @@ class _Collector:
         }
         bound = BufferRegion(region.buffer, tuple(substitute(axis, self.values) for axis in region.region))
         bound, sums = bounded_sums(bound, relaxed, self.conditions)
-        box = hull([bound], {**relaxed, **sums}, {**self.ranges, **sums}, self.conditions)
+        known = {**self.ranges, **sums} if sums else self.known
+        box = hull([bound], {**relaxed, **sums}, known, self.conditions)
         self.found.setdefault(region.buffer, []).append(box)
 
     def _box(self, buffer: Buffer) -> Box:
         around = [f for f in self.loops if not is_shared_over(buffer.scope, f)]
-        fixed = {f.loop_var: self.ranges[f.loop_var] for f in around}
+        fixed = Analyzer({f.loop_var: self.ranges[f.loop_var] for f in around})
         box = hull(self.found[buffer], {}, fixed)
         axes = zip(box.region, buffer.shape, strict=True)
         return tuple(_within(axis, size, fixed, self.ranges) for axis, size in axes)
@@ -196,22 +199,23 @@ def _explicit_regions(block: Block) -> dict[Buffer, BufferRegion]:
     return {}
 
 
-def _within(axis: Range, size: Expr, around: Mapping[Var, Range], loops: Mapping[Var, Range]) -> Range:
+def _within(axis: Range, size: Expr, fixed: Analyzer, loops: Mapping[Var, Range]) -> Range:
     """`axis` cut to `0 … size`, with an extent that no loop changes; the whole axis where that is not possible.
 
-    Of the `loops` of the program, those `around` have one value where the buffer is allocated.
+    Of the `loops` of the program, those that `fixed` knows have one value where the buffer is allocated.
     """
+    around = fixed.ranges
     whole = Range(build.const(0, size.dtype), size)
     used = [n for end in (axis.min, axis.extent) for n in walk(end)]
     if any((n in loops and n not in around) or isinstance(n, BufferLoad | Call) for n in used):
         return whole
-    extent = simplify(axis.extent, around)
+    extent = fixed.simplify(axis.extent)
     if any(n in around for n in walk(extent)):
-        most = bounds(extent, around).high
+        most = fixed.bounds(extent).high
         if most is None:
             return whole
         extent = build.const(most, size.dtype)
-    if prove(build.ge(extent, size), around):
+    if fixed.proves(build.ge(extent, size)):
         return whole
-    start = axis.min if prove(build.le(0, axis.min), around) else build.maximum(axis.min, 0)
-    return Range(simplify(start, around), extent)
+    start = axis.min if fixed.proves(build.le(0, axis.min)) else build.maximum(axis.min, 0)
+    return Range(fixed.simplify(start), extent)
