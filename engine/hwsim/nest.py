@@ -58,11 +58,12 @@ UNNAMED = (VECTORIZED, "vthread", "cthread")
 
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
-    """`var` runs from 0 to `extent`, exclusive; `name` is what the program calls it."""
+    """`var` runs from 0 to `extent`, exclusive; `name` is what the program calls it. Of a `grid` each iteration is a block of threads."""
 
     var: Var
     extent: int
     name: str
+    grid: bool = False
 
 
 class Piece(msgspec.Struct, frozen=True, eq=False):
@@ -255,7 +256,7 @@ class _Reader:
         self.values[stmt.loop_var] = build.add(start, var)
         self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
         condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
-        return Loop(var, max(most, 0), stmt.loop_var.name), condition
+        return Loop(var, max(most, 0), stmt.loop_var.name, _tag(stmt).startswith(BLOCK)), condition
 
     def _realize(self, realize: BlockRealize, around: _Around) -> list[NestNode]:
         block = realize.block

@@ -1,8 +1,8 @@
 """A program as tasks: maximal subtrees that one engine runs, under the loops that are left outside.
 
 A copy is one DMA descriptor, so each DMA task is one leaf; other engines take all neighbours inside of a loop that they run alone. Loops
-stay outside where slots take turns, and, outermost in a subtree, where they pick the physical block, so that a task
-touches one block. A replay walks the tree of tasks; which iterations of a loop are alike is known without walking it.
+stay outside where slots take turns or threads come block by block, and, outermost in a subtree, where they pick the physical block, so that
+a task touches one block. A replay walks the tree of tasks; which iterations of a loop are alike is known without walking it.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class _Builder:
             return False
         if len(leaves) > 1 and isinstance(self.places.machine.engines[choices[0].engine], DmaEngine):
             return False
-        if any(loop.var in self.turning for loop in _loops(node)):
+        if any(loop.grid or loop.var in self.turning for loop in _loops(node)):
             return False
         return not self._picks_block(node, choices)
 
