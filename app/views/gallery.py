@@ -65,7 +65,7 @@ def _facts(document: Document) -> tuple[str, ...]:
     calls = re.findall(r"\bsch\.(\w+)\(", schedule)
     changing = [call for call in calls if not call.startswith("get_")]
     named = re.findall(r"machine\(\s*[\"']([^\"']+)", machine)
-    telling = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at")
+    telling = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at", "tile")
     used = next((call for call in telling if call in changing), None)
     return tuple(fact for fact in (named[0] if named else None, f"{len(changing)} steps", used) if fact)
 

@@ -181,3 +181,30 @@ def test_what_moves_what() -> None:
     assert sizes["B"][0] == sizes["W_local"][0] == [16, 64]
     assert crossings("what_moves_what", "B") == 0
     assert crossings("what_moves_what", "W") == 64 * 64 * 4
+
+
+def test_the_systolic_array_waits_for_its_sums_to_leave_and_moves_share_a_port() -> None:
+    found = report("gemmini_gemm")
+    waits = {(w.cause, w.buffer) for w in found.engines["array"].waits}
+    assert ("slot", "C_local.accumulator") in waits
+    assert found.engines["mvin"].stall["port"] > 0 and found.engines["mvout"].stall["port"] > 0
+
+
+def test_vta_is_limited_by_the_port_of_its_memory() -> None:
+    found = report("vta_gemm")
+    assert found.bounds[0].kind == "port" and found.cycles < 1.2 * found.bound
+
+
+def test_tiles_keep_the_lines_that_columns_lose() -> None:
+    tiled = report("cache_blocking")
+    start = notebook("cache_blocking")
+    assert start.schedule is not None and start.machine is not None
+    straight = start.schedule.copy()
+    straight.undo()
+    before = tilewright.simulate(straight, start.machine)
+    assert tiled.caches is not None and before.caches is not None
+    rates = [
+        (level.read_misses + level.write_misses) / (level.reads + level.writes)
+        for level in (tiled.caches.total("L1"), before.caches.total("L1"))
+    ]
+    assert rates[0] < 0.2 and rates[1] > 0.5
