@@ -33,6 +33,9 @@ FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 ADDRESS = "127.0.0.1"
 
+MAX_ACCESSES = 1 << 23
+"""Accesses of caches that are gone through: some seconds. The page, which must not wait, has fewer."""
+
 
 class RefusedError(Exception):
     """The schedule cannot be had, or not run on the machine; the cause says why."""
@@ -227,7 +230,7 @@ def report_json(report: Report, verdict: Verdict, knobs: Sequence[Knob] = ()) ->
 
 def _simulated(func: PrimFunc, machine: Machine) -> Report:
     try:
-        return simulate(func, machine)
+        return simulate(func, machine, max_accesses=MAX_ACCESSES)
     except MachineError as error:
         if error.code == "missing-sizes":
             options = " ".join(f"--size {name}=256" for name in missing_sizes(func))
