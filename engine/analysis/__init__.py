@@ -14,7 +14,7 @@ from .index import ProgramIndex, fresh_name, unique_block_names
 from .inside import keeps_domains, stays_inside
 from .joins import joined_splits
 from .reducers import Update, find_identities, find_update, is_associative_update
-from .regions import accessed_regions, hull, realized
+from .regions import accessed_regions, hull, hull_over, realized
 from .repeats import is_once, is_update, reduction_loops, starts_with_init, stores_once
 from .separation import is_injective, separated_loops, writes_distinct
 from .signatures import honest_signatures
@@ -32,6 +32,7 @@ __all__ = [
     "fresh_name",
     "honest_signatures",
     "hull",
+    "hull_over",
     "is_associative_update",
     "is_covered",
     "is_injective",

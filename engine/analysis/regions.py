@@ -63,16 +63,19 @@ def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
 def hull(
     regions: Sequence[BufferRegion],
     relaxed: Mapping[Var, Range],
-    ranges: Mapping[Var, Range] | Analyzer,
+    ranges: Mapping[Var, Range],
     conditions: Sequence[Expr] = (),
 ) -> BufferRegion:
     """The smallest box known to contain all `regions` (of one buffer) as the `relaxed` variables run.
 
-    Only iterations in which the `conditions` hold count. An axis that cannot be bounded is whole. `ranges` may be an analyzer of them
-    that is asked more often.
+    Only iterations in which the `conditions` hold count. An axis that cannot be bounded is whole.
     """
+    return hull_over(Relaxer(relaxed, Analyzer(ranges)), regions, conditions)
+
+
+def hull_over(known: Relaxer, regions: Sequence[BufferRegion], conditions: Sequence[Expr] = ()) -> BufferRegion:
+    """As `hull`, where more is asked of the same variables."""
     buffer = regions[0].buffer
-    known = Relaxer(relaxed, ranges if isinstance(ranges, Analyzer) else Analyzer(ranges))
     limits = [limit for c in conditions for limit in _at_most_zero(c)]
     axes: list[Range] = []
     for axis, extent in enumerate(buffer.shape):

@@ -41,6 +41,7 @@ class Relaxer:
         is_known = all(known.get(v) is r for v, r in relaxed.items())
         self.all = analyzer if is_known else Analyzer({**known, **relaxed})
         self._spans: dict[Var, _Span | None] = {}
+        self._sums: dict[tuple[Sum, str], _Span | None] = {}
 
     def interval(self, expr: Expr) -> Interval | None:
         """The hull of `expr`; None when no bound is known."""
@@ -78,6 +79,11 @@ class Relaxer:
         return end if is_simple else self.stay.form(self.stay.expr(end, dtype))
 
     def _of_sum(self, form: Sum, dtype: str) -> _Span | None:
+        if (form, dtype) not in self._sums:
+            self._sums[form, dtype] = self._span_of_sum(form, dtype)
+        return self._sums[form, dtype]
+
+    def _span_of_sum(self, form: Sum, dtype: str) -> _Span | None:
         low = high = Sum((), form.constant)
         exact, seen = True, set[Var]()
         for digit in form.digits:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
-from ..analysis import hull
-from ..arith import Analyzer
+from ..analysis import hull_over
+from ..arith import Analyzer, Relaxer
 from ..ir import (
     Block,
     BlockRealize,
@@ -61,7 +61,9 @@ class _Collector:
     def __init__(self) -> None:
         self.loops: list[For] = []
         self.ranges: dict[Var, Range] = {}
-        self.known = Analyzer()  # of the ranges so far
+        # Of the ranges so far, and what is found with it as some of the loops run.
+        self.known = Analyzer()
+        self.hulls: dict[tuple[Var, ...], Relaxer] = {}
         self.values: dict[Var, Expr] = {}
         self.conditions: list[Expr] = []
         self.depth: dict[Buffer, int] = {}
@@ -70,6 +72,8 @@ class _Collector:
         self.boxes: dict[Buffer, Box] = {}
 
     def visit(self, node: Node) -> None:
+        if isinstance(node, Var | IntImm):
+            return None
         match node:
             case For():
                 return self._loop(node)
@@ -107,7 +111,7 @@ class _Collector:
         self.visit(loop.extent)
         self.loops.append(loop)
         self.ranges[loop.loop_var] = Range(self._bound(loop.min), self._bound(loop.extent))
-        self.known = Analyzer(dict(self.ranges))
+        self.known, self.hulls = Analyzer(dict(self.ranges)), {}
         self.visit(loop.body)
         self.loops.pop()
 
@@ -164,16 +168,18 @@ class _Collector:
             for i, f in enumerate(self.loops)
             if i >= depth or is_shared_over(region.buffer.scope, f)
         }
-        bound = BufferRegion(region.buffer, tuple(substitute(axis, self.values) for axis in region.region))
-        bound, sums = bounded_sums(bound, relaxed, self.conditions)
-        known = {**self.ranges, **sums} if sums else self.known
-        box = hull([bound], {**relaxed, **sums}, known, self.conditions)
-        self.found.setdefault(region.buffer, []).append(box)
+        axes = tuple(Range(self._bound(axis.min), self._bound(axis.extent)) for axis in region.region)
+        bound, sums = bounded_sums(BufferRegion(region.buffer, axes), relaxed, self.conditions)
+        if sums:
+            hulls = Relaxer({**relaxed, **sums}, Analyzer({**self.ranges, **sums}))
+        else:
+            hulls = self.hulls.setdefault(tuple(relaxed), Relaxer(relaxed, self.known))
+        self.found.setdefault(region.buffer, []).append(hull_over(hulls, [bound], self.conditions))
 
     def _box(self, buffer: Buffer) -> Box:
         around = [f for f in self.loops if not is_shared_over(buffer.scope, f)]
         fixed = Analyzer({f.loop_var: self.ranges[f.loop_var] for f in around})
-        box = hull(self.found[buffer], {}, fixed)
+        box = hull_over(Relaxer({}, fixed), self.found[buffer])
         axes = zip(box.region, buffer.shape, strict=True)
         return tuple(_within(axis, size, fixed, self.ranges) for axis, size in axes)
 

@@ -38,13 +38,16 @@ def sizes_of_arrays(func: PrimFunc, shapes: Mapping[str, Sequence[int]]) -> dict
 
 def missing_sizes(func: PrimFunc) -> tuple[str, ...]:
     """The names of sizes that loops and buffers of the program still depend on."""
+    sizes = size_variables(func)
+    if not sizes:
+        return ()
     used: set[Var] = set()
     for node in walk(func):
         if isinstance(node, For):
             used |= free_vars(node.extent)
         elif isinstance(node, Buffer):
             used |= {v for e in node.shape for v in free_vars(e)}
-    return tuple(name for name, var in size_variables(func).items() if var in used)
+    return tuple(name for name, var in sizes.items() if var in used)
 
 
 def with_sizes(func: PrimFunc, sizes: Mapping[str, int]) -> Renewed:
