@@ -44,6 +44,7 @@ from .expr import (
     Var,
     accessed_dtype,
 )
+from .fresh import fresh_vars
 from .func import IRModule, PrimFunc
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap, RegionMap
 from .stmt import (
@@ -71,7 +72,6 @@ from .visitor import (
     child_stmts,
     children,
     free_vars,
-    fresh_vars,
     loops_and_blocks,
     map_children,
     rename,

@@ -20,7 +20,7 @@ from .stmt import Allocate, Block, BlockRealize, For, LaunchThread, LetStmt, Stm
 
 N = TypeVar("N", bound=Node)
 
-_BINDING = IterVar | Let | LetStmt | LaunchThread
+BINDING = IterVar | Let | LetStmt | LaunchThread
 """What defines the variable `var`."""
 
 # Fields that hold definitions, not uses.
@@ -326,24 +326,13 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
             return node
         if isinstance(node, For) and node.loop_var in new:
             return replace_fields(node, loop_var=new[node.loop_var])
-        if isinstance(node, _BINDING) and node.var in new:
+        if isinstance(node, BINDING) and node.var in new:
             return replace_fields(node, var=new[node.var])
         if isinstance(node, PrimFunc) and any(p in new for p in node.params):
             return replace_fields(node, params=tuple(new.get(p, p) for p in node.params))
         return node
 
     return rewrite(root, leave)
-
-
-def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
-    """A copy of `root` that defines its own variables (same names), with the map from old to new."""
-    new: dict[Var, Var] = {}
-    for node in walk(root):
-        if isinstance(node, For):
-            new[node.loop_var] = Var(node.loop_var.name, node.loop_var.dtype)
-        elif isinstance(node, _BINDING):
-            new[node.var] = Var(node.var.name, node.var.dtype)
-    return rename(root, new), new
 
 
 def free_vars(root: Node) -> set[Var]:
@@ -357,7 +346,7 @@ def free_vars(root: Node) -> set[Var]:
             used.add(node)
         elif isinstance(node, For):
             defined.add(node.loop_var)
-        elif isinstance(node, _BINDING):
+        elif isinstance(node, BINDING):
             defined.add(node.var)
     return used - defined
 

@@ -44,6 +44,24 @@ REFUSED = {
         lambda s: s.cache_inplace("both", 1, "local"),
         "not-in-place",
     ),
+    "an init in a view that is the block's own": (
+        function(
+            {"A": (4, 3), "C": (4,)},
+            """
+            for i, k in T.grid(4, 3):
+                with T.sblock("C"):
+                    v, r = T.axis.remap("SR", [i, k])
+                    T.reads(A[v, r])
+                    T.writes(C[v])
+                    view = T.match_buffer(C[v:v + 1], (1,), "int32")
+                    with T.init():
+                        view[0] = 0
+                    view[0] = view[0] + A[v, r]
+            """,
+        ),
+        lambda s: s.decompose_reduction("C", s.get_loops("C")[1]),
+        "own-buffer",
+    ),
     "a copy for an init": (
         function(
             {"A": (4, 3), "bias": (4,), "C": (4,)},
@@ -673,6 +691,22 @@ KEPT = {
             """,
         ),
         lambda s: s.loop_partition("i", [1]),
+    ),
+    "a loop in pieces, each with a view that has an offset of its own": (
+        function(
+            {"A": (4, 3), "C": (4, 3)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[v, 0:3])
+                    T.writes(C[v, 0:3])
+                    row = T.match_buffer(C[v, 0:3], (3,), "int32", offset_factor=1)
+                    for j in range(3):
+                        row[j] = A[v, j]
+            """,
+        ),
+        lambda s: (s.loop_partition("i", [1, None, 1]), s.loop_partition("i1", [1])),
     ),
     "a tile that declares what lies before the buffer, through a cache": (
         function(

@@ -50,6 +50,7 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
     realize = ctx.realize(block)
     target = ctx.loop(loop)
     require_reduction(ctx, realize)
+    require_init_without_own(realize)
     loops = ctx.index.loops_of(block)
     require_around(block, loops, target)
     position = loops.index(target)
@@ -75,6 +76,19 @@ def require_reduction(ctx: Context, realize: BlockRealize) -> None:
     if not ctx.index.is_reduction(name):
         raise refuse("not-a-reduction", f"block {name!r} is not a reduction block", realize,
                      expected="the only writer of its buffers, which are indexed by spatial iterators only")  # fmt: skip
+
+
+# A buffer or view that the block makes for itself does not exist where the init goes.
+def require_init_without_own(realize: BlockRealize) -> None:
+    block = realize.block
+    assert block.init is not None
+    own = {*block.alloc_buffers, *(m.buffer for m in block.match_buffers)}
+    for node in walk(block.init):
+        if isinstance(node, Buffer) and node in own:
+            raise refuse(
+                "own-buffer", f"the init of block {block.name!r} uses {node.name!r}, which exists in the block only", realize, node,
+                expected="an init that stores to the program's buffers by their own names",
+            )  # fmt: skip
 
 
 # The init is put in front of a loop of the block itself.

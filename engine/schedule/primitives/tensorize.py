@@ -195,9 +195,10 @@ def _own(body: Stmt, buffers: Mapping[Buffer, Buffer], taken: set[str]) -> Stmt:
             (*old.shape, *old.strides, old.elem_offset), (*new.shape, *new.strides, new.elem_offset), strict=True
         )
         sizes.update((a, b) for a, b in parts if isinstance(a, Var) and b is not None)
-    inner = {b: b for node in walk(body) if isinstance(node, Block) for b in node.alloc_buffers}
     names = set(taken)
     copied, _ = fresh_vars(body)
+    blocks = [node for node in walk(copied) if isinstance(node, Block)]
+    inner = [b for block in blocks for b in (*block.alloc_buffers, *(m.buffer for m in block.match_buffers))]
     copied = substitute(replace_nodes(copied, {**buffers, **{b: replace_fields(b) for b in inner}}), sizes)
 
     def leave(node: Node) -> Node:

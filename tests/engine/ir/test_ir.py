@@ -12,6 +12,7 @@ from tilewright.engine.ir import (
     AXIS_SEPARATOR,
     EQ,
     Add,
+    BlockRealize,
     Buffer,
     BufferStore,
     For,
@@ -28,7 +29,9 @@ from tilewright.engine.ir import (
     structural_equal,
     substitute,
     walk,
+    walk_stmts,
 )
+from tilewright.engine.script import parse
 
 
 def test_given_two_nodes_with_equal_fields_then_they_are_not_the_same():
@@ -50,6 +53,33 @@ def test_given_a_copy_with_fresh_variables_then_equal_and_disjoint(func):
     old = {n.loop_var for n in walk(func) if isinstance(n, For)}
     assert old <= renamed.keys()
     assert not old & {n.loop_var for n in walk(copy) if isinstance(n, For)}
+
+
+def test_given_views_when_copied_then_their_sizes_are_their_own_and_those_of_what_is_around_them_stay():
+    func = parse("""@T.prim_func(s_tir=True)
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (n,), "int32")
+    with T.sblock("outer"):
+        T.reads(A[0:n])
+        T.writes(C[0:n])
+        all = T.match_buffer(C[0:n], (n,), "int32", offset_factor=1)
+        with T.sblock("inner"):
+            T.reads(A[0:n])
+            T.writes(all[0:n])
+            same = T.match_buffer(all[0:n], (n,), "int32", elem_offset=all.elem_offset)
+            for i in range(n):
+                same[i] = A[i]
+""").program
+    blocks = {s.block.name: s for s in walk_stmts(func.body) if isinstance(s, BlockRealize)}
+    size, offset = func.buffers[0].shape[0], blocks["outer"].block.match_buffers[0].buffer.elem_offset
+    copy, renamed = fresh_vars(blocks["outer"])
+    assert structural_equal(copy, blocks["outer"])
+    assert size not in renamed
+    assert renamed[offset] is copy.block.match_buffers[0].buffer.elem_offset
+    assert offset not in {n.elem_offset for n in walk(copy) if isinstance(n, Buffer)}
+    assert offset not in fresh_vars(blocks["inner"])[1]
 
 
 @given(programs())

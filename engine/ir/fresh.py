@@ -1,0 +1,57 @@
+"""Copies that define their own variables, so that they can stand beside their originals."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from .buffer import Buffer
+from .expr import Node, Var
+from .stmt import Block, For
+from .visitor import BINDING, children, rename, walk
+
+N = TypeVar("N", bound=Node)
+
+
+def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
+    """A copy of `root` that defines its own variables (same names), with the map from old to new."""
+    new: dict[Var, Var] = {}
+    viewing = False
+    for node in walk(root):
+        if isinstance(node, For):
+            new[node.loop_var] = Var(node.loop_var.name, node.loop_var.dtype)
+        elif isinstance(node, BINDING):
+            new[node.var] = Var(node.var.name, node.var.dtype)
+        elif isinstance(node, Block):
+            viewing = viewing or bool(node.match_buffers)
+    if viewing:
+        new.update((var, Var(var.name, var.dtype)) for var in _matched_vars(root))
+    return rename(root, new), new
+
+
+def _matched_vars(root: Node) -> list[Var]:
+    """The variables that match_buffers below `root` give values to: sizes and offsets of views, of no use outside of their blocks."""
+    matched: dict[Var, None] = {}
+    elsewhere: set[Node] = set()
+    stack: list[tuple[Node, frozenset[Node]]] = [(root, frozenset())]
+    while stack:
+        node, own = stack.pop()
+        if isinstance(node, Buffer):
+            if node not in own:
+                elsewhere.update(_layout_vars(node))
+            continue
+        if isinstance(node, Var) and node not in own:
+            elsewhere.add(node)
+        if isinstance(node, Block):
+            views = [m.buffer for m in node.match_buffers]
+            sizes = [var for view in views for var in _layout_vars(view)]
+            matched.update(dict.fromkeys(sizes))
+            own |= {*views, *sizes}
+            elsewhere.update(v for b in node.alloc_buffers for v in _layout_vars(b) if v not in own)
+            own |= {*node.alloc_buffers}
+        stack.extend((child, own) for child in children(node))
+    return [var for var in matched if var not in elsewhere]
+
+
+def _layout_vars(buffer: Buffer) -> list[Var]:
+    parts = (*buffer.shape, *buffer.strides, *((buffer.elem_offset,) if buffer.elem_offset is not None else ()))
+    return [node for part in parts for node in walk(part) if isinstance(node, Var)]
