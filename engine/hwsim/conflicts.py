@@ -29,6 +29,12 @@ MAX_NUMBER = 1 << 62
 """Numbers are kept in 64 bits."""
 
 
+MAX_ROWS = 1 << 30
+"""So many rows are numbered in 32 bits: what is listed takes the time of the memory that it needs."""
+
+PLACES = 2
+"""For each row that an access wants it has about so many places where rows are looked for again."""
+
 SPARSE = 16
 """Numbers that are so many times further apart than there are of them are sorted; a table of all that could be is quicker for others."""
 
@@ -227,7 +233,7 @@ def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> I
 
     Lanes that want the same row of one operand are served at once; operands are read and written on their own.
     """
-    spans = [_spanned(rule, e) for e in elements]
+    spans = [_spanned(rule, e, accesses) for e in elements]
     access, row = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
     written = np.concatenate([np.full(len(rows), e.written) for e, (_, rows) in zip(elements, spans, strict=True)])
     group = row % rule.groups
@@ -245,7 +251,7 @@ def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> I
     return taken - ideal
 
 
-def _spanned(rule: Banking, elements: Elements) -> tuple[Ints, Ints]:
+def _spanned(rule: Banking, elements: Elements, accesses: int) -> tuple[Ints, Ints]:
     """The rows that accesses want: of each element one, or several next to each other where it is wider or lies across."""
     first = elements.address // rule.row_bytes
     last = first if elements.element_bytes == 1 else (elements.address + elements.element_bytes - 1) // rule.row_bytes
@@ -257,25 +263,30 @@ def _spanned(rule: Banking, elements: Elements) -> tuple[Ints, Ints]:
         access, row = np.broadcast_to(access[:, None], rows.shape)[wanted], rows[wanted]
     if not rule.broadcast:
         return access, row
+    return _each_once(access, row, accesses)
+
+
+def _each_once(access: Ints, row: Ints, accesses: int) -> tuple[Ints, Ints]:
+    """The different pairs of an access and a row, in no order."""
     lowest = int(row.min(initial=0))
     reach = int(row.max(initial=0)) - lowest + 1
-    most = (int(access.max(initial=0)) + 1) * reach
-    if most < MAX_NUMBER:
-        access, row = np.divmod(_distinct(access * reach + (row - lowest), most), reach)
+    # The rows of one access are near each other, mostly: each then has a place of its own among so many for an access.
+    places = 1 << min(PLACES * len(row) // max(accesses, 1), reach).bit_length()
+    near = (row - lowest).astype(np.int32) if reach <= MAX_ROWS else row - lowest
+    table = np.full(accesses * places, -1, near.dtype)
+    place = access * places
+    place += near & places - 1
+    table[place] = near
+    if (table[place] == near).all():
+        kept = np.flatnonzero(table >= 0)
+        return kept // places, table[kept] + np.int64(lowest)
+    if accesses * reach < MAX_NUMBER:
+        both = np.sort(access * reach + (row - lowest))
+        both = both[np.append(True, both[1:] != both[:-1])[: len(both)]]
+        access, row = np.divmod(both, reach)
         return access, row + lowest
     pairs = np.unique(np.stack([access, row], axis=1), axis=0)
     return pairs[:, 0], pairs[:, 1]
-
-
-def _distinct(numbers: Ints, end: int) -> Ints:
-    """The different ones of `numbers`, which are from 0 to below `end`, in order."""
-    if end <= SPARSE * len(numbers):
-        met = np.zeros(end, np.bool_)
-        met[numbers] = True
-        return np.flatnonzero(met)
-    # What comes several times comes often in a row.
-    both = np.sort(numbers[np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]])
-    return both[np.append(True, both[1:] != both[:-1])[: len(both)]]
 
 
 def _renumbered(numbers: Ints) -> tuple[int, Ints]:
