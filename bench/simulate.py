@@ -196,7 +196,7 @@ def replay() -> None:
         program = tasks_of(half_tiled(n, n, n), machine)
         numbers = play(program, whole=MAX_TASKS).clocks.numbers
         table = [v.replay for v in program.variants]
-        queues, cells = [e.queue_tasks for e in machine.engines], len(program.places.of_cell)
+        queues, cells = machine.queues, len(program.places.of_cell)
         bursts = [p.burst_cycles for p in program.ports]
         plain, one = timed(lambda a=(table, queues, cells), n=numbers: played(Clocks(*a), n))
         both, two = timed(lambda a=(table, queues, cells, bursts), n=numbers: played(SharedClocks(*a), n))

@@ -46,6 +46,7 @@ def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[Not
         "data": f"Until {block} has filled {buffer}",
         "slot": f"Until {block} is done with {buffer}: no slot of it is free",
         "issue": f"Its task had not been issued yet: the {block} was full",
+        "unit": f"While {block} had its turn: both are one unit",
         "port": f"While it ran, for bursts of other engines on the {block}",
     }[wait["cause"]]
     step = made.get(block) or made.get(buffer) or 0

@@ -98,7 +98,7 @@ def _in_turn(leaf: Leaf, first: int, able: Sequence[int], nest: Nest, machine: M
 
 
 def _figures(engine: Engine) -> Engine:
-    return replace_fields(engine, name="", source=())
+    return replace_fields(engine, name="", unit="", source=())
 
 
 def _copies(leaf: Leaf) -> bool:

@@ -57,6 +57,9 @@ def find_complaint(machine: Parted) -> Complaint | None:
             complaint = _reach_complaint(engine, key, reach, names)
             if complaint is not None:
                 return complaint
+    complaint = _unit_complaint(machine.engines)
+    if complaint is not None:
+        return complaint
     for bus in machine.buses:
         complaint = _engines_complaint(bus, "buses", machine)
         if complaint is not None:
@@ -119,6 +122,19 @@ def _reach_complaint(engine: Engine, key: str, reach: Sequence[str], names: Sequ
         if name not in names:
             message = f"engine {engine.name!r} {key} an unknown memory {name!r}"
             return Complaint("unknown-memory", message, section, key, repr(name), known)
+    return None
+
+
+def _unit_complaint(engines: Sequence[Engine]) -> Complaint | None:
+    """Engines of one unit have one queue."""
+    queues: dict[str, Engine] = {}
+    for engine in engines:
+        first = queues.setdefault(engine.unit, engine)
+        if engine.unit and engine.queue_tasks != first.queue_tasks:
+            message = f"engines {first.name!r} and {engine.name!r} of unit {engine.unit!r} do not have one queue"
+            found = f"queues of {first.queue_tasks} and {engine.queue_tasks} tasks"
+            expected = f"queue_tasks = {first.queue_tasks} in both"
+            return Complaint("uneven-queues", message, ("engines", engine.name), "queue_tasks", found, expected)
     return None
 
 

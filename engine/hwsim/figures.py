@@ -32,6 +32,7 @@ from .tasks import TaskProgram
 from .timeline import Timeline
 
 IDLE = "idle"
+UNIT = "unit"
 
 FLOAT_BYTES = 4
 """Lanes of a vector engine are counted as of float32."""
@@ -76,33 +77,39 @@ def _busy(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
     busy = [0] * len(program.machine.engines)
     for number, count in counts.items():
         variant = program.variants[number]
-        busy[variant.replay.engine] += count * variant.cost.duration
+        busy[variant.engine] += count * variant.cost.duration
     return busy
 
 
 def _engines(program: TaskProgram, timeline: Timeline, busy: list[int]) -> dict[str, EngineReport]:
     tasks: Counter[int] = Counter()
     for number, count in timeline.counts.items():
-        tasks[program.variants[number].replay.engine] += count
+        tasks[program.variants[number].engine] += count
     stalls: list[Counter[str]] = [Counter() for _ in busy]
     waits: list[Counter[tuple[str, str, str]]] = [Counter() for _ in busy]
-    engines = program.machine.engines
+    machine = program.machine
+    queues = machine.unit_names
     for s in timeline.stalls:
         cycles = s.cycles * int(timeline.times[s.task])
-        stalls[s.engine][s.cause] += cycles
+        engine = int(timeline.engines[s.task])
+        stalls[engine][s.cause] += cycles
         if s.cause == "issue":
-            blamed = "", f"queue of {engines[s.by].name}"
+            blamed = "", f"queue of {queues[s.by]}"
         elif s.cause == "port":
             blamed = "", program.ports[s.cell].name
         else:
             blamed = program.places.of_cell[s.cell].buffer.name, program.templates[program.variants[s.by].template].name
-        waits[s.engine][s.cause, *blamed] += cycles
+        waits[engine][s.cause, *blamed] += cycles
+    taken = [spent + stalled.total() for spent, stalled in zip(busy, stalls, strict=True)]
+    last = timeline.real(timeline.free, ending=True).tolist()
     found: dict[str, EngineReport] = {}
-    for number, (engine, last) in enumerate(
-        zip(engines, timeline.real(timeline.free, ending=True).tolist(), strict=True)
-    ):
+    for number, (engine, unit) in enumerate(zip(machine.engines, machine.units, strict=True)):
+        for mate in range(len(busy)):
+            if mate != number and machine.units[mate] == unit and taken[mate]:
+                waits[number][UNIT, "", machine.engines[mate].name] = taken[mate]
         stall = {str(cause): stalls[number][cause] for cause in CAUSES}
-        stall[IDLE] = timeline.cycles - last
+        stall[UNIT] = sum(cycles for (cause, *_), cycles in waits[number].items() if cause == UNIT)
+        stall[IDLE] = timeline.cycles - last[unit]
         found[engine.name] = EngineReport(
             KINDS[type(engine)],
             busy[number],
@@ -156,7 +163,7 @@ def _traffic(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Tra
     accessed: Counter[tuple[str, str, str, bool]] = Counter()
     for number, count in counts.items():
         variant = program.variants[number]
-        engine = program.machine.engines[variant.replay.engine]
+        engine = program.machine.engines[variant.engine]
         if not isinstance(engine, DmaEngine):
             for t in variant.cost.touched:
                 accessed[engine.name, t.buffer.name, places.by_buffer[t.buffer].memory.scope, t.written] += (
@@ -205,7 +212,7 @@ def _energy(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]
     done: Counter[int] = Counter()
     for number, count in counts.items():
         variant = program.variants[number]
-        done[variant.replay.engine] += variant.cost.operations * count
+        done[variant.engine] += variant.cost.operations * count
         for t in variant.cost.touched:
             moved[program.places.by_buffer[t.buffer].memory.name] += t.size_bytes * count
     found = {m.name: m.energy_pj_per_byte * moved[m.name] for m in program.machine.memories}
@@ -216,12 +223,16 @@ def _energy(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]
 
 
 def _bounds(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) -> tuple[Bound, ...]:
-    """Each engine's own work, and what goes through each port and bus; the longest first."""
+    """Each engine's own work, that of engines which are one unit, and what goes through each port and bus; the longest first."""
     ports: Counter[str] = Counter()
     for number, count in counts.items():
         for port, cycles in program.variants[number].cost.demands:
             ports[port.name] += cycles * count
     found = [Bound(e.name, "engine", cycles) for e, cycles in zip(program.machine.engines, busy, strict=True) if cycles]
+    machine = program.machine
+    for number, name in enumerate(machine.unit_names):
+        shared = [cycles for unit, cycles in zip(machine.units, busy, strict=True) if unit == number and cycles]
+        found += [Bound(name, "unit", sum(shared))] if len(shared) > 1 else []
     found += [Bound(name, "port", cycles) for name, cycles in ports.items()]
     return tuple(sorted(found, key=lambda b: -b.cycles))
 
@@ -247,7 +258,7 @@ def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> R
     operations = moved = 0
     for number, count in counts.items():
         variant = program.variants[number]
-        if not isinstance(machine.engines[variant.replay.engine], DmaEngine):
+        if not isinstance(machine.engines[variant.engine], DmaEngine):
             operations += variant.cost.operations * count
         far_bytes = (t.size_bytes for t in variant.cost.touched if program.places.by_buffer[t.buffer].memory is far)
         moved += sum(far_bytes) * count

@@ -51,8 +51,25 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The buses that what an engine moves goes over."""
         return tuple(b for b in self.buses if engine in b.engines)
 
+    @property
+    def units(self) -> tuple[int, ...]:
+        """For each engine the number of its unit: engines without one are units of their own."""
+        names = [e.unit or (e.name,) for e in self.engines]
+        numbers = {name: n for n, name in enumerate(dict.fromkeys(names))}
+        return tuple(numbers[name] for name in names)
+
+    @property
+    def queues(self) -> tuple[int, ...]:
+        """For each unit how many tasks its queue holds."""
+        return tuple({n: e.queue_tasks for n, e in zip(self.units, self.engines, strict=True)}.values())
+
+    @property
+    def unit_names(self) -> tuple[str, ...]:
+        return tuple({n: e.unit or e.name for n, e in zip(self.units, self.engines, strict=True)}.values())
+
     def replace(self, path: str, value: object) -> Machine:
         """This machine with one figure changed: "memories.vtcm.banks", "local.vtcm.banks" by scope, "engines.dma.setup_cycles", "clock_hz".
+        The queue of a unit is that of all its engines.
 
         Raises MachineError for an unknown path or a value that a machine file could not have either.
         """
@@ -60,8 +77,11 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not owner:
             return _checked(_with_field(self, path, value, path))
         group, part = self._part(owner, path)
-        changed = _with_field(part, field, value, path)
-        parts = tuple(changed if p is part else p for p in self.parts(group))
+        changed = {part.name: _with_field(part, field, value, path)}
+        if field == "queue_tasks":
+            mates = (e for e in self.engines if e.unit and e.unit == self.engine(part.name).unit)
+            changed |= {e.name: _with_field(e, field, value, path) for e in mates}
+        parts = tuple(changed.get(p.name, p) for p in self.parts(group))
         return _checked(replace_fields(self, **{group: parts}))
 
     def parts(self, group: str) -> tuple[Part, ...]:

@@ -4,7 +4,7 @@ Iterators and let values are replaced, so every index is an expression over loop
 a store (predicates, ifs, uneven loops) stands beside it.
 
 Threads of a block work side by side: a loop that is bound to them and stands around several leaves runs inside of each of them. Loops
-with one tag are the same threads.
+with one tag are the same threads, so what the inner one gives each of them a part of is done once, not once for each of the outer one.
 """
 
 from __future__ import annotations
@@ -53,8 +53,6 @@ ENGINE = "engine"
 VECTORIZED = "vectorized"
 BLOCK = "blockIdx"
 THREAD = "threadIdx"
-UNNAMED = (VECTORIZED, "vthread", "cthread")
-"""Loops of these tags are not one when they meet."""
 
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
@@ -168,10 +166,6 @@ class _Around(msgspec.Struct, frozen=True, eq=False):
         threads = [v for axis in "xyz" for tag, v in tagged if tag == f"{THREAD}.{axis}"]
         return (*(v for tag, v in reversed(tagged) if tag == VECTORIZED), *threads) if threads else ()
 
-    def same(self, tag: str | None) -> Loop | None:
-        """The loop around that goes over the same threads (or blocks)."""
-        return None if tag in UNNAMED else next((loop for known, loop in self.tagged if known == tag), None)
-
 
 class _Reader:
     def __init__(self, func: PrimFunc, versioned: Collection[Buffer]) -> None:
@@ -213,8 +207,6 @@ class _Reader:
 
     def _loop(self, stmt: For, around: _Around) -> list[NestNode]:
         inside, loop = self._inside(stmt, around)
-        if loop is None:
-            return self.read(stmt.body, inside)
         if loop.extent <= 0:
             return []
         if _is_threads(stmt):
@@ -228,20 +220,16 @@ class _Reader:
         children = self.read(stmt.body, inside)
         return [LoopNode(loop, tuple(children))] if children else []
 
-    def _inside(self, stmt: For, around: _Around) -> tuple[_Around, Loop | None]:
-        """What stands around the body of a loop, and the loop itself; None where it goes over threads that a loop around goes over."""
+    def _inside(self, stmt: For, around: _Around) -> tuple[_Around, Loop]:
+        """What stands around the body of a loop, and the loop itself."""
         loop, condition = self._enter(stmt)
         tag = VECTORIZED if stmt.kind == "vectorized" else stmt.thread_tag
-        same = around.same(tag)
-        if same is not None:
-            require_as_many(stmt, same, loop)
-            self.values[stmt.loop_var] = substitute(self.values[stmt.loop_var], {loop.var: same.var})
-            condition = tuple(substitute(c, {loop.var: same.var}) for c in condition)
-        tagged = () if tag is None or same is not None else ((tag, loop),)
         inside = msgspec.structs.replace(
-            around, conditions=(*around.conditions, *condition), tagged=(*around.tagged, *tagged)
+            around,
+            conditions=(*around.conditions, *condition),
+            tagged=around.tagged if tag is None else (*around.tagged, (tag, loop)),
         )
-        return inside, loop if same is None else None
+        return inside, loop
 
     def _enter(self, stmt: For) -> tuple[Loop, tuple[Expr, ...]]:
         """The loop run from 0 to its largest trip count, and the condition that is left when the count varies."""
@@ -281,9 +269,8 @@ class _Reader:
                 return self._pieces(_launched(stmt), around, outer)
             case For():
                 inside, loop = self._inside(stmt, around)
-                if loop is not None:
-                    inside = msgspec.structs.replace(inside, loops=(*around.loops, loop))
-                return self._pieces(stmt.body, inside, outer) if loop is None or loop.extent > 0 else []
+                inside = msgspec.structs.replace(inside, loops=(*around.loops, loop))
+                return self._pieces(stmt.body, inside, outer) if loop.extent > 0 else []
             case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
                 found = self._pieces(then, self._under(around, condition), outer)
                 negated = self._under(around, build.logical_not(condition))
@@ -305,22 +292,27 @@ class _Reader:
         loops = (*(loop for _, loop in around.threads), *around.loops[outer:])
         if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
             store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
-            return Piece(store, loops, around.conditions, lanes=around.lanes)
+            return self._in_threads(Piece(store, loops, around.conditions, lanes=around.lanes), around)
         block = around.block
         regions = [] if block is None else [(r, False) for r in block.reads] + [(w, True) for w in block.writes]
-        return Piece(None, loops, around.conditions, tuple((self._region(r), written) for r, written in regions))
+        touches = tuple((self._region(r), written) for r, written in regions)
+        return self._in_threads(Piece(None, loops, around.conditions, touches), around)
 
     def _leaf(self, around: _Around, pieces: tuple[Piece, ...]) -> Leaf:
-        """What is the same for all virtual threads is done once."""
         block = around.block or Block("", (), (), (), Evaluate(IntImm(0)))
-        virtual = [loop for stmt, loop in around.threads if not _tag(stmt).startswith(THREAD)]
-        if virtual:
-            own = {s.buffer: s.threads for s in self.sites}
-            idle = {loop for loop in virtual if not any(_concerns(p, loop, own) for p in pieces)}
-            pieces = tuple(
-                msgspec.structs.replace(p, loops=tuple(loop for loop in p.loops if loop not in idle)) for p in pieces
-            )
         return Leaf(block, pieces, around.engine)
+
+    def _in_threads(self, piece: Piece, around: _Around) -> Piece:
+        """A piece without the loops of threads that it is the same for: virtual ones, and those that a loop inside goes over again."""
+        innermost = dict(around.tagged)
+        own = {s.buffer: s.threads for s in self.sites}
+        idle = {
+            loop
+            for tag, loop in around.tagged
+            if loop in piece.loops and tag != VECTORIZED and (innermost[tag] is not loop or not tag.startswith(THREAD))
+            and not _concerns(piece, loop, own)
+        }  # fmt: skip
+        return msgspec.structs.replace(piece, loops=tuple(n for n in piece.loops if n not in idle)) if idle else piece
 
     def _own(self, buffers: Sequence[Buffer], around: _Around, annotations: Annotations) -> None:
         placed = banks_noted(annotations)
@@ -380,10 +372,3 @@ def _concerns(piece: Piece, loop: Loop, own: Mapping[Buffer, tuple[Loop, ...]]) 
     nodes = [n for e in exprs for n in walk(e)]
     buffers += [n.buffer for n in nodes if isinstance(n, BufferLoad)]
     return any(n is loop.var for n in nodes) or any(loop in own.get(b, ()) for b in buffers)
-
-
-# Loops over the same threads run for as many of them.
-def require_as_many(stmt: For, same: Loop, loop: Loop) -> None:
-    if same.extent != loop.extent:
-        raise refuse("thread-extents", f"loops {same.name!r} and {loop.name!r} are the threads of {stmt.thread_tag}, but not as many",
-                     stmt, found=f"{same.extent} and {loop.extent}", expected="one extent for all loops of a tag")  # fmt: skip

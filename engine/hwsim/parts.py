@@ -65,6 +65,7 @@ class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     `latency_cycles` after that. `reads` and `writes` name memories.
 
     So many as `queue_tasks` may wait in front of the engine: tasks are issued in program order, and issue stops while a queue is full.
+    Engines of one `unit` are one piece of hardware: with one queue, they work in turn, in program order.
     """
 
     name: str
@@ -73,6 +74,7 @@ class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     setup_cycles: Natural = 0
     latency_cycles: Natural = 0
     queue_tasks: Positive = 8
+    unit: str = ""
     source: Sources = ()
 
 

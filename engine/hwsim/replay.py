@@ -26,6 +26,7 @@ NOBODY = -1
 
 class Variant(msgspec.Struct, frozen=True):
     """One kind of task: which engine it occupies for how long, how long after that its result is there, which cells it reads and writes.
+    Engines of a machine that work in turn are one engine here.
 
     A cell that is updated in place stands in `writes` only: the update waits for the writes of other engines all the same. `demands` are
     cycles of ports that other engines use too, asked for `setup` cycles after the start; `duration` is what it takes when nobody else asks.

@@ -17,7 +17,8 @@ from .timeline import Timeline
 
 class Wait(msgspec.Struct, frozen=True):
     """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`;
-    cause "issue" for a task that came late because a queue was full, "port" for bursts of others on a port or bus: named in `block`."""
+    cause "issue" for a task that came late because a queue was full, "port" for bursts of others on a port or bus, "unit" for another
+    engine of its unit, at work or waiting itself: named in `block`."""
 
     cause: str
     buffer: str
@@ -26,7 +27,8 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class EngineReport(msgspec.Struct, frozen=True):
-    """`busy` and all of `stall` (by cause: "issue", "data", "slot", "idle" once its last task is done) sum to the makespan."""
+    """`busy` and all of `stall` (by cause: "issue", "data", "slot", "port", "unit", "idle" once the last task of its unit is done) sum to
+    the makespan."""
 
     kind: str
     busy: int
@@ -59,10 +61,11 @@ class Traffic(msgspec.Struct, frozen=True):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """No schedule of the same tasks takes less than this: the work of an engine ("engine"), or what goes through a port or bus ("port")."""
+    """No schedule of the same tasks takes less than this: the work of an engine ("engine"), of engines that are one unit ("unit"), or what
+    goes through a port or bus ("port")."""
 
     name: str
-    kind: Literal["engine", "port"]
+    kind: Literal["engine", "unit", "port"]
     cycles: int
 
 

@@ -98,7 +98,7 @@ class _Player:
     def __init__(self, program: TaskProgram, max_tasks: int, whole: int) -> None:
         self._kinds: list[Variant] = []
         self._variants = program.variants
-        queues = [e.queue_tasks for e in program.machine.engines]
+        queues = program.machine.queues
         cells, ports = len(program.places.of_cell), [p.burst_cycles for p in program.ports]
         self.clocks = SharedClocks(self._kinds, queues, cells, ports) if ports else Clocks(self._kinds, queues, cells)
         self.places: list[Place] = []

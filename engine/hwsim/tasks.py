@@ -62,7 +62,7 @@ class Template(msgspec.Struct, frozen=True, eq=False):
 class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     """A loop around tasks; or several, one in the other with nothing beside it, whose iterations are all alike: they run as one.
 
-    `engines` and `cells` are all that its tasks may use; `matters` the loops around it that they depend on.
+    `engines` (by unit) and `cells` are all that its tasks may use; `matters` the loops around it that they depend on.
     """
 
     loops: tuple[Loop, ...]
@@ -100,7 +100,7 @@ TaskNode = TaskLoop | Template
 
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     """All tasks as a tree in program order. `variants` are the kinds of task met so far: a replay finds more as it walks.
-    `ports` are those that more than one engine uses."""
+    `ports` are those that more than one unit uses."""
 
     nest: Nest
     places: Places
@@ -127,6 +127,7 @@ class _Builder:
         self.nest = nest
         self.waits = waits
         self.places = places
+        self.units = places.machine.units
         self.templates: list[Template] = []
         self.variants: list[TaskVariant] = []
         self.shared: dict[PortSpec, int] = {}
@@ -151,7 +152,11 @@ class _Builder:
         return TaskLoop(
             (loop,),
             tuple(children),
-            tuple(sorted({n for c in children for n in (c.engines if isinstance(c, TaskLoop) else (c.engine,))})),
+            tuple(
+                sorted(
+                    {n for c in children for n in (c.engines if isinstance(c, TaskLoop) else (self.units[c.engine],))}
+                )
+            ),
             tuple(sorted({n for c in children for n in (c if isinstance(c, TaskLoop) else c.variants).cells})),
             behaviour,
             tuple(around.var for around in outer if around.var in used),
@@ -160,11 +165,11 @@ class _Builder:
         )
 
     def share(self) -> tuple[PortSpec, ...]:
-        """Numbers the ports that tasks of several engines use."""
+        """Numbers the ports that tasks of several units use."""
         users: dict[PortSpec, set[int]] = {}
         for template in self.templates:
             for port in template.variants.ports:
-                users.setdefault(port, set()).add(template.engine)
+                users.setdefault(port, set()).add(self.units[template.engine])
         self.shared.update((port, n) for n, port in enumerate(p for p, engines in users.items() if len(engines) > 1))
         return tuple(self.shared)
 

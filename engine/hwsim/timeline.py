@@ -33,8 +33,8 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
     """A row for each task that was played, in program order, in times of the timeline: `starts`, `ends` (the engine is free again), `there`
     (so is the result). `times` is how often the program runs it, `numbers` its variant, `instances` which of its template's it is.
 
-    `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each engine has done
-    its last task; `cycles` the makespan, in cycles of the clock.
+    `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each unit of
+    engines has done its last task; `cycles` the makespan, in cycles of the clock.
     """
 
     numbers: Column
@@ -146,7 +146,7 @@ def timeline_of(program: TaskProgram, played: Played) -> Timeline:
         ends,
         ends + _of(numbers, [v.cost.latency for v in variants]),
         times,
-        _of(numbers, [v.replay.engine for v in variants]),
+        _of(numbers, [v.engine for v in variants]),
         tuple(clocks.free),
         clocks.stalls,
         played.repeats,

@@ -28,9 +28,13 @@ NOTHING = -1
 
 
 class TaskVariant(msgspec.Struct, frozen=True, eq=False):
-    """A kind of task with what it costs; `replay` is what the replay needs to know of it, `updates` are cells it changes in place."""
+    """A kind of task with what it costs; `replay` is what the replay needs to know of it, `updates` are cells it changes in place.
+
+    `engine` is that of the machine; what the replay calls one is a unit of it.
+    """
 
     template: int
+    engine: int
     cost: Cost
     replay: Variant
     updates: tuple[int, ...] = ()
@@ -105,6 +109,7 @@ class Variants:
         self._table = table
         self._template = template
         self._engine = engine
+        self._unit = places.machine.units[engine]
         self._pieces = pieces
         self._places = places
         self._shared = shared
@@ -168,10 +173,8 @@ class Variants:
         inputs = tuple(cell for cell in reads if cell not in writes)
         engine = self._places.machine.engines[self._engine]
         asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
-        replayed = Variant(
-            self._engine, costs.duration, costs.latency, inputs, tuple(writes), engine.setup_cycles, asked
-        )
-        return TaskVariant(self._template, costs, replayed, tuple(updates))
+        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, tuple(writes), engine.setup_cycles, asked)
+        return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates))
 
 
 def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple[Side, ...]:

@@ -75,7 +75,10 @@ def _tried(sch: Schedule, method: str, *args: Any) -> None:
 
 
 def varied(rng: Random, machine: Machine) -> Machine:
-    """The machine with some of its figures changed: narrow and shared ports, bursts, short queues, latencies."""
+    """The machine with some of its figures changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies."""
+    if rng.random() < 0.4:
+        for engine in rng.sample(machine.engines, rng.randint(2, len(machine.engines))):
+            machine = machine.replace(f"engines.{engine.name}.unit", "core")
     for memory in machine.memories:
         path = f"memories.{memory.name}"
         for figure, values in (("read_bytes_per_cycle", (1, 3, 4, 16, 64)), ("burst_bytes", (1, 8, 64)), ("ports", ("shared", "separate")),

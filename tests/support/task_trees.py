@@ -78,9 +78,7 @@ class _Maker:
         return SimpleNamespace(
             tree=tuple(self.nodes(3, [])),
             variants=self.variants,
-            machine=SimpleNamespace(
-                engines=[SimpleNamespace(queue_tasks=self.rng.choice([1, 2, 4, 16])) for _ in range(self.engines)]
-            ),
+            machine=SimpleNamespace(queues=tuple(self.rng.choice([1, 2, 4, 16]) for _ in range(self.engines))),
             places=SimpleNamespace(of_cell=[None] * sum(s for _, s in self.buffers)),
             ports=[SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16])) for _ in range(self.ports)],
         )

@@ -261,6 +261,7 @@ def test_given_a_report_when_turned_to_json_then_it_has_what_the_command_line_pr
         "data": 25,
         "slot": 0,
         "port": 0,
+        "unit": 0,
         "idle": 0,
     }
     assert set(data["memory"]["local[0]"]) >= {"capacity_bytes", "peak_bytes"}
