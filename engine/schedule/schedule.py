@@ -10,7 +10,19 @@ from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, honest_signatures, unique_block_names
 from ..execute import ParameterLayout, Verdict, verify
-from ..ir import Block, BlockRealize, For, IRModule, PrimFunc, Var, loops_and_blocks, refusing_depth, replace_nodes
+from ..ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    For,
+    IRModule,
+    PrimFunc,
+    Var,
+    allocated_buffers,
+    refusing_depth,
+    replace_nodes,
+    walk_stmts,
+)
 from ..prove import Proof, check, prove, sized
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
@@ -140,7 +152,7 @@ class Schedule(Calls):
         """A fresh schedule of the original with every traced call made again."""
         other = Schedule(self.original, self._states[0].func_name, intrinsics=self._intrinsics)
         for step, before in zip(self.trace.steps, self._states, strict=False):
-            new: dict[Var | str, Var | str] = dict(zip(_loops(before), _loops(other._states[-1]), strict=True))
+            new = dict(zip(_handles(before), _handles(other._states[-1]), strict=True))
             arguments = renamed(dict(step.arguments), new)
             if step.changes:
                 other._apply(step.method, arguments)
@@ -339,10 +351,13 @@ _SHOWN_CALLS = 6
 _ITEM = {"loops": "loop", "ordered_loops": "loop"}
 
 
-def _loops(state: State) -> list[Var]:
-    """The loops of a moment in text order: the same calls give the same loops in the same places."""
-    found = loops_and_blocks(state.mod[state.func_name].body)
-    return [stmt.loop_var for stmt in found if isinstance(stmt, For)]
+def _handles(state: State) -> list[Var | Buffer]:
+    """The loops and buffers of a moment in text order: the same calls give the same ones in the same places."""
+    func = state.mod[state.func_name]
+    stmts = list(walk_stmts(func.body))
+    loops = [stmt.loop_var for stmt in stmts if isinstance(stmt, For)]
+    views = [match.buffer for stmt in stmts if isinstance(stmt, Block) for match in stmt.match_buffers]
+    return [*loops, *func.buffers, *allocated_buffers(func.body), *views]
 
 
 def _module(program: object) -> IRModule:

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import msgspec
 
-from ..ir import Var
+from ..ir import Buffer, Var
 
 Value = Any
-"""A traced argument: a Var (loop), str, number, bool, None, IndexMap, Expr, or a tuple of these."""
+"""A traced argument: a Var (loop), Buffer, str, number, bool, None, IndexMap, Expr, or a tuple of these."""
 
 
 class Step(msgspec.Struct, frozen=True, eq=False):
@@ -37,12 +37,12 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         return len(self.steps)
 
 
-def renamed(arguments: Mapping[str, Value], new: Mapping[Var | str, Var | str]) -> dict[str, Value]:
-    """Arguments with handles replaced; for replay on another program."""
+def renamed(arguments: Mapping[str, Value], new: Mapping[Var | Buffer, Var | Buffer]) -> dict[str, Value]:
+    """Arguments with loops and buffers replaced; for replay on another program."""
 
     def visit(value: Value) -> Value:
         if isinstance(value, tuple):
             return tuple(map(visit, cast("tuple[Value, ...]", value)))
-        return new.get(value, value) if isinstance(value, Var | str) else value
+        return new.get(value, value) if isinstance(value, Var | Buffer) else value
 
     return {name: visit(value) for name, value in arguments.items()}

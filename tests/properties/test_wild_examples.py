@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.engine.execute import run
-from tilewright.engine.ir import first_difference
+from tilewright.engine.ir import RegionMap, build, first_difference
 from tilewright.engine.lower import lower
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -522,7 +522,30 @@ REFUSED = {
         lambda s: s.compute_at("X", s.get_loops("C")[0]),
         "opaque-iterator",
     ),
+    "a region by what memory holds, which the call cannot say again": (
+        function(
+            {"A": (8,), "places": (4,), "C": (4,)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[places[v]], places[v])
+                    T.writes(C[v])
+                    C[v] = A[places[v]]
+            """,
+        ),
+        lambda s: declare_as_it_is(s, "C", 0),
+        "bad-region",
+    ),
 }
+
+
+def declare_as_it_is(sch, block, position):
+    """annotate_buffer_access with the region that the block reads."""
+    body = sch.get(block)
+    ends = tuple((axis.min, build.add(axis.min, axis.extent)) for axis in body.reads[position].region)
+    ranges = RegionMap(tuple(iv.var for iv in body.iter_vars), ends)
+    sch.annotate_buffer_access(block, position, "read", ranges)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -802,6 +825,40 @@ KEPT = {
         ),
         lambda s: s.split("i", [None, 2]),
     ),
+    "uneven tiles in blocks of their own, written through a cache": (
+        function(
+            {"A": (5,), "C": (5,)},
+            """
+            S = T.sblock_alloc_buffer((5,), "int32")
+            for o in range(2):
+                with T.sblock("tile"):
+                    T.reads(A[o * 4:o * 4 + 4])
+                    T.writes(S[o * 4:o * 4 + 4])
+                    for i in range(4):
+                        with T.sblock("S"):
+                            v = T.axis.spatial(5, o * 4 + i)
+                            T.where(o * 4 + i < 5)
+                            S[v] = A[v]
+            for i in range(5):
+                with T.sblock("C"):
+                    v = T.axis.spatial(5, i)
+                    C[v] = S[v]
+            """,
+        ),
+        lambda s: s.cache_write("S", 0, "local"),
+    ),
+    "a buffer that a call made, given as itself": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for i in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(4, i)
+                    C[v] = A[v]
+            """,
+        ),
+        lambda s: (s.cache_read("C", 0, "local"), s.set_scope("C", s.get("C").reads[0].buffer, "shared")),
+    ),
 }
 
 
@@ -817,5 +874,6 @@ def test_given_a_wild_program_when_changed_then_it_computes_the_same(name):
     assert all((before[name] == after[name]).all() for name in before)
     assert sch.verify().status == "tested"
     assert first_difference(parse(to_script(sch.func)).program, sch.func) is None
+    assert first_difference(sch.replayed().func, sch.func) is None
     lowered = run(lower(sch.func), arrays)
     assert all((before[name] == lowered[name]).all() for name in before)

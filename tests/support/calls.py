@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 from support.intrins import cut_out
 from support.likely import Likely
 
-from tilewright.engine.ir import AXIS_SEPARATOR, Block, Buffer, IndexMap, RegionMap, Var, build, free_vars
+from tilewright.engine.ir import (
+    AXIS_SEPARATOR,
+    Block,
+    Buffer,
+    BufferLoad,
+    IndexMap,
+    Range,
+    RegionMap,
+    Var,
+    build,
+    free_vars,
+    walk,
+)
 from tilewright.engine.ir.build import Term
 from tilewright.engine.ir.stmt import SeqStmt
 from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
@@ -296,7 +308,7 @@ def _declared(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
         regions = (body.reads if side[0] == "read" else body.writes)[side[1] : side[1] + 1]
         own = {iv.var for iv in body.iter_vars}
         axes = [axis for region in regions for axis in region.region]
-        if any(free_vars(axis) - own for axis in axes):  # of blocks around, which the call cannot name
+        if any(free_vars(axis) - own or _loads(axis) for axis in axes):  # what the call has no name for
             axes = [axis for region in regions for axis in build.full_region(region.buffer).region]
         moved = st.tuples(st.integers(-1, 1), st.integers(-1, 2))
 
@@ -309,6 +321,10 @@ def _declared(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
         return st.lists(moved, min_size=len(axes), max_size=len(axes)).map(build_call)
 
     return st.sampled_from(_sides(sch, block)).flatmap(arguments)
+
+
+def _loads(axis: Range) -> bool:
+    return any(isinstance(node, BufferLoad) for part in (axis.min, axis.extent) for node in walk(part))
 
 
 def _picking(body: Block, positions: list[int], factor: int) -> IndexMap:

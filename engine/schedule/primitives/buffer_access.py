@@ -32,6 +32,7 @@ from ...ir import (
     free_vars,
     walk,
 )
+from ...lower import size_variables
 from ..context import BlockRV, Context, Result, with_block
 from ..errors import refuse
 
@@ -50,7 +51,7 @@ def annotate_buffer_access(
                                                     B[v] = A[int(floor(v * 2 + 0.5))]
     `buf_type` is "read" or "write". The map gives an index, or (begin, end), for each axis of the buffer. Moves and the compaction of
     buffers go by it, so it must hold: it is proved, or tried for all values of the iterators.
-    Requires: the new region holds all that the block touches of the buffer in that way.
+    Requires: the map is of the iterators and of sizes; the new region holds all that the block touches of the buffer in that way.
     Returns: nothing.
     Errors: bad-buffer-index, bad-side, bad-region, region-too-small, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/annotate_buffer_access.cc, AnnotateBufferAccess.
@@ -60,6 +61,7 @@ def annotate_buffer_access(
     realize = ctx.realize(block)
     old = ctx.buffer_region(block, buffer_index, side=buf_type)
     new = _region(realize.block, old, gen_new_ranges)
+    require_known_ends(ctx, realize.block, new)
     if not _holds(realize.block, new, old):
         require_all_accesses(realize.block, new, buf_type)
     require_plain_writes(realize.block, old, new, buf_type)
@@ -100,6 +102,23 @@ def _holds(block: Block, new: BufferRegion, old: BufferRegion) -> bool:
         and prove(build.le(build.add(o.min, o.extent), build.add(n.min, n.extent)), iters)
         for n, o in zip(new.region, old.region, strict=True)
     )
+
+
+# A call is text, and is made again on the program it came from: there is no name in it for what memory holds, or for other variables.
+def require_known_ends(ctx: Context, block: Block, region: BufferRegion) -> None:
+    known = {*(iv.var for iv in block.iter_vars), *size_variables(ctx.func).values()}
+    for axis in region.region:
+        stray = [n for part in (axis.min, axis.extent) for n in walk(part) if isinstance(n, BufferLoad)]
+        stray += sorted(free_vars(axis) - known, key=lambda var: var.name)
+        if stray:
+            raise refuse(
+                "bad-region", f"the region of {region.buffer.name!r} depends on {_described(stray[0])}", block,
+                expected="ends that are made of the block's iterators and of sizes",
+            )  # fmt: skip
+
+
+def _described(part: BufferLoad | Var) -> str:
+    return f"the variable {part.name!r}" if isinstance(part, Var) else f"what {part.buffer.name!r} holds"
 
 
 # What others go by must be what the block does.

@@ -229,25 +229,27 @@ def copy_stage(ctx: Context, cached: Cached, site: Stmt | Block, *, to_cache: bo
         writes=(BufferRegion(target, tuple(map(build.point, written))),),
         body=BufferStore(target, build.load(source, read), written),
     )
-    values = tuple(build.add(r.min, v) if cached.is_whole else v for r, v in zip(axes, loops, strict=True))
+    places = tuple(build.add(r.min, v) for r, v in zip(axes, loops, strict=True))
     around = dict(ctx.loop_ranges(site))
     if isinstance(site, For):
         around[site.loop_var] = Range(site.min, site.extent)
-    predicate = _inside(cached, values, around) if cached.is_whole else build.TRUE
-    body: Stmt = BlockRealize(values, predicate, block)
+    elif isinstance(site, Block):
+        around.update({iv.var: iv.dom for iv in site.iter_vars})
+    values = places if cached.is_whole else tuple[Expr, ...](loops)
+    body: Stmt = BlockRealize(values, _inside(cached, places, around), block)
     for var, axis in reversed(list(zip(loops, axes, strict=True))):
         body = build.serial(var, axis.extent, body)
     return Stage(name, body)
 
 
-def _inside(cached: Cached, values: Sequence[Expr], ranges: Mapping[Var, Range]) -> Expr:
+def _inside(cached: Cached, places: Sequence[Expr], ranges: Mapping[Var, Range]) -> Expr:
     """The condition that keeps a copy in the buffer, where tiles that do not divide it overshoot."""
     found: Expr = build.TRUE
-    for axis, size, value in zip(cached.region.region, cached.buffer.shape, values, strict=True):
+    for axis, size, place in zip(cached.region.region, cached.buffer.shape, places, strict=True):
         if not prove(build.ge(axis.min, 0), ranges):
-            found = build.logical_and(found, build.ge(value, 0))
+            found = build.logical_and(found, build.ge(place, 0))
         if not prove(build.le(build.add(axis.min, axis.extent), size), ranges):
-            found = build.logical_and(found, build.lt(value, size))
+            found = build.logical_and(found, build.lt(place, size))
     return found
 
 
