@@ -6,10 +6,21 @@ import numpy as np
 from support.naive import equal_arrays
 
 from tilewright.engine.execute import ExecuteError, Expectation, run
-from tilewright.engine.ir import PrimFunc
+from tilewright.engine.execute.errors import too_costly
+from tilewright.engine.execute.program import execute
+from tilewright.engine.execute.verify import LIMIT
+from tilewright.engine.ir import For, Node, PrimFunc, build, child_stmts
 from tilewright.engine.schedule import Schedule
 
 Arrays = dict[str, np.ndarray]
+TOO_COSTLY = f"unknown: {too_costly(LIMIT).refusal.message}"
+"""No fault: what takes too long to be run here."""
+
+
+def iterations(root: Node) -> int:
+    """How often the statements that hold no others are come to, in all, where loops have known extents."""
+    below = sum(iterations(child) for child in child_stmts(root)) or 1
+    return below * max(build.int_value(root.extent) or 1, 1) if isinstance(root, For) else below
 
 
 def given_values(func: PrimFunc) -> Arrays:
@@ -46,7 +57,7 @@ class Meaning:
         return self.verified or self.expected is not None
 
     def fault_of(self, sch: Schedule, func: PrimFunc | None = None) -> str:
-        """Empty when the schedule's function, or a lowered form of it, means the same; else how it does not."""
+        """Empty when the schedule's function, or a lowered form of it, means the same; TOO_COSTLY; else how it does not."""
         if self.verified:
             verdict = self.expectation.verdict(func or sch.func, sch.layouts)
             return "" if verdict.status == "tested" else f"{verdict.status}: {verdict.detail}"
@@ -54,10 +65,12 @@ class Meaning:
 
     def _difference(self, func: PrimFunc) -> str:
         try:
-            found = run(func, self.arrays)
+            found = execute(func, self.arrays, LIMIT)
         except ExecuteError as error:
+            if error.code == "too-costly":
+                return TOO_COSTLY
             return "" if error.code == "unsupported" else str(error)
         for name, values in (self.expected or {}).items():
-            if not equal_arrays(found[name], values):
-                return f"{name} is {found[name].tolist()}, was {values.tolist()}"
+            if not equal_arrays(found[name].values, values):
+                return f"{name} is {found[name].values.tolist()}, was {values.tolist()}"
         return ""

@@ -10,12 +10,12 @@ from collections import Counter
 from hypothesis import assume, note
 from hypothesis import strategies as st
 from hypothesis.control import current_build_context
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from msgspec.structs import replace as replace_fields
 from support.calls import Call, apply, calls, describe
 from support.fitting_programs import fitting_programs
 from support.likely import RARE, Likely
-from support.meaning import Meaning
+from support.meaning import TOO_COSTLY, Meaning, iterations
 from support.naive import UnwrittenError
 from support.programs import programs
 from support.races import find_race
@@ -48,6 +48,8 @@ CONCURRENT = ("parallel", "vectorize", "bind")
 OVERLAPPED = ("double_buffer", "pipeline")
 """Calls that are seen only when lowered."""
 MACHINE = load_machine("matrix-vector-npu")
+LARGE = 200_000
+"""Iterations of a program that is not made larger: moves under loops that have nothing to do with a block make it again and again."""
 
 
 class Tally:
@@ -71,13 +73,21 @@ def any_program() -> st.SearchStrategy[PrimFunc]:
     return st.one_of(programs(), fitting_programs(), wild_programs().map(lambda text: parse(text).program))
 
 
+def growing(machine: ScheduleMachine) -> bool:
+    return not machine.large
+
+
 class ScheduleMachine(RuleBasedStateMachine):
-    """One schedule of one random program. `settled` is false from when a rule begins until it ended well."""
+    """One schedule of one random program. `settled` is false from when a rule begins until it ended well.
+
+    A program that became `large` is only made smaller, by `undo`: each form of it is run.
+    """
 
     def __init__(self, tally: Tally | None = None) -> None:
         super().__init__()
         self.tally = tally or Tally()
         self.settled = False
+        self.large = False
 
     @initialize(program=any_program(), beside=st.one_of(st.none(), st.none(), programs()))
     def begin(self, program: PrimFunc, beside: PrimFunc | None) -> None:
@@ -105,13 +115,30 @@ class ScheduleMachine(RuleBasedStateMachine):
             note(describe(self.sch.trace.steps[-1]))
             note(to_script(self.sch.func))
         self.moments.append(self.sch.mod)
-        assert not (fault := self.meaning.fault_of(self.sch)), fault
+        fault = self.meaning.fault_of(self.sch)
+        if fault == TOO_COSTLY:
+            self.unrun()
+            return True
+        assert not fault, fault
+        self.measure()
         if name in CONCURRENT and self.meaning.expected is not None and not self.sch.layouts:
             assert not (race := self.race()), race
         self.tally.accepted[name] += 1
         if name in OVERLAPPED:
             self.lowered()
         return True
+
+    def unrun(self) -> None:
+        """What takes too long to be run is proved, if it can be, and given up."""
+        proof = self.sch.prove()
+        assert proof.status != "refuted", proof.detail
+        self.tally.checks[f"too costly to run: {proof.status}"] += 1
+        self.sch.undo()
+        self.moments.pop()
+
+    def measure(self) -> None:
+        was, self.large = self.large, iterations(self.sch.func) > LARGE
+        self.tally.checks["grown large"] += self.large and not was
 
     def race(self) -> str:
         """Empty when there is none; also where something reads what was never written, whose use the run above has judged."""
@@ -121,6 +148,7 @@ class ScheduleMachine(RuleBasedStateMachine):
             return ""
 
     def family(*names: str):
+        @precondition(growing)
         @rule(data=st.data())
         def draw_one(self: ScheduleMachine, data: st.DataObject) -> None:
             self.settled = False
@@ -137,6 +165,7 @@ class ScheduleMachine(RuleBasedStateMachine):
     blocks = family(*FAMILIES["blocks"])
     reductions = family(*FAMILIES["reductions"])
 
+    @precondition(growing)
     @rule(data=st.data())
     def target(self, data: st.DataObject) -> None:
         """What `legal_targets` says of a loop is what the call does."""
@@ -150,6 +179,7 @@ class ScheduleMachine(RuleBasedStateMachine):
             assert accepted == target.legal, f"{target.primitive}({block}, {target.loop.name}): the call says otherwise"
         self.settled = True
 
+    @precondition(growing)
     @rule(data=st.data())
     def rare(self, data: st.DataObject) -> None:
         """A call that few programs have a block for, where this one does."""
@@ -159,6 +189,7 @@ class ScheduleMachine(RuleBasedStateMachine):
             self.call(data.draw(calls(self.sch, found)))
         self.settled = True
 
+    @precondition(growing)
     @rule(data=st.data())
     def rolled(self, data: st.DataObject) -> None:
         """Tiles of a consumer with its producer below them: what a rolling buffer needs, and random calls hardly ever make."""
@@ -188,6 +219,7 @@ class ScheduleMachine(RuleBasedStateMachine):
         if had:
             self.moments.pop()
         assert self.sch.mod is self.moments[-1]
+        self.measure()
         self.settled = True
 
     def teardown(self) -> None:
@@ -220,8 +252,9 @@ class ScheduleMachine(RuleBasedStateMachine):
         except LowerError as refused:
             self.tally.checks[f"not lowered: {refused.code}"] += 1
             return
-        assert not (fault := self.meaning.fault_of(self.sch, flat)), f"lowered: {fault}"
-        self.tally.checks["lowered"] += 1
+        fault = self.meaning.fault_of(self.sch, flat)
+        assert fault in ("", TOO_COSTLY), f"lowered: {fault}"
+        self.tally.checks["lowered" if not fault else "lowered, too costly to run"] += 1
 
     def proved(self) -> None:
         proof = self.sch.prove()
