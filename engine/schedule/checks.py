@@ -14,7 +14,6 @@ from ..analysis import (
     reduction_loops,
     separated_loops,
     starts_with_init,
-    stores_once,
     touched_box,
     updates_only_own_element,
     writes_distinct,
@@ -218,28 +217,16 @@ def out_of_order(realize: BlockRealize, what: str):
     )  # fmt: skip
 
 
-# Iterations that run at the same time do not update one element, unless each has a buffer of its own for it.
-def require_updates_apart(ctx: Context, loop: For, what: str) -> None:
-    for realize in ctx.index.child_blocks(loop):
-        if not ctx.index.fact(is_update, realize.block) and ctx.index.fact(stores_once, realize.block):
-            continue
-        above = ctx.index.loops_above(realize)
-        inner = {f.loop_var: Range(f.min, f.extent) for f in above[above.index(loop) :]}
-        own = {loop.loop_var: Range(loop.min, loop.extent)}
-        if is_once(realize, inner):
-            continue
-        for write in realize.block.writes:
-            box = touched_box(ctx.index, realize, write.buffer, above[: above.index(loop) + 1], writes=True)
-            apart = box and loop.loop_var in separated_loops(box.region, box.region, own)
-            if not apart and not is_private_to(ctx, loop, realize, write.buffer):
-                raise refuse(
-                    "order-dependent",
-                    f"cannot {what}: several iterations of {loop.loop_var.name!r} update one element of {write.buffer.name!r}",
-                    loop, realize, expected="iterations that each update elements of their own",
-                )  # fmt: skip
+def shares_elements(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
+    """Whether iterations of a loop around the block may write the same elements of a buffer, and it is not each one's own."""
+    above = ctx.index.loops_above(realize)
+    box = touched_box(ctx.index, realize, buffer, above[: above.index(loop) + 1], writes=True)
+    own = {loop.loop_var: Range(loop.min, loop.extent)}
+    apart = box is not None and loop.loop_var in separated_loops(box.region, box.region, own)
+    return not apart and not _is_private_to(ctx, loop, realize, buffer)
 
 
-def is_private_to(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
+def _is_private_to(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
     """Whether the buffer is only used below the loop, each iteration reading what the block wrote in it."""
     users = {*ctx.index.readers(buffer), *ctx.index.writers(buffer)} - {realize.block.name}
     below = {r.block.name: r for r in ctx.index.child_blocks(loop)}

@@ -1,4 +1,5 @@
-"""What every call has to leave: vectors that are whole, and pipelines whose stages fit the bodies of their loops.
+"""What every call has to leave: vectors that are whole, loops that may run at the same time where they say so, and pipelines whose
+stages fit the bodies of their loops.
 
 A pipeline is annotations of a loop, with an entry for each part of its body. A call that changes the parts would make them say something
 else: each part keeps its stage then, a part that came in runs with its neighbours, and what would not be lowered is refused. (TVM keeps
@@ -14,6 +15,7 @@ from msgspec.structs import replace as replace_fields
 
 from ..ir import For, IntImm, PrimFunc, Var, replace_nodes, walk_stmts
 from ..lower import PIPELINE_KEYS, LowerError, is_pipelined, names_of_parts, pipeline_fault, planned, stages_and_orders
+from .concurrent import require_still_concurrent
 from .context import Context
 from .errors import refuse
 from .vectors import require_vectors
@@ -28,10 +30,11 @@ Names = Sequence[frozenset[str]]
 def settled(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
     """`func`, which the call made of the context's function, with the pipelines that it has to have.
 
-    Refuses "vector-access", "opaque-iterator", "stale-pipeline".
+    Refuses "vector-access", "opaque-iterator", "stale-pipeline", and what `parallel` refuses.
     """
     if ctx.has_vectors or method == "tensorize":
         require_vectors(func, method)
+    require_still_concurrent(ctx, method, func)
     if func is ctx.func or method in _SAID_PIECEMEAL or not ctx.pipelines:
         return func
     plan = planned(func).func

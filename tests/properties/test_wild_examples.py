@@ -537,6 +537,56 @@ REFUSED = {
         lambda s: declare_as_it_is(s, "C", 0),
         "bad-region",
     ),
+    "a reader that leaves a sum that each iteration had of its own": (
+        function(
+            {"A": (4,), "C": (3,)},
+            """
+            X = T.sblock_alloc_buffer((4,), "int32")
+            Y = T.sblock_alloc_buffer((3,), "int32")
+            for i in T.parallel(3):
+                for j, k in T.grid(2, 1):
+                    with T.sblock("X"):
+                        v = T.axis.spatial(4, i + j)
+                        r = T.axis.reduce(1, k)
+                        with T.init():
+                            X[v] = 0
+                        X[v] = X[v] + A[v]
+                for j in range(2):
+                    with T.sblock("Y"):
+                        v, r = T.axis.remap("SR", [i, j])
+                        with T.init():
+                            Y[v] = 0
+                        Y[v] = Y[v] + X[v + r]
+            for n in range(3):
+                with T.sblock("C"):
+                    v = T.axis.spatial(3, n)
+                    C[v] = Y[v]
+            """,
+        ),
+        lambda s: s.compute_at("Y", "n"),
+        "order-dependent",
+    ),
+    "a sum of which several iterations at once come to take terms": (
+        function(
+            {"A": (4,), "C": (1,)},
+            """
+            X = T.sblock_alloc_buffer((4,), "int32")
+            for i in T.vectorized(4):
+                with T.sblock("X"):
+                    v = T.axis.spatial(4, i)
+                    X[v] = A[v]
+            for n in range(4):
+                with T.sblock("C"):
+                    v = T.axis.spatial(1, 0)
+                    r = T.axis.reduce(4, n)
+                    with T.init():
+                        C[v] = 0
+                    C[v] = C[v] + X[r]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("C", "i"),
+        "reduction-in-parallel",
+    ),
 }
 
 

@@ -18,10 +18,9 @@ from ...ir import (
     StringImm,
     build,
     structural_equal,
-    uses_var,
 )
 from ..affine import require_affine_below
-from ..checks import require_order_free, require_updates_apart
+from ..concurrent import require_concurrent
 from ..context import BlockRV, Context, LoopRV, Result, with_block
 from ..errors import refuse
 
@@ -124,32 +123,9 @@ def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> R
 
 def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None = None) -> Result:
     old = ctx.loop(loop)
-    cross_thread = thread_tag is not None and thread_tag.startswith("threadIdx")
-    require_spatial(ctx, old, kind, reduction_allowed=cross_thread)
-    require_order_free(ctx, [old], [old.loop_var], kind)
+    require_concurrent(ctx, old, kind, thread_tag)
     require_affine_below(ctx, old, kind)
-    if not cross_thread:
-        require_updates_apart(ctx, old, kind)
     return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}))
-
-
-# Iterations that run at the same time must not reduce into one element.
-def require_spatial(ctx: Context, loop: For, kind: str, *, reduction_allowed: bool) -> None:
-    allowed = ("spatial", "reduce") if reduction_allowed else ("spatial",)
-    driven = [
-        (iter_var, realize)
-        for realize in ctx.index.child_blocks(loop)
-        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-        if iter_var.iter_type not in allowed and uses_var(value, loop.loop_var)
-    ]
-    if driven:
-        iterators = [f"the {iv.iter_type} iterator {iv.var.name!r} of block {r.block.name!r}" for iv, r in driven]
-        raise refuse(
-            "reduction-in-parallel",
-            f"loop {loop.loop_var.name!r} drives {' and '.join(iterators)}: its iterations cannot run at the same time ({kind})",
-            loop, *dict.fromkeys(r for _, r in driven),
-            expected="a loop over spatial iterators only",
-        )  # fmt: skip
 
 
 # A key stands once.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import separated_loops, surely_runs, touched_box, writes_distinct
+from ...analysis import surely_runs, writes_distinct
 from ...arith import linear, prove, simplify
 from ...ir import (
     GE,
@@ -41,7 +41,7 @@ from ...ir import (
     walk,
 )
 from .. import moves
-from ..checks import is_private_to, out_of_order, require_iterators_only
+from ..checks import out_of_order, require_iterators_only, shares_elements
 from ..context import BlockRV, Context, LoopRV, Result
 from ..errors import refuse
 from .reduction import placed_before, require_around, require_nobody_between, require_plain_nest
@@ -131,13 +131,8 @@ def require_own_elements(ctx: Context, realize: BlockRealize, loops: Sequence[Fo
     ):
         raise out_of_order(realize, "decompose")
     buffer = realize.block.writes[0].buffer
-    for position, outer in enumerate(loops[: loops.index(target)]):
-        if outer.kind in ("serial", "unrolled"):
-            continue
-        box = touched_box(ctx.index, realize, buffer, loops[: position + 1], writes=True)
-        own = {outer.loop_var: Range(outer.min, outer.extent)}
-        apart = box is not None and outer.loop_var in separated_loops(box.region, box.region, own)
-        if not apart and not is_private_to(ctx, outer, realize, buffer):
+    for outer in loops[: loops.index(target)]:
+        if outer.kind not in ("serial", "unrolled") and shares_elements(ctx, outer, realize, buffer):
             raise refuse(
                 "order-dependent", f"iterations of {outer.loop_var.name!r} run at once and store elements of {buffer.name!r} in common",
                 outer, realize, expected="iterations that each store elements of their own",

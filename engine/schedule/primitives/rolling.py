@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import accessed_regions, hull, is_covered, only_guards_domain, realized, separated_loops, touched_box
+from ...analysis import accessed_regions, hull, is_covered, only_guards_domain, realized
 from ...arith import linear, prove_equal, simplify
 from ...ir import (
     LE,
@@ -37,7 +37,7 @@ from ...ir import (
     uses_var,
 )
 from .. import moves
-from ..checks import is_private_to, require_iterators_only
+from ..checks import require_iterators_only, shares_elements
 from ..context import BlockRV, Context, Result
 from ..errors import refuse
 
@@ -244,14 +244,9 @@ def require_steps_in_order(ctx: Context, realize: BlockRealize, tile: _Tile, rol
                 "order-dependent", f"loop {step.loop.loop_var.name!r} moves the tile along several axes", step.loop, realize,
                 expected="a loop of its own for each axis",
             )  # fmt: skip
-    for position, outer in enumerate(tile.outer[: tile.outer.index(rolling.loop)]):
-        if outer.kind in ("serial", "unrolled"):
-            continue
-        buffer = realize.block.writes[0].buffer
-        box = touched_box(ctx.index, realize, buffer, tile.outer[: position + 1], writes=True)
-        own = {outer.loop_var: Range(outer.min, outer.extent)}
-        apart = box is not None and outer.loop_var in separated_loops(box.region, box.region, own)
-        if not apart and not is_private_to(ctx, outer, realize, buffer):
+    buffer = realize.block.writes[0].buffer
+    for outer in tile.outer[: tile.outer.index(rolling.loop)]:
+        if outer.kind not in ("serial", "unrolled") and shares_elements(ctx, outer, realize, buffer):
             raise refuse(
                 "order-dependent", f"iterations of {outer.loop_var.name!r} run at once and share {buffer.name!r}", outer, realize,
             )  # fmt: skip
