@@ -54,6 +54,8 @@ class Port:
 
         No request may have been done before.
         """
+        if self.until < now and len(self.wants) == 1 and self.holder in self.wants:
+            self._go_on_alone(now)
         while self.holder != IDLE and self.until < now:
             self._skip_rounds(now)
             if self.until < now:
@@ -63,6 +65,16 @@ class Port:
             return IDLE
         done, self.holder = self.holder, IDLE
         return IDLE if done in self.wants else done
+
+    def _go_on_alone(self, now: int) -> None:
+        """One burst after the other for the holder, that nobody shares the port with, up to the one that ends now or later."""
+        left = self.wants[self.holder]
+        granted = min(-(-(now - self.until) // self.burst) * self.burst, left)
+        self.until += granted
+        if granted == left:
+            del self.wants[self.holder]
+        else:
+            self.wants[self.holder] = left - granted
 
     def _skip_rounds(self, now: int) -> None:
         """Whole rounds of whole bursts, as long as every engine is left with something to want afterwards."""

@@ -198,9 +198,10 @@ class SharedClocks:
                 if running.open == 0:
                     self._done(engine, running)
                     ended = True
-        for engine, asks in enumerate(self._asks):
-            if asks == now:
-                self._ask(engine)
+        if now in self._asks:
+            for engine, asks in enumerate(self._asks):
+                if asks == now:
+                    self._ask(engine)
         if ended:
             self._start_all()
 

@@ -21,6 +21,7 @@ from ..ir import (
     BufferStore,
     Expr,
     For,
+    IntImm,
     IterVar,
     Node,
     PrimFunc,
@@ -91,6 +92,8 @@ class _AccessPaths:
         self.depth: dict[Var, int] = {}
 
     def visit(self, node: Node, path: Path) -> None:
+        if isinstance(node, Var | IntImm):
+            return
         inner = path
         match node:
             case For():

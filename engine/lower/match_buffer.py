@@ -23,6 +23,7 @@ from ..ir import (
     build,
     map_children,
     substitute,
+    walk_stmts,
 )
 from .access import Axes, Change, Indices, change_buffers
 from .errors import refuse
@@ -41,7 +42,8 @@ def lower_match_buffer(func: PrimFunc) -> PrimFunc:
             return visit(without_matches(node))
         return map_children(node, visit)
 
-    return cast("PrimFunc", visit(func))
+    has_views = any(isinstance(s, Block) and s.match_buffers for s in walk_stmts(func.body))
+    return cast("PrimFunc", visit(func)) if has_views else func
 
 
 def without_matches(block: Block) -> Block:
