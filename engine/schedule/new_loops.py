@@ -22,6 +22,7 @@ from ..ir import (
     build,
     free_vars,
 )
+from ..lower import PIPELINE_KEYS
 from .context import Context
 from .domains import guard_terms, needed_domains
 from .errors import refuse
@@ -156,8 +157,7 @@ def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Di
     around = {loop, *ctx.index.loops_above(loop)}
     own = [f for f in ctx.index.loops_above(realize) if f not in around]
     leaving = _loops_of_its_own(ctx, realize)
-    # A loop that stays around others cannot come along: one of the same name does.
-    new = {f: f if f in leaving else replace_fields(f, loop_var=Var(f.loop_var.name, f.loop_var.dtype)) for f in own}
+    new = {f: f if f in leaving else _beside(f) for f in own}
     used: set[For] = set()
     tiles: dict[Var, list[_Digit]] = {}
     for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
@@ -168,6 +168,12 @@ def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Di
         used |= {f for f, _ in steps}
         tiles[iter_var.var] = [_Digit(new[f], step, own.index(f)) for f, step in steps]
     return tiles
+
+
+def _beside(loop: For) -> For:
+    """What comes along in place of a loop that stays around others: one of the same name, without a pipeline of what it does not run."""
+    notes = tuple(note for note in loop.annotations if note[0] not in PIPELINE_KEYS)
+    return replace_fields(loop, loop_var=Var(loop.loop_var.name, loop.loop_var.dtype), annotations=notes)
 
 
 def _steps(iter_var: IterVar, value: Expr, own: Sequence[For]) -> list[tuple[For, int]]:

@@ -121,6 +121,14 @@ def test_given_a_pipeline_when_calls_change_the_parts_only_inside_then_the_stage
     assert_sound(sch)
 
 
+def test_given_a_part_when_it_leaves_with_loops_like_its_own_then_these_are_no_pipeline():
+    sch = piped([0, 1, 2])
+    sch.reverse_compute_at("B", sch.get_loops("A")[0], preserve_unit_loops=True, keep_tiling=True)
+    assert [f.annotations for f in sch.index.loops_of("B")] == [(), (), ()]
+    assert noted(sch) == {"stage": [1, 2], "order": [0, 1]}
+    assert_sound(sch)
+
+
 REFUSED: dict[str, Callable[[Schedule], object]] = {
     "its loop made parallel": lambda s: s.parallel(s.get_loops("B")[0]),
     "one part left": lambda s: (s.compute_inline("B"), s.compute_inline("C")),
