@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 from typing import cast
@@ -78,6 +78,16 @@ def _masked(
     others = {v: tuple(i for i in range(len(sizes)) if i != n) for n, v in enumerate(sizes)}
     active = {v: int(mask.any(axis=others[v]).sum()) for v in sizes}
     return Domain(sizes, active, int(mask.sum()), mask, dict(outer))
+
+
+def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
+    """The domain with these loops at one iteration: what is done in any of theirs."""
+    extents = {v: 1 if v in loops else n for v, n in where.extents.items()}
+    active = {v: min(n, 1) if v in loops else n for v, n in where.active.items()}
+    if where.mask is None:
+        return Domain(extents, active, prod(active.values()), None, where.outer)
+    mask = where.mask.max(axis=tuple(n for n, v in enumerate(where.extents) if v in loops), keepdims=True, initial=0)
+    return Domain(extents, active, int(mask.sum()), mask, where.outer)
 
 
 class Layout(msgspec.Struct, frozen=True, eq=False):
@@ -184,7 +194,8 @@ def run_order(address: Expr, where: Domain) -> tuple[Values, npt.NDArray[np.bool
     number = np.zeros(len(place), np.int64)
     for var, column in zip(again, rounds, strict=True):
         number = number * where.extents[var] + column
-    order = np.lexsort((place, number))
+    is_sorted = not again and bool((np.diff(place) >= 0).all())
+    order = np.arange(len(place)) if is_sorted else np.lexsort((place, number))
     breaks = np.ones(len(order), np.bool_)
     breaks[1:] = (np.diff(place[order]) != 1) | (np.diff(number[order]) != 0)
     return order, breaks
