@@ -43,6 +43,7 @@ class Banking(msgspec.Struct, frozen=True):
     """How a memory serves rows, see `machine.Memory`: consecutive rows go round the `groups`, each of which has the `ports`.
 
     Where several banks make up a group, `region_bytes` is how much all groups hold in one bank each, else 0.
+    With `counts_rows` it is no cycles that are counted, but the rows an access wants, each as a whole: the bursts it moves.
     """
 
     groups: int
@@ -53,6 +54,7 @@ class Banking(msgspec.Struct, frozen=True):
     phase_bytes: int = 0
     region_bytes: int = 0
     regions: int = 1
+    counts_rows: bool = False
 
     def period_bytes(self, operands: Sequence[Operand]) -> int:
         """Addresses so far apart meet in the same group; in the same bank too, where that makes a difference."""
@@ -180,7 +182,7 @@ def _starts(
         step = np.array([s[n] % period for s in strides], np.int64)
         turn = lcm(*(period // gcd(int(s), period) for s in step))
         distinct = min(extent, turn)
-        if distinct > 1 and len(starts) * distinct > MAX_STARTS:
+        if distinct > 1 and len(step) > 1 and len(starts) * distinct > MAX_STARTS:
             return None
         times = extent // distinct + (np.arange(distinct) < extent % distinct)
         starts = (starts[:, None, :] + np.arange(distinct)[:, None] * step) % period
@@ -234,6 +236,8 @@ def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> I
     Lanes that want the same row of one operand are served at once; operands are read and written on their own.
     """
     spans = [_spanned(rule, e, accesses) for e in elements]
+    if rule.counts_rows:
+        return np.sum([np.bincount(access, minlength=accesses) for access, _ in spans], axis=0)
     access, row = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
     written = np.concatenate([np.full(len(rows), e.written) for e, (_, rows) in zip(elements, spans, strict=True)])
     group = row % rule.groups

@@ -18,7 +18,7 @@ from .place import Places
 from .ports import PortSpec, demands
 from .product import product_of
 from .systolic import array_cycles, fold
-from .vectors import Conflict, vector_conflicts, vector_operations
+from .vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from .work import Access, Work, element_bytes
 
 
@@ -49,8 +49,8 @@ class Tiling(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True, eq=False):
     """`duration` on the engine, `latency` until the result is there, `operations` done (elements, for a copy).
 
-    What makes it that long: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, and
-    the cycles that each port needs for what the task moves, `demands`.
+    What makes it that long: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses and the
+    `spreads` of those to memories with bursts, and the cycles that each port needs for what the task moves, `demands`.
     """
 
     duration: int
@@ -61,13 +61,15 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     tiling: Tiling | None = None
     conflicts: tuple[Conflict, ...] = ()
     demands: tuple[tuple[PortSpec, int], ...] = ()
+    spreads: tuple[Spread, ...] = ()
 
     @property
     def key(self) -> object:
         """Costs with equal keys differ in nothing that a report shows."""
         sizes = tuple((t.buffer.name, t.written, t.size_bytes) for t in self.touched)
         lost = tuple((tuple(b.name for b in c.buffers), c.kind, c.accesses, c.degree, c.cycles) for c in self.conflicts)
-        return self.duration, self.latency, self.operations, sizes, self.descriptor, self.tiling, lost
+        moved = tuple((s.buffer.name, s.written, s.accesses, s.wanted_bytes, s.moved_bytes) for s in self.spreads)
+        return self.duration, self.latency, self.operations, sizes, self.descriptor, self.tiling, lost, moved
 
 
 class Measured(msgspec.Struct, frozen=True, eq=False):
@@ -93,22 +95,25 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     live = [(m, d) for m, d in pieces if d.iterations]
     if not live:
         return None
-    touched = tuple(t for m, d in live for t in _touched(engine, m, d, places))
+    touches = [_touched(engine, m, d, places) for m, d in live]
+    spreads = [_spreads(engine, m, d, places) for m, d in live]
     tilings = [_tiling(engine, m.work, d) for m, d in live if isinstance(engine, MatrixEngine | SystolicEngine)]
     conflicts = [c for m, d in live for c in _conflicts(engine, m, d, places)]
     descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
     work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
-    needed = demands(engine, places.machine, _moved(engine, touched, descriptor, places))
+    moved = [a for t, s in zip(touches, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
+    needed = demands(engine, places.machine, moved)
     return Cost(
         max(1, setup + max(work, *needed.values(), 0)),
         _latency(engine, live[0][0], places),
         sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live),
-        touched,
+        tuple(t for touched in touches for t in touched),
         descriptor,
         sum(tilings, Tiling()) if tilings else None,
         tuple(c for c in conflicts if c.cycles),
         tuple(needed.items()),
+        tuple(s for spread in spreads for s in spread),
     )
 
 
@@ -133,6 +138,12 @@ def _conflicts(engine: Engine, measured: Measured, where: Domain, places: Places
     if not isinstance(engine, VectorEngine):
         return ()
     return vector_conflicts(engine, measured.work, measured.layouts, where, places)
+
+
+def _spreads(engine: Engine, measured: Measured, where: Domain, places: Places) -> tuple[Spread, ...]:
+    if not isinstance(engine, VectorEngine):
+        return ()
+    return vector_spreads(engine, measured.work, measured.layouts, where, places)
 
 
 def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Places) -> Descriptor:
@@ -232,14 +243,15 @@ def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched
 
 
 def _moved(
-    engine: Engine, touched: Sequence[Touched], descriptor: Descriptor | None, places: Places
+    engine: Engine, touched: Sequence[Touched], descriptor: Descriptor | None, spreads: Sequence[Spread], places: Places
 ) -> Iterator[tuple[Memory, bool, int]]:
-    """What goes through the ports of memories: (memory, whether written, bytes). A copy moves whole bursts; what lies behind caches moves
-    by the line, and is waited for as that (`cached`)."""
+    """What goes through the ports of memories: (memory, whether written, bytes). Copies and vectors move whole bursts; what lies behind
+    caches moves by the line, and is waited for as that (`cached`)."""
+    spread = {(s.buffer, s.written): s.moved_bytes for s in spreads}
     for t in touched:
         if places.machine.caches_of(engine.name, places.by_buffer[t.buffer].memory.name):
             continue
-        size = t.size_bytes
+        size = spread.get((t.buffer, t.written), t.size_bytes)
         if descriptor is not None:
             size = descriptor.written_bytes if t.written else descriptor.read_bytes
         yield places.by_buffer[t.buffer].memory, t.written, size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from .report import (
     EngineReport,
     Lost,
     MemoryReport,
+    Moved,
     Report,
     Roofline,
     Segments,
@@ -61,6 +63,7 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
         traffic=traffic,
         accesses=accesses,
         conflicts=_conflicts(program, counts),
+        bursts=_bursts(program, counts),
         energy=_energy(program, counts),
         roofline=_roofline(program, counts, timeline.cycles),
         findings=find(program, timeline, memory, held),
@@ -249,6 +252,20 @@ def _conflicts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Lost, .
             row[1] = max(row[1], c.degree)
             row[2] += c.cycles * count
     return tuple(sorted((Lost(*key, *row) for key, row in lost.items()), key=lambda row: -row.cycles))
+
+
+def _bursts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Moved, ...]:
+    """What vectors move in whole bursts, by block and buffer, the most first."""
+    moved: dict[tuple[str, str, Literal["read", "write"], str], list[int]] = {}
+    for number, count in counts.items():
+        variant = program.variants[number]
+        for s in variant.cost.spreads:
+            memory = program.places.by_buffer[s.buffer].memory.name
+            key = program.templates[variant.template].name, s.buffer.name, "write" if s.written else "read", memory
+            row = moved.setdefault(key, [0, 0, 0])
+            for n, amount in enumerate((s.accesses, s.wanted_bytes, s.moved_bytes)):
+                row[n] += amount * count
+    return tuple(sorted((Moved(*key, *row) for key, row in moved.items()), key=lambda row: -row.moved_bytes))
 
 
 def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> Roofline:

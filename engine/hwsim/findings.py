@@ -15,6 +15,7 @@ from .place import Placement, row_name
 from .report import Finding, MemoryReport
 from .tasks import TaskProgram, Template
 from .timeline import Timeline
+from .uncoalesced import uncoalesced_findings
 
 HEAVY_OPERATIONS = 256
 """A block with more operations than this is no work for a scalar engine."""
@@ -32,6 +33,7 @@ def find(
         *_idle_slots(program, held),
         *_wrapped_parts(program),
         *conflict_findings(program, counts),
+        *uncoalesced_findings(program, counts),
         *_left_out(program),
     ]
     return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))

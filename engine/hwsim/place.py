@@ -8,7 +8,7 @@ its parts. Any other buffer goes whole into the first block that has room for it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import lcm, prod
 
 import msgspec
 
@@ -23,7 +23,8 @@ from .parts import Memory
 class Placement(msgspec.Struct, frozen=True, eq=False):
     """One buffer's place. Cells are numbered `first_cell + slot * parts + part`; `banks` has the physical block of each, in that order.
 
-    The first begins at byte `address` of its memory (its block): buffers lie one after the other, each from the beginning of a row.
+    The first begins at byte `address` of its memory (its block): buffers lie one after the other, each from the beginning of a row
+    and of a burst.
     """
 
     site: Site
@@ -108,7 +109,7 @@ def place(machine: Machine, nest: Nest) -> Places:
         else:
             separated = bool(buffer.axis_separators)
             banks = _banks(filled[memory.name], memory, site.slots * parts, part_bytes, separated=separated)
-        row = memory.interleave_bytes or 1
+        row = lcm(memory.interleave_bytes or 1, memory.burst_bytes)
         address = -(-ends.get((memory.name, banks[0]), 0) // row) * row
         ends[memory.name, banks[0]] = address + banks.count(banks[0]) * part_bytes
         is_param = nest.index.is_param(buffer)

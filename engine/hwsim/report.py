@@ -82,6 +82,19 @@ class Lost(msgspec.Struct, frozen=True):
     cycles: int
 
 
+class Moved(msgspec.Struct, frozen=True):
+    """What a block's own accesses to a buffer move in a memory with bursts: `accesses` ask for `wanted_bytes`, each element of an access
+    once, and whole bursts are `moved_bytes`."""
+
+    block: str
+    buffer: str
+    kind: Literal["read", "write"]
+    memory: str
+    accesses: int
+    wanted_bytes: int
+    moved_bytes: int
+
+
 class Roofline(msgspec.Struct, frozen=True):
     """Where the program stands under the roof of its machine: operations, bytes in and out of the largest memory, cycles; the operations
     and bytes per cycle that the machine could do at most."""
@@ -240,6 +253,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     traffic: tuple[Traffic, ...]
     accesses: tuple[EngineAccess, ...]
     conflicts: tuple[Lost, ...]
+    bursts: tuple[Moved, ...]
     energy: dict[str, float]
     roofline: Roofline
     findings: tuple[Finding, ...]
@@ -286,6 +300,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
             "energy_pj": self.energy_pj,
             "energy": self.energy,
             "conflicts": msgspec.to_builtins(self.conflicts),
+            "bursts": msgspec.to_builtins(self.bursts),
             "roofline": {
                 **msgspec.to_builtins(self.roofline),
                 "intensity": self.roofline.intensity,

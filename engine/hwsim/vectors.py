@@ -1,4 +1,5 @@
-"""What a vector engine does with a piece of work: how its lanes lie, how many operations that makes, and where their accesses conflict.
+"""What a vector engine does with a piece of work: how its lanes lie, how many operations that makes, where their accesses conflict, and
+how many bursts they move.
 
 Lanes are the threads of the loops that the program binds to them; where it binds none, they follow the result (the operand, when one
 element is summed up) as it lies in memory, so that it is stored run by run. The other operands are accessed wherever the lanes find
@@ -13,11 +14,12 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace as replace_fields
 
 from ..ir import Buffer, Var
 from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, listed_clashes
-from .geometry import Domain, Layout, listed, origin, run_loops, run_order, runs, spread
-from .grid import MAX_POINTS, UnknownValueError, Values, axes
+from .geometry import Domain, Layout, listed, origin, run_loops, run_order, runs, spread, without_loops
+from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars
 from .parts import Memory, VectorEngine
 from .place import Places
 from .product import indexing
@@ -34,6 +36,22 @@ class Conflict(msgspec.Struct, frozen=True, eq=False):
     accesses: int
     degree: int
     cycles: int
+
+
+class Spread(msgspec.Struct, frozen=True, eq=False):
+    """What the accesses of a task to a buffer move, in a memory with bursts: those of an operation's lanes ask for `wanted_bytes`, each
+    element once, and move every burst that any of these lies in, `moved_bytes`."""
+
+    buffer: Buffer
+    written: bool
+    accesses: int
+    wanted_bytes: int
+    moved_bytes: int
+
+    @property
+    def efficiency(self) -> float:
+        """Bytes wanted over bytes moved."""
+        return self.wanted_bytes / self.moved_bytes if self.moved_bytes else 1.0
 
 
 class Side(msgspec.Struct, frozen=True, eq=False):
@@ -81,6 +99,67 @@ def vector_conflicts(
             if clashes is not None:
                 found.append(_conflict(here, memory, clashes))
     return tuple(found)
+
+
+def vector_spreads(
+    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
+) -> tuple[Spread, ...]:
+    """What moves in and out of memories with bursts and no cache in front, by buffer and direction.
+
+    An operand that stays the same in a loop is held meanwhile. Without threads, several accesses to one buffer are not looked at: the
+    engine holds what they have in common.
+    """
+    along, width, threads = _along(work, layouts, where), _width(engine, work), _threads(work, where)
+    found: list[Spread] = []
+    for (buffer, written), sides in _by_buffer(work, layouts).items():
+        memory = places.by_buffer[buffer].memory
+        if (
+            memory.burst_bytes == 1
+            or places.machine.caches_of(engine.name, memory.name)
+            or (len(sides) > 1 and not threads)
+        ):
+            continue
+        spreads = [_spread(s, work, along, width, where, places) for s in sides]
+        if not any(s is None for s in spreads):
+            known = [s for s in spreads if s is not None]
+            accesses, wanted, moved = (sum(column) for column in zip(*known, strict=True))
+            found.append(Spread(buffer, written, accesses, wanted, moved))
+    return tuple(found)
+
+
+def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool], list[Side]]:
+    """What is read and written of each buffer; an accumulator is both."""
+    paired = _paired(work, layouts)
+    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(paired)]
+    if work.updates:
+        sides += [Side(a, x, written=False) for a, x in paired[len(work.reads) :]]
+    found: dict[tuple[Buffer, bool], list[Side]] = {}
+    for side in sides:
+        if not side.access.extents:
+            found.setdefault((side.access.buffer, side.written), []).append(side)
+    return found
+
+
+def _spread(
+    side: Side, work: Work, along: Layout, width: int, where: Domain, places: Places
+) -> tuple[int, int, int] | None:
+    """(accesses, bytes wanted, bytes moved); None where the addresses depend on data, or are too many to list."""
+    size, memory = element_bytes(side.access), places.by_buffer[side.access.buffer].memory
+    threads = _threads(work, where)
+    moving = used_vars(side.layout.address, where.extents)
+    if not threads and not moving & used_vars(along.address, where.extents):
+        along = side.layout
+    held = [v for v in where.extents if v not in threads and v not in moving]
+    once = without_loops(where, held)
+    # Operations that are narrower than a burst and go on in it move it once.
+    lanes = width if threads else max(width, memory.burst_bytes // size)
+    rule = Banking(1, memory.burst_bytes, phase_bytes=max(memory.phase_bytes, memory.burst_bytes) if memory.phase_bytes else 0,
+                   counts_rows=True)  # fmt: skip
+    moved = _clashes(rule, [side], work, along, lanes, once, places)
+    wanted = _clashes(replace_fields(rule, row_bytes=size), [side], work, along, lanes, once, places)
+    if moved is None or wanted is None:
+        return None
+    return moved.accesses, wanted.cycles * size, moved.cycles * memory.burst_bytes
 
 
 def _accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]) -> list[list[Side]]:
