@@ -10,7 +10,7 @@ from ..ir import Node, Place
 from .errors import ParseError, parse_error
 from .indent import is_flat, restored
 
-MAX_CHARACTERS = 500_000
+MAX_CHARACTERS = 2_000_000
 MAX_LINE_CHARACTERS = 20_000
 MAX_DEPTH = 120  # levels of the syntax tree; rewrites recurse over programs, and Python allows 1000 frames
 FOUND_CHARACTERS = 80
