@@ -37,7 +37,7 @@ def moved(text: str, burst: int = 32) -> list[Moved]:
     return sorted(found)
 
 
-# CUDA best practices guide, "Coalesced Access to Global Memory": 32 threads and adjacent words of 4 bytes are four transactions of 32 bytes;
+# CUDA best practices guide, "Coalesced Access to Global Memory": 32 threads and adjacent words of 4 bytes are four 32-byte transactions;
 # shifted, five; at stride 2 eight, of which half is used; at worst one for each thread.
 @pytest.mark.parametrize(
     ("read", "sectors"), [("t", 4), ("t + 1", 5), ("t * 2", 8), ("t * 8", 32), ("t * 33", 32), ("0", 1), ("t // 8", 1)]
