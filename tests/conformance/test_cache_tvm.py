@@ -133,6 +133,9 @@ CASES = {
     "for a later reader only": (
         SEVERAL, lambda s: s.cache_read(s.get_sblock("C"), 0, "local", consumer_blocks=[s.get_sblock("C")])
     ),
+    "for the readers in a block": (
+        SEVERAL, lambda s: s.cache_read(s.get_sblock("C"), 0, "local", consumer_blocks=[s.get_sblock("root")])
+    ),
     "written before all readers": (SEVERAL, lambda s: s.cache_write(s.get_sblock("A"), 0, "local")),
     "written, one reads the cache": (
         SEVERAL, lambda s: s.cache_write(s.get_sblock("A"), 0, "local", consumer_blocks=[s.get_sblock("B")])

@@ -57,7 +57,7 @@ def cache_read(
     Requires: the buffer has at most one writer in the scope, and `block` does not write it.
     Returns: the block that copies, named `<buffer>_<scope>`. It stands before the first reader after the writer, or first in the scope
     when there is no writer, or one that only overwrites what was read before.
-    `consumer_blocks` says who reads the copy; default: every block of the scope.
+    `consumer_blocks` says who reads the copy; default: every block of the scope. A block around them means all too, right after the writer.
     Where the copy stands in no loop, the cache has the size of what is copied, and is indexed from its start.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer,
     opaque-access, in-init.
@@ -68,7 +68,8 @@ def cache_read(
     scope = ctx.index.scope_of(ctx.realize(block))
     require_not_written(ctx, block, source)
     writer = require_one_writer(ctx, scope, source)
-    consumers = _consumers(ctx, scope, source, consumer_blocks, default_to_all=True)
+    for_all = any(ctx.index.is_inside(scope.body, ctx.realize(name)) for name in consumer_blocks or ())
+    consumers = _consumers(ctx, scope, source, None if for_all else consumer_blocks, default_to_all=True)
     for consumer in consumers:
         require_not_written(ctx, consumer.block.name, source)
     if writer is None:
@@ -80,7 +81,7 @@ def cache_read(
         site = Site(scope, 0)
         region = build.full_region(source)
     else:
-        site = site_after(ctx, scope, writer, consumers)
+        site = site_after(ctx, scope, writer, consumers, at_once=for_all)
         region = relaxed_region(ctx, writer, source, site)
         require_filled(ctx, writer, region, site)
         require_content_of(ctx, scope, writer, consumers, source)

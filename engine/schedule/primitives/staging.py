@@ -122,8 +122,11 @@ class Site(msgspec.Struct, frozen=True, eq=False):
         return Site(self.parent, self.position + 1)
 
 
-def site_after(ctx: Context, scope: Block, writer: BlockRealize, users: Sequence[BlockRealize]) -> Site:
-    """Before the first user after the writer, in the innermost loop (or the scope) that holds it and one of its users."""
+def site_after(
+    ctx: Context, scope: Block, writer: BlockRealize, users: Sequence[BlockRealize], *, at_once: bool = False
+) -> Site:
+    """Before the first user after the writer (or right after the writer), in the innermost loop (or the scope) that holds it and one of
+    its users."""
     below: Stmt = writer
     for outer in ctx.index.path(writer):
         parent = ctx.index.parent(outer)
@@ -133,7 +136,7 @@ def site_after(ctx: Context, scope: Block, writer: BlockRealize, users: Sequence
             later = [i for i in uses if i > position]
             # In a loop, those before the writer read in its next iteration.
             if later or parent is scope or any(i < position for i in uses):
-                return Site(parent, later[0] if later else position + 1)
+                return Site(parent, later[0] if later and not at_once else position + 1)
         if outer is scope:
             return Site(scope, 1)
         below = outer
