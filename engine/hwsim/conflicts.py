@@ -184,14 +184,33 @@ def _starts(
         distinct = min(extent, turn)
         if distinct > 1 and len(step) > 1 and len(starts) * distinct > MAX_STARTS:
             return None
+        if distinct == 1:
+            counts = counts * extent
+            continue
         times = extent // distinct + (np.arange(distinct) < extent % distinct)
         starts = (starts[:, None, :] + np.arange(distinct)[:, None] * step) % period
         counts = (counts[:, None] * times).reshape(-1)
-        starts, place = np.unique(starts.reshape(-1, len(step)), axis=0, return_inverse=True)
+        starts, place = _sorted_once(starts.reshape(-1, len(step)), period)
         joined = np.zeros(len(starts), np.int64)
-        np.add.at(joined, place.reshape(-1), counts)
+        np.add.at(joined, place, counts)
         counts = joined
     return starts, counts
+
+
+def _sorted_once(starts: Ints, period: int) -> tuple[Ints, Ints]:
+    """The different rows of a table of numbers from 0 to below the period, in order, and which of them each row is."""
+    columns = starts.shape[1]
+    if period**columns > SPARSE * len(starts):
+        found, place = np.unique(starts, axis=0, return_inverse=True)
+        return found, place.reshape(-1)
+    number = starts[:, 0]
+    for column in range(1, columns):
+        number = number * period + starts[:, column]
+    met = np.zeros(period**columns, np.int64)
+    met[number] = 1
+    kept = np.flatnonzero(met)
+    powers = np.array([period**k for k in reversed(range(columns))], np.int64)
+    return np.floor_divide.outer(kept, powers) % period, (np.cumsum(met) - 1)[number]
 
 
 def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> Clashes:
