@@ -38,11 +38,14 @@ from ..ir import (
     Var,
     walk,
 )
+from .errors import refuse
 
 Values = npt.NDArray[np.int64]
 
 MAX_POINTS = 1 << 22
 """Points an expression may be spread over; beyond, callers take what is safe to assume."""
+MAX_AXES = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
+"""What NumPy's arrays have at most."""
 
 
 class UnknownValueError(Exception):
@@ -84,8 +87,16 @@ _BITWISE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
-    """One axis for each variable, in order, running from 0. One of more than MAX_POINTS has its length only: `values` refuses it."""
+    """One axis for each variable, in order, running from 0. One of more than MAX_POINTS has its length only: `values` refuses it.
+
+    Refuses "too-many-loops".
+    """
     rank = len(extents)
+    if rank > MAX_AXES:
+        raise refuse(
+            "too-many-loops", f"hwsim cannot look at {rank} nested loops of a task at once", found=f"{rank} loops",
+            expected=f"at most {MAX_AXES}", fix=("sch.fuse(*loops)",),
+        )  # fmt: skip
     found: dict[Var, Values] = {}
     for n, (var, extent) in enumerate(extents.items()):
         shape = [extent if i == n else 1 for i in range(rank)]

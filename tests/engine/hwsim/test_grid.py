@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.integers import points, value
 
-from tilewright.engine.hwsim.grid import MAX_POINTS, UnknownValueError, axes, values
+from tilewright.engine.hwsim import MachineError
+from tilewright.engine.hwsim.grid import MAX_AXES, MAX_POINTS, UnknownValueError, axes, values
 from tilewright.engine.ir import Buffer, Range, Select, Var, build
 
 I, J = Var("i"), Var("j")  # noqa: E741
@@ -64,3 +65,12 @@ def test_given_a_loop_of_very_many_iterations_then_it_takes_no_memory_and_its_va
     with pytest.raises(UnknownValueError):
         values(build.add(I, J), over)
     assert values(build.add(J, 1), over).reshape(-1).tolist() == [1, 2, 3, 4]
+
+
+def test_given_more_loops_than_an_array_has_axes_then_it_is_refused_and_with_fewer_not() -> None:
+    loops = {Var(f"i{n}"): 1 for n in range(MAX_AXES + 1)}
+    with pytest.raises(MachineError) as refused:
+        axes(loops)
+    assert refused.value.code == "too-many-loops"
+    loops.popitem()
+    assert len(axes(loops)) == MAX_AXES
