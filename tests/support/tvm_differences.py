@@ -5,10 +5,13 @@ from __future__ import annotations
 COPIES = {"in-init", "outside-buffer"}
 MAPPED = COPIES | {"not-bijective", "order-dependent", "reads-own-output", "region-not-covered"}
 
+OF_ANY_CALL = {"stale-pipeline", "order-dependent", "reduction-in-parallel"}
+"""What a call may leave that none may: a pipeline that cannot be lowered, iterations at the same time that share a sum."""
+
 WE_REFUSE = {
     "cache_read": COPIES,
     "cache_write": COPIES,
-    "reindex": MAPPED,
+    "reindex": MAPPED | {"opaque-access"},
     "reindex_cache_read": MAPPED,
     "reindex_cache_write": MAPPED,
     "annotate": {"annotation-exists"},
@@ -43,7 +46,7 @@ WE_ACCEPT = {
 
 TRUSTS_ITERATORS = {"order-dependent", "not-in-blocks", "opaque-access", "opaque-iterator"}
 WILD_REFUSED = {
-    "reindex": MAPPED,
+    "reindex": MAPPED | {"opaque-access"},
     "reindex_cache_read": MAPPED,
     "reindex_cache_write": MAPPED,
     "annotate": {"annotation-exists"},
