@@ -7,8 +7,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-Positive = Annotated[int, Meta(ge=1)]
-Natural = Annotated[int, Meta(ge=0)]
+MOST = 1 << 48
+"""Cycles and bytes of one part: what programs make of them is kept in 64 bits."""
+
+MOST_BANKS = 1 << 12
+MOST_CACHED = 1 << 32
+"""Each bank and each line of a cache is followed."""
+
+Positive = Annotated[int, Meta(ge=1, le=MOST)]
+Natural = Annotated[int, Meta(ge=0, le=MOST)]
+Banks = Annotated[int, Meta(ge=1, le=MOST_BANKS)]
 Energy = Annotated[float, Meta(ge=0)]
 Sources = tuple[tuple[str, str], ...]
 
@@ -32,7 +40,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read_bytes_per_cycle: Positive
     write_bytes_per_cycle: Positive
     ports: Literal["separate", "shared"] = "separate"
-    banks: Positive = 1
+    banks: Banks = 1
     mapping: Literal["block", "interleave"] = "block"
     interleave_bytes: Natural = 0
     bank_groups: Natural = 0
@@ -156,7 +164,7 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     memory: str
     engines: tuple[str, ...]
-    size_bytes: Positive
+    size_bytes: Annotated[int, Meta(ge=1, le=MOST_CACHED)]
     ways: Positive
     line_bytes: Positive
     bytes_per_cycle: Positive

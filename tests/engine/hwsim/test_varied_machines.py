@@ -95,7 +95,9 @@ def test_law_any_number_for_a_figure_gives_a_machine_that_simulates_or_an_error_
     preset = data.draw(st.sampled_from(sorted(SCOPES)))
     machine = load_machine(preset)
     path = data.draw(st.sampled_from(sorted(figures(machine))))
-    value = data.draw(st.sampled_from([-1, 0, 1, 2, 3, 5, 7, 48, 64, 1000, 1 << 20, 1 << 40, 0.5, -0.5]))
+    value = data.draw(
+        st.sampled_from([-1, 0, 1, 2, 3, 5, 7, 48, 64, 1000, 1 << 20, 1 << 40, 1 << 62, 1 << 70, 0.5, -0.5])
+    )
     try:
         require_sound(simulate(program(preset), machine.replace(path, value)))
     except MachineError as error:
