@@ -37,6 +37,7 @@ def report_text(report: Report, verdict: Verdict | None = None) -> str:
         _bounds(data.get("bounds", ()), data.get("roofline")),
         _traffic(data["traffic"]),
         _conflicts(data.get("conflicts", ())),
+        _bursts(data.get("bursts", ())),
         _caches(data.get("caches")),
         _findings(data.get("findings", ())),
     ]
@@ -94,6 +95,17 @@ def _conflicts(conflicts: Sequence[Mapping[str, Any]]) -> str:
         for c in conflicts[:MAX_TRAFFIC_ROWS]
     ]
     return table(rows, right=(2, 3, 4)) if conflicts else ""
+
+
+def _bursts(bursts: Sequence[Mapping[str, Any]]) -> str:
+    """Where whole bursts are more than what is wanted of them."""
+    wasted = [b for b in bursts if b["moved_bytes"] > b["wanted_bytes"]]
+    rows = [("bursts of", "in", "", "wanted bytes", "moved bytes")]
+    rows += [
+        (b["buffer"], b["block"], b["kind"], f"{b['wanted_bytes']:,}", f"{b['moved_bytes']:,}")
+        for b in wasted[:MAX_TRAFFIC_ROWS]
+    ]
+    return table(rows, right=(3, 4)) if wasted else ""
 
 
 def _caches(caches: Mapping[str, Any] | None) -> str:

@@ -18,18 +18,18 @@ def kinds(report: Report) -> list[tuple[str, str, int, int]]:
     return [(t.block, t.engine, t.tasks, t.cycles) for t in report.tasks]
 
 
-def tiled(virtual: bool = False) -> Schedule:
-    """128 x 128 x 64 in blocks of 32 x 32: 16 x 16 threads of 2 x 2 elements each, operands staged by 8 of the depth.
+def tiled(virtual: bool = False, rows: int = 128, columns: int = 128, depth: int = 64) -> Schedule:
+    """A product in blocks of 32 x 32: 16 x 16 threads of 2 x 2 elements each, operands staged by 8 of the depth.
 
     With `virtual` threads an element of each quarter of the block is a thread's, else four next to each other.
     """
-    sch = Schedule(parse(matmul(128, 128, 64)).program)
-    rows, columns, depth = sch.get_loops("C")
+    sch = Schedule(parse(matmul(rows, columns, depth)).program)
+    *sides, sum_loop = sch.get_loops("C")
     around: list[str] = []
     threads: list[str] = []
     own: list[str] = []
-    for axis, loop in (("y", rows), ("x", columns)):
-        block, *parts = sch.split(loop, [4, 2, 16] if virtual else [4, 16, 2])
+    for axis, loop in zip("yx", sides, strict=True):
+        block, *parts = sch.split(loop, [None, 2, 16] if virtual else [None, 16, 2])
         part, thread = parts if virtual else reversed(parts)
         sch.bind(block, f"blockIdx.{axis}")
         sch.bind(thread, f"threadIdx.{axis}")
@@ -38,7 +38,7 @@ def tiled(virtual: bool = False) -> Schedule:
         around.append(block)
         threads.append(thread)
         own.append(part)
-    outer, inner = sch.split(depth, [8, 8])
+    outer, inner = sch.split(sum_loop, [None, 8])
     sch.reorder(*around, *(own + threads if virtual else threads), outer, inner, *(() if virtual else own))
     sch.reverse_compute_at(sch.cache_write("C", 0, "local"), threads[1])
     for operand in (0, 1):
@@ -90,6 +90,20 @@ def test_given_double_buffers_under_threads_then_copies_run_ahead():
     assert report.memory["shared"].peak_bytes == 2 * straight.memory["shared"].peak_bytes
     assert straight.overlap < 0.25 < 0.5 < report.overlap
     assert report.cycles < straight.cycles
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_given_blocks_at_the_edge_when_what_repeats_is_skipped_then_nothing_is_lost(slots: int):
+    rows, columns, depth = 333, 335, 104
+    sch = tiled(rows=rows, columns=columns, depth=depth)
+    if slots == 2:
+        sch.double_buffer("A_shared")
+        sch.double_buffer("B_shared")
+    report, every = (simulate(sch.func, load_machine("gpu-sm"), whole=whole) for whole in (0, 10**9))
+    assert report.to_json() == every.to_json()
+    assert len(every.segments) > 4 * len(report.segments)
+    # Each product and sum, and each result once to zero and once out.
+    assert report.roofline.operations == 2 * rows * columns * depth + 2 * rows * columns
 
 
 def test_given_threads_then_each_multiplies_for_itself_and_tensor_cores_do_not():

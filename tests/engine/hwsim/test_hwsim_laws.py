@@ -186,7 +186,7 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
     assert int(line.times.sum()) == len(every)
 
 
-@given(scheduled(), st.sampled_from(["dual-bank-npu", "matrix-vector-npu", "vta", "roomy"]))
+@given(scheduled(), st.sampled_from(["dual-bank-npu", "matrix-vector-npu", "vta", "gpu-sm", "roomy"]))
 def test_law_a_report_is_the_same_with_every_task_played(func: PrimFunc, name: str):
     machine = roomy() if name == "roomy" else load_machine(name)
     try:

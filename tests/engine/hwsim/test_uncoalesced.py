@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewright.engine.export import report_text
 from tilewright.engine.hwsim import Report, load_machine, simulate
 from tilewright.engine.hwsim.conflicts import Banking, Operand, affine_clashes
 from tilewright.engine.schedule import Schedule
@@ -85,6 +86,9 @@ def test_given_threads_down_a_column_then_they_pay_a_sector_for_each_element_and
     assert [t.cycles for t in columns.tasks] == [64 * 316]
     assert {(m.wanted_bytes, m.moved_bytes) for m in columns.bursts} == {(64 * 256, 8 * 64 * 256)}
     assert {e.read_bytes for e in columns.accesses if e.buffer == "A"} == {64 * 256}
+    told = report_text(columns)
+    assert "bursts of" in told and "131,072" in told
+    assert "bursts of" not in report_text(rows)
 
 
 # What stays the same while a thread goes on is in its registers: of a sum over 16 the result moves once.
