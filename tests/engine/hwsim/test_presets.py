@@ -52,8 +52,7 @@ def costs(sch: Schedule, preset: str) -> dict[str, tuple[str, Cost]]:
     """The engine and the cost of the one kind of task that each block makes."""
     program, _ = replayed(sch.func, load_machine(preset))
     found = {
-        program.templates[v.template].name: (program.machine.engines[v.engine].name, v.cost)
-        for v in program.variants
+        program.templates[v.template].name: (program.machine.engines[v.engine].name, v.cost) for v in program.variants
     }
     assert len(found) == len(program.variants)
     report = simulate(sch.func, program.machine)
