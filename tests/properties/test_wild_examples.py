@@ -23,6 +23,28 @@ def function(params, body):
 
 
 REFUSED = {
+    "a copy in of what an init inside is about to write": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            for n in range(1):
+                with T.sblock("both"):
+                    T.reads(A[0:4], C[0:4])
+                    T.writes(C[0:4])
+                    for i in range(4):
+                        with T.sblock("C_init"):
+                            v = T.axis.spatial(4, i)
+                            C[v] = 0
+                        for k in range(2):
+                            with T.sblock("C"):
+                                v = T.axis.spatial(4, i)
+                                w = T.axis.reduce(2, k)
+                                C[v] = C[v] + A[v]
+            """,
+        ),
+        lambda s: s.cache_inplace("both", 1, "local"),
+        "region-not-covered",
+    ),
     "a copy in of what the block makes itself": (
         function(
             {"A": (4,), "B": (4,), "C": (4,)},

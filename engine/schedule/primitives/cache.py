@@ -28,6 +28,7 @@ from .staging import (
 from .staging_checks import (
     fills_before_reading,
     holds_values,
+    is_given,
     is_overwritten_later,
     is_within,
     require_content_of,
@@ -160,7 +161,7 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
     body = replace_nodes(scope.body, _beside(ctx, realize, [taken.nest, moved_to(realize, cached), given.nest]))
     func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [cached.copy])})
     after = Context(func)
-    if not holds_values(after.index, after.realize(taken.name), buffer):
+    if not holds_values(after.index, after.realize(taken.name), buffer, given=is_given(ctx.index, buffer)):
         raise refuse(
             "region-not-covered", f"{buffer.name!r} may hold nothing yet that could be copied for block {block!r}", realize,
             expected="a buffer that is written in whole before",

@@ -33,7 +33,7 @@ from ..context import BlockRV, Context, LoopRV, Result, with_allocations
 from ..errors import refuse
 from ..moves import require_not_loose
 from .staging import cache_of, does_read, does_write, moved_to, reading_from
-from .staging_checks import holds_values, is_within, require_fresh, require_not_stored_loosely
+from .staging_checks import holds_values, is_given, is_within, require_fresh, require_not_stored_loosely
 
 
 def read_at(
@@ -67,7 +67,7 @@ def read_at(
     users = [r for r in tile.blocks(first, len(tile.parts)) if does_read(r.block, source)]
     func, name = _copied(tile, users, storage_scope, first, writes=False)
     after = Context(func)
-    if not holds_values(after.index, after.realize(name), source):
+    if not holds_values(after.index, after.realize(name), source, given=is_given(ctx.index, source)):
         raise refuse(
             "region-not-covered", f"not all of {source.name!r} that would be copied is known to be written before", tile.loop,
             expected="a buffer that is written in whole before the loop reads it",

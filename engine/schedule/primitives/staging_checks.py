@@ -35,12 +35,13 @@ from ...ir import (
     Var,
     build,
     children,
+    walk,
 )
 from ..checks import require_updates_own_element
 from ..context import BlockRV, Context
 from ..errors import refuse
 from ..moves import require_full_domain, require_not_loose
-from .staging import Site, does_read
+from .staging import Site, does_read, does_write
 
 
 # A block that reads what it writes has no fixed content to stage.
@@ -189,9 +190,19 @@ def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: st
     require_full_domain(ctx, realize)
 
 
-def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer) -> bool:
-    """Whether all that the block says it reads of the buffer was surely written: by the caller, or before it in its scope."""
-    if index.is_param(buffer):
+def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
+    """Whether a parameter comes with values: the first block that touches it reads it."""
+    leaves = (
+        b for b in walk(index.func.body) if isinstance(b, Block) and not any(isinstance(n, Block) for n in walk(b.body))
+    )
+    first = next((b for b in leaves if does_read(b, buffer) or does_write(b, buffer)), None)
+    return first is not None and does_read(first, buffer)
+
+
+def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, *, given: bool = True) -> bool:
+    """Whether all that the block says it reads of the buffer was surely written: by the caller (of a parameter, where these are `given`),
+    or before it in its scope."""
+    if given and index.is_param(buffer):
         return True
     scope = index.scope_of(realize)
     before = index.siblings(realize.block.name)
@@ -205,7 +216,12 @@ def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer) -> 
         return False
     region = next((r for r in outer.block.reads if r.buffer is buffer), None)
     read = touched_box(index, realize, buffer, (), writes=False)
-    return region is not None and read is not None and is_within(read, region) and holds_values(index, outer, buffer)
+    return (
+        region is not None
+        and read is not None
+        and is_within(read, region)
+        and holds_values(index, outer, buffer, given=given)
+    )
 
 
 def is_within(inner: BufferRegion, outer: BufferRegion, ranges: Mapping[Var, Range] | None = None) -> bool:
