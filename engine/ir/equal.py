@@ -10,7 +10,7 @@ import msgspec
 from .buffer import Buffer
 from .expr import FloatImm, IntImm, IterVar, Let, Node, Var
 from .func import IRModule, PrimFunc
-from .stmt import Block, For, LaunchThread, LetStmt
+from .stmt import Allocate, Block, For, LaunchThread, LetStmt
 
 
 class Difference(msgspec.Struct, frozen=True, eq=False):
@@ -42,7 +42,7 @@ def structural_equal(left: Node, right: Node) -> bool:
 
 
 def first_difference(left: Node, right: Node) -> Difference | None:
-    """None when the programs are equal up to the names of what they define. Free variables must be the same objects."""
+    """None when the programs are equal up to the names of what they define. Free variables and buffers must be the same objects."""
     try:
         _Matcher().match(left, right)
     except _DifferError as found:
@@ -77,7 +77,7 @@ _NAMES: dict[type[Node], frozenset[str]] = {
 }
 
 
-_DEFINING = (For, IterVar, Let, LetStmt, LaunchThread, PrimFunc, Block, IRModule)
+_DEFINING = (For, IterVar, Let, LetStmt, LaunchThread, PrimFunc, Block, Allocate, IRModule)
 
 
 @cache
@@ -96,6 +96,7 @@ class _Matcher:
     def __init__(self) -> None:
         self.paired: dict[Node, Node] = {}
         self.paired_back: dict[Node, Node] = {}
+        self.defined: dict[Buffer, Buffer] = {}
 
     def match(self, left: object, right: object) -> None:
         todo: _Todo = [(left, right, None)]
@@ -132,7 +133,10 @@ class _Matcher:
         kind = type(left)
         if issubclass(kind, _DEFINING):
             self._pair_definitions(left, right, path)
-        if kind is Buffer:
+        if isinstance(left, Buffer):
+            # One that nothing here defines is the same as itself only: another of its shape holds other values.
+            if left is not right and self.defined.get(left) is not right:
+                raise _DifferError(path, left, right)
             self._pair(left, right)
         todo.extend((getattr(left, name), getattr(right, name), (path, name)) for name in _compared_fields(kind))
 
@@ -149,9 +153,14 @@ class _Matcher:
                     self._define(a, b, (path, "params"))
                 for (_, a), (_, b) in zip(left.buffer_map, right.buffer_map, strict=False):
                     self._define_sizes(a, b)
+                    self.defined[a] = b
             case Block(), Block():
                 for a, b in zip(left.match_buffers, right.match_buffers, strict=False):
                     self._define_sizes(a.buffer, b.buffer)
+                    self.defined[a.buffer] = b.buffer
+                self.defined.update(zip(left.alloc_buffers, right.alloc_buffers, strict=False))
+            case Allocate(), Allocate():
+                self.defined.update(zip(left.buffers, right.buffers, strict=False))
             case IRModule(), IRModule():
                 names = [f.name for f in left.functions], [f.name for f in right.functions]
                 if names[0] != names[1]:

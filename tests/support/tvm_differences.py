@@ -57,6 +57,7 @@ WILD_REFUSED = {
     "compute_at": TRUSTS_ITERATORS | {"no-consumer", "not-final", "not-ready", "partial-domain", "region-not-covered"},
     "compute_inline": TRUSTS_ITERATORS | {"not-final", "region-not-covered", "write-after-read"},
     "decompose_reduction": TRUSTS_ITERATORS,
+    "merge": {"order-dependent"},
     "parallel": TRUSTS_ITERATORS,
     "reorder": TRUSTS_ITERATORS,
     "reverse_compute_at": TRUSTS_ITERATORS

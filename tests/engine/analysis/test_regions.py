@@ -6,7 +6,7 @@ import pytest
 
 from tilewright.engine.analysis import accessed_regions
 from tilewright.engine.ir import Block, BlockRealize, walk_stmts
-from tilewright.engine.script import expr_text, parse
+from tilewright.engine.script import expr_text, parse, to_script
 
 
 def found(body: str) -> tuple[list[str], list[str]]:
@@ -64,3 +64,16 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64))):
     outer = next(s for s in walk_stmts(parse(text).program) if isinstance(s, Block) and s.name == "outer")
     reads, writes = accessed_regions(outer)
     assert [expr_text(r) for r in (*reads, *writes)] == ["B[vi, 0:8]", "A[vi, 0:15]"]
+
+
+def test_given_elements_that_two_tables_tell_then_the_region_holds_both():
+    """Tables of one shape are not one table: what each says is another element."""
+    text = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(B: T.Buffer((9,), "uint8"), X: T.Buffer((9,), "int32"), Y: T.Buffer((9,), "int32"), C: T.Buffer((9,), "uint8")):
+    for i in range(9):
+        with T.sblock("C"):
+            v = T.axis.spatial(9, i)
+            C[v] = B[X[v]] + B[Y[v]]
+"""
+    assert "B[T.min(X[v], Y[v]):" in to_script(parse(text).program)
