@@ -106,7 +106,10 @@ class _Writer:
         self._steps = schedule.trace.steps
         self._states = schedule.states
         self._func = self._func_at(0)
-        self._wanted: dict[Handle, str] = {value: name for name, value in names.items() if isinstance(value, Var | str)}
+        self._wanted: dict[Handle, str] = {}
+        for name, value in names.items():
+            if isinstance(value, Var | str) and name != "_":  # what nobody is to use names nothing
+                self._wanted[value] = name
         self._variables: dict[Handle, str] = {}
         self._earlier: dict[Handle, str] = {}  # variables of a schedule that was left
         self._taken: set[str] = {*_RESERVED}
