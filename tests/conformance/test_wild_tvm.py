@@ -18,7 +18,7 @@ from tilewright.engine.ir import Var
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse, to_script
 
-PLACED_DIFFERENTLY = ("cache_read", "cache_write", "transform_layout")
+PLACED_DIFFERENTLY = ("cache_inplace", "cache_read", "cache_write", "transform_layout")
 UNREADABLE = (*REFUSALS, tvm.error.DiagnosticError)
 
 
