@@ -145,7 +145,7 @@ class Tracer:
             case ir.Select() | ir.Call(op="if_then_else"):
                 condition, yes, no = e.args if isinstance(e, ir.Call) else (e.condition, e.true_value, e.false_value)
                 return self.value(yes if self.value(condition, env) else no, env)
-            case ir.BufferLoad():
+            case ir.BufferLoad() | ir.Call() | ir.FloatImm():
                 raise DataError
             case ir.BinaryOp() | ir.Predicate():
                 a, b = self.value(e.a, env), self.value(e.b, env)
