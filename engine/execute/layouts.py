@@ -8,7 +8,7 @@ from math import prod
 import msgspec
 import numpy as np
 
-from ..ir import Buffer, BufferStore, Expr, IndexMap, PrimFunc, Stmt, Var, build, free_vars
+from ..ir import Buffer, BufferStore, Expr, IndexMap, PrimFunc, Stmt, Var, build, free_vars, substitute
 from .errors import unsupported
 from .frames import Array
 from .program import Outcome, execute
@@ -111,9 +111,12 @@ def _table(dtype: str, shape: Sequence[Expr], kinds: Sequence[str], entry: Calla
     value = entry(indices)
     if free_vars(value) - set(indices):
         raise unsupported("a layout that depends on a size that is not known", "numbers for all sizes", (value,))
-    body: Stmt = BufferStore(buffer, value, tuple(build.cast(i, "int64") for i in indices))
-    for var, size in reversed(list(zip(indices, sizes, strict=True))):
-        body = build.serial(var, build.const(size, var.dtype), body)
+    # Loops that are the indices themselves run all at once; a cast of them would be looked at one by one.
+    loops = [Var(i.name, "int64") for i in indices]
+    value = substitute(value, {i: build.cast(loop, i.dtype) for i, loop in zip(indices, loops, strict=True)})
+    body: Stmt = BufferStore(buffer, value, tuple(loops))
+    for loop, size in reversed(list(zip(loops, sizes, strict=True))):
+        body = build.serial(loop, build.const(size, "int64"), body)
     handle = Var("table", "handle")
     return execute(PrimFunc("table", (handle,), ((handle, buffer),), body), {})["table"].values
 
