@@ -67,7 +67,7 @@ def _overflows(
         yield Finding(
             "capacity-overflow", "error",
             f"{row} would have to hold {m.peak_bytes} bytes at cycle {m.peak_cycle}, and has {m.capacity_bytes}; largest: {listed}",
-            buffers=tuple(dict.fromkeys(sizes[label][1] for label in largest)),
+            buffers=tuple(dict.fromkeys(sizes[label][1] for label in largest)), memory=row,
         )  # fmt: skip
 
 
@@ -97,16 +97,15 @@ def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
 
 
 def _round_trips(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
-    """Intermediates that a DMA takes out of a memory and brings back in."""
+    """Intermediates that a DMA takes out of a memory, and that are read from where it took them."""
     out: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
     back: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
     for number, count in counts.items():
         variant = program.variants[number]
         template = program.templates[variant.template]
-        if not isinstance(program.machine.engines[template.engine], DmaEngine):
-            continue
+        copies = isinstance(program.machine.engines[template.engine], DmaEngine)
         for t in variant.cost.touched:
-            if not program.places.by_buffer[t.buffer].is_param:
+            if not program.places.by_buffer[t.buffer].is_param and (copies or not t.written):
                 (out if t.written else back)[t.buffer].append((template, t.size_bytes * count))
     for buffer in out:
         placement = program.places.by_buffer[buffer]

@@ -132,7 +132,11 @@ class EngineAccess(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, eq=False):
-    """Something to know about the schedule on this machine. `fix` are schedule calls, as Python text."""
+    """Something to know about the schedule on this machine: what the replay saw. `memory` is the row it is about, if it is about one;
+    `cycles` those that it costs the engine of its block.
+
+    `fix` are schedule calls worth trying, as Python text; `engine.lint` tries them, and others.
+    """
 
     code: str
     severity: str  # "error" (would not run), "warning" (runs, wastes), "info"
@@ -141,6 +145,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     buffers: tuple[str, ...] = ()
     fix: tuple[str, ...] = ()
     nodes: tuple[Node, ...] = ()
+    memory: str = ""
+    cycles: int = 0
 
 
 class TaskKind(msgspec.Struct, frozen=True):
@@ -239,6 +245,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
 
     `bounds` are what no schedule of the same tasks can be below, the highest first. `energy` is in pJ, by memory and engine. `overlap` is
     the fraction of the cycles with a DMA busy in which a computing engine is busy too (`overlap_cycles / dma_cycles`; 0.0 without any DMA).
+    `program` is what was played: tasks, and where each buffer lies.
     """
 
     machine: str
@@ -261,6 +268,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     segments: Segments
     occupancy: Occupancy
     timeline: Timeline
+    program: TaskProgram
     caches: CacheCounts | None = None
 
     def __repr__(self) -> str:

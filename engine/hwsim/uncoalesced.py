@@ -40,4 +40,5 @@ def uncoalesced_findings(program: TaskProgram, counts: Mapping[int, int]) -> Ite
             f"{template.name} {'writes' if written else 'reads'} {least} bytes of {buffer.name} and moves {size}: lanes next to each other "
             f"are not next to each other in {memory.scope}, which moves {memory.burst_bytes} bytes at once",
             blocks=tuple(b.name for b in template.blocks), buffers=(buffer.name,), nodes=(*template.blocks, buffer),
+            cycles=lost,
         )  # fmt: skip
