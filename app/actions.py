@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from ..engine.hwsim import preset_names
+from ..engine.hwsim import load_machine, preset_names
 from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
 from ..engine.script import Note, parse
 from .document import (
@@ -31,6 +31,8 @@ from .document import (
     remove_call,
     replace_cell,
 )
+from .document.knobs import with_machine, with_turn, without_turns
+from .document.machine import read_machine
 from .document.workload import program_names
 from .state import DEFAULT_MACHINE, Notice, Pane, State, Theme
 
@@ -118,6 +120,19 @@ class Select(Intent, frozen=True):
 
 class SetTheme(Intent, frozen=True):
     theme: Theme
+
+
+class TurnKnob(Intent, frozen=True):
+    """Another figure for the machine, by its path; written into the machine cell."""
+
+    path: str
+    value: int | float | bool | str
+
+
+class ResetKnob(Intent, frozen=True):
+    """The figure of the machine file again; all of them without a path."""
+
+    path: str | None = None
 
 
 class ShowPane(Intent, frozen=True):
@@ -333,6 +348,24 @@ def _redo(state: State, _: Intent) -> State:
         return state
     return _went_to(state, state.future[0], (*state.past, state.notebook), state.future[1:])
 
+def _turn_knob(state: State, intent: TurnKnob) -> State:
+    notebook = _open_notebook(state)
+    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
+    machine.replace(intent.path, intent.value)  # refuses what no machine file could have either
+    if machine.figure(intent.path) == intent.value:
+        return replace(state, notice=None)
+    base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
+    if base.figure(intent.path) == intent.value:
+        return _reset_knob(state, ResetKnob(intent.path))
+    return _edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
+
+
+def _reset_knob(state: State, intent: ResetKnob) -> State:
+    notebook = _open_notebook(state)
+    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
+    return _edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
+
+
 
 def _went_to(state: State, notebook: Notebook, past: tuple[Notebook, ...], future: tuple[Notebook, ...]) -> State:
     shown = notebook if notebook.states else state.shown
@@ -345,31 +378,6 @@ def _view_step(state: State, intent: ViewStep) -> State:
     last = len(state.shown.states) - 1
     count = intent.count if intent.count is not None and 0 <= intent.count < last else None
     return replace(state, chosen_step=count, notice=None)
-
-
-def with_machine(document: Document, name: str) -> Document:
-    """The document with `name` in its machine line; a machine cell is made where there is none."""
-    line = f'machine = tilewright.machine("{name}")'
-    for cell in document.of_kind("machine"):
-        found = re.search(r"tilewright\.machine\(\s*(?P<quoted>\"[^\"]*\"|'[^']*')\s*\)", cell.body)
-        if found is not None:
-            start, end = found.span("quoted")
-            return replace_cell(document, cell, f'{cell.body[:start]}"{name}"{cell.body[end:]}')
-    cells = document.of_kind("machine")
-    if cells:
-        return replace_cell(document, cells[0], f"{line}{document.newline}{cells[0].body}")
-    return _with_machine_cell(document, line)
-
-
-def _with_machine_cell(document: Document, line: str) -> Document:
-    """A machine cell before the workload; a program before the first marker gets a workload marker."""
-    newline = document.newline
-    made = f"# %% machine{newline}import tilewright{newline}{newline}{line}{newline}{newline}"
-    at = next((n for n, cell in enumerate(document.cells) if cell.kind == "workload"), 0)
-    if at == 0 and document.cells and document.cells[0].kind == "preamble":
-        made += f"# %% workload{newline}"
-    texts = [cell.text for cell in document.cells]
-    return read_document("".join([*texts[:at], made, *texts[at:]]), document.path)
 
 
 _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
@@ -391,3 +399,5 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     Saved: lambda state, intent: replace(state, saved=intent.text, notice=None),
     Say: lambda state, intent: replace(state, notice=replace(notice_of(intent.refusal), where=intent.where)),
 }
+    TurnKnob: _turn_knob,
+    ResetKnob: _reset_knob,

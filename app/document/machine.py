@@ -9,6 +9,7 @@ from ...engine.ir import Refusal
 from ...engine.script import CallStep, read_calls
 from .cells import Document
 from .files import DocumentError
+from .knobs import unchained
 from .places import at_place
 from .sizes import calls_text
 
@@ -18,7 +19,7 @@ def read_machine(document: Document) -> Machine | None:
     machine: Machine | None = None
     name = ""
     for cell in document.of_kind("machine"):
-        for call in read_calls(calls_text(cell), document.path or "", cell.body_line):
+        for call in read_calls(unchained(calls_text(cell)), document.path or "", cell.body_line):
             machine = at_place(
                 call.place, lambda call=call, machine=machine, name=name: _machine_after(call, machine, name, document)
             )
@@ -27,7 +28,7 @@ def read_machine(document: Document) -> Machine | None:
 
 
 def _machine_after(call: CallStep, machine: Machine | None, name: str, document: Document) -> Machine:
-    """`machine = tilewright.machine("name or path")`, then any number of `machine = machine.replace("path", value)`."""
+    """`machine = tilewright.machine("name or path")`, then any number of `machine = machine.replace("path", value)`, or both in a chain."""
     args = call.args
     match call.receiver, call.method, args:
         case ("tilewright", "machine", [str(source)]) if not call.kwargs:

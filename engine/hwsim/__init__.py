@@ -3,6 +3,7 @@
 from .cache_report import CacheCounts, CachedTask, CacheRow
 from .cache_run import cache_counts
 from .errors import MachineError
+from .figures import operations_per_cycle
 from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
@@ -23,7 +24,7 @@ from .report import (
     Traffic,
     Wait,
 )
-from .sensitivity import Knob, sensitivity
+from .sensitivity import Knob, Trial, ranked, sensitivity, trials, tried
 from .simulate import simulate
 from .steady import MAX_TASKS, Repeat
 from .timeline import Timeline
@@ -60,11 +61,16 @@ __all__ = [
     "Tiles",
     "Timeline",
     "Traffic",
+    "Trial",
     "Wait",
     "cache_counts",
     "load_machine",
+    "operations_per_cycle",
     "preset_names",
+    "ranked",
     "read_machine",
     "sensitivity",
     "simulate",
+    "trials",
+    "tried",
 ]

@@ -13,7 +13,7 @@ from ..ir import Buffer
 from ..ir import dtype as dt
 from .findings import find
 from .occupancy import Occupancy, occupancy
-from .parts import KINDS, DmaEngine, MatrixEngine, SystolicEngine, VectorEngine
+from .parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
 from .place import constant_shape, row_name
 from .replay import CAUSES
 from .report import (
@@ -285,20 +285,21 @@ def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> R
 
 
 def _peak(program: TaskProgram) -> float:
-    """Operations per cycle of the fastest engine that has work, at its own width of elements."""
-    rates = [0.0]
-    for template in program.templates:
-        engine = program.machine.engines[template.engine]
-        match engine:
-            case MatrixEngine():
-                macs = engine.tile_rows * engine.tile_columns * engine.tile_depth
-                rates.append(2 * macs / engine.cycles_per_tile)
-            case SystolicEngine():
-                rates.append(2 * engine.rows * engine.columns)
-            case VectorEngine():
-                rates.append(engine.vector_bytes / FLOAT_BYTES / engine.cycles_per_operation)
-            case DmaEngine():
-                pass
-            case _:
-                rates.append(1 / engine.cycles_per_operation)
-    return max(rates)
+    """Operations per cycle of the fastest engine that has work."""
+    engines = program.machine.engines
+    return max((operations_per_cycle(engines[template.engine]) for template in program.templates), default=0.0)
+
+
+def operations_per_cycle(engine: Engine) -> float:
+    """What a computing engine does at most, at its own width of elements; nothing of a DMA."""
+    match engine:
+        case MatrixEngine():
+            return 2 * engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile
+        case SystolicEngine():
+            return 2 * engine.rows * engine.columns
+        case VectorEngine():
+            return engine.vector_bytes / FLOAT_BYTES / engine.cycles_per_operation
+        case DmaEngine():
+            return 0.0
+        case _:
+            return 1 / engine.cycles_per_operation

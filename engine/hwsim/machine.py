@@ -84,6 +84,22 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         parts = tuple(changed.get(p.name, p) for p in self.parts(group))
         return _checked(replace_fields(self, **{group: parts}))
 
+    def full_path(self, path: str) -> str:
+        """A figure's path from the group on: "memories.vtcm.banks" for "local.vtcm.banks". Raises MachineError for an unknown part."""
+        owner, _, field = path.rpartition(".")
+        if not owner:
+            return path
+        group, part = self._part(owner, path)
+        return f"{group}.{part.name}.{field}"
+
+    def figure(self, path: str) -> Any:
+        """The figure at a path of `replace`. Raises MachineError for an unknown one."""
+        owner, _, field = path.rpartition(".")
+        part = self._part(owner, path)[1] if owner else self
+        if field not in part.__struct_fields__:
+            raise refuse("unknown-figure", f"there is no figure {field!r}", found=path)
+        return getattr(part, field)
+
     def parts(self, group: str) -> tuple[Part, ...]:
         """The memories, engines, caches or buses."""
         return cast("tuple[Part, ...]", getattr(self, group))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,7 +11,9 @@ from ..ir import PrimFunc
 from ..lower import Renewed, planned
 from .errors import MachineError
 from .machine import Machine
+from .report import Report
 from .simulate import simulate
+from .steady import MAX_TASKS
 
 FASTER = ("bytes_per_cycle", "read_bytes_per_cycle", "write_bytes_per_cycle", "vector_bytes", "tile_rows", "tile_columns", "tile_depth",
           "rows", "columns", "queue_tasks", "banks", "capacity_bytes")  # fmt: skip
@@ -30,10 +33,29 @@ class Knob(msgspec.Struct, frozen=True):
     saved: int
 
 
+class Trial(NamedTuple):
+    """A figure to make better: its path, its value, the better one."""
+
+    path: str
+    value: int
+    better: int
+
+
 def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Renewed | None = None) -> tuple[Knob, ...]:
     """What each figure of the parts that the program uses would gain, the most first. Raises MachineError as `simulate` does."""
     plan = known_plan or planned(func)
     report = simulate(func, machine, known_plan=plan, whole=0)
+    found = (tried(func, machine, trial, report.cycles, known_plan=plan) for trial in trials(machine, report))
+    return ranked(knob for knob in found if knob is not None)
+
+
+def ranked(knobs: Iterable[Knob]) -> tuple[Knob, ...]:
+    """What gains the most first."""
+    return tuple(sorted(knobs, key=lambda k: (-k.saved, k.path)))
+
+
+def trials(machine: Machine, report: Report) -> tuple[Trial, ...]:
+    """The figures of the parts that a program used, to be tried one by one."""
     used = {f"engines.{name}" for name, engine in report.engines.items() if engine.tasks}
     used |= {
         f"memories.{m.name}"
@@ -41,25 +63,34 @@ def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Renewed | None 
         if any(r.scope == m.scope and r.peak_bytes for r in report.memory.values())
     }
     used |= {f"buses.{bus.name}" for bus in machine.buses}
-    found: list[Knob] = []
-    for path, value, better in _knobs(machine):
-        if path.rpartition(".")[0] not in used:
-            continue
-        try:
-            cycles = simulate(func, machine.replace(path, better), known_plan=plan, whole=0).cycles
-        except MachineError:
-            continue  # the figure cannot be that, as banks that would not divide the capacity
-        found.append(Knob(path, value, better, cycles, report.cycles - cycles))
-    return tuple(sorted(found, key=lambda k: (-k.saved, k.path)))
+    return tuple(trial for trial in _trials(machine) if trial.path.rpartition(".")[0] in used)
 
 
-def _knobs(machine: Machine) -> Iterator[tuple[str, int, int]]:
+def tried(
+    func: PrimFunc,
+    machine: Machine,
+    trial: Trial,
+    cycles: int,
+    *,
+    known_plan: Renewed | None = None,
+    max_tasks: int = MAX_TASKS,
+) -> Knob | None:
+    """What a figure would gain against `cycles`; None where it cannot be that, as banks that would not divide the capacity."""
+    try:
+        better = machine.replace(trial.path, trial.better)
+        report = simulate(func, better, max_tasks, known_plan=known_plan, whole=0)
+    except MachineError:
+        return None
+    return Knob(*trial, report.cycles, cycles - report.cycles)
+
+
+def _trials(machine: Machine) -> Iterator[Trial]:
     for group in ("memories", "engines", "buses"):
         for part in getattr(machine, group):
             for figure in part.__struct_fields__:
                 value = getattr(part, figure)
                 path = f"{group}.{part.name}.{figure}"
                 if figure in FASTER:
-                    yield path, value, 2 * value
+                    yield Trial(path, value, 2 * value)
                 elif figure in SHORTER and value > 1:
-                    yield path, value, value // 2
+                    yield Trial(path, value, value // 2)
