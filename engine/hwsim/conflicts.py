@@ -235,14 +235,19 @@ def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int
 
 def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> Clashes:
     """The conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
+    kept, phased = in_phases(rule, elements, lane)
+    return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))
+
+
+def in_phases(rule: Banking, elements: Sequence[Elements], lane: Ints) -> tuple[int, list[Elements]]:
+    """How many accesses there are where one in several phases is several, and the elements numbered so."""
     widest = max(e.element_bytes for e in elements)
     access = elements[0].access
     if rule.phase_bytes:
         phase = lane // max(1, rule.phase_bytes // widest)
         access = access * (int(phase.max(initial=0)) + 1) + phase
     kept, access = _renumbered(access)
-    phased = [msgspec.structs.replace(e, access=access) for e in elements]
-    return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))
+    return kept, [msgspec.structs.replace(e, access=access) for e in elements]
 
 
 def _summed(lost: Ints, counts: Ints) -> Clashes:

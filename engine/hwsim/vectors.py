@@ -75,11 +75,11 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
 
 def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
     """Operations of whole vectors: for each of the work's own, as many as it takes to go over all lanes."""
-    width = _width(engine, work)
+    width = vector_width(engine, work)
     threads = _threads(work, where)
     if threads:
         return _thread_groups(Lanes(threads, width), where) * work.operations
-    along = _along(work, layouts, where)
+    along = lanes_follow(work, layouts, where)
     return sum(r.count * _over(r.elements, width) for r in runs((along,), where)) * work.operations
 
 
@@ -87,13 +87,13 @@ def vector_conflicts(
     engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
 ) -> tuple[Conflict, ...]:
     """The conflicts of the accesses of a piece, those that have none among them, memory by memory."""
-    along, width = _along(work, layouts, where), _width(engine, work)
+    along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
     found: list[Conflict] = []
     for memory in places.machine.memories:
         rule = banking(memory)
         if rule is None:
             continue
-        for sides in _accessed_at_once(engine, work, layouts):
+        for sides in accessed_at_once(engine, work, layouts):
             here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
             clashes = _clashes(rule, here, work, along, width, where, places) if here else None
             if clashes is not None:
@@ -109,7 +109,7 @@ def vector_spreads(
     An operand that stays the same in a loop is held meanwhile. Without threads, several accesses to one buffer are not looked at: the
     engine holds what they have in common.
     """
-    along, width, threads = _along(work, layouts, where), _width(engine, work), _threads(work, where)
+    along, width, threads = lanes_follow(work, layouts, where), vector_width(engine, work), _threads(work, where)
     found: list[Spread] = []
     for (buffer, written), sides in _by_buffer(work, layouts).items():
         memory = places.by_buffer[buffer].memory
@@ -162,7 +162,7 @@ def _spread(
     return moved.accesses, wanted.cycles * size, moved.cycles * memory.burst_bytes
 
 
-def _accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]) -> list[list[Side]]:
+def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]) -> list[list[Side]]:
     """What one operation reads and writes together: each operand alone, or two of them at first, then one by one, the result with the
     last. An accumulator is loaded by an access of its own; where operands go together it is written after it was read."""
     sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
@@ -184,11 +184,11 @@ def _paired(work: Work, layouts: Sequence[Layout]) -> list[tuple[Access, Layout]
     return list(zip((*work.reads, *work.writes), layouts, strict=True))
 
 
-def _width(engine: VectorEngine, work: Work) -> int:
+def vector_width(engine: VectorEngine, work: Work) -> int:
     return max(1, engine.vector_bytes // max(element_bytes(a) for a in (*work.reads, *work.writes)))
 
 
-def _along(work: Work, layouts: Sequence[Layout], where: Domain) -> Layout:
+def lanes_follow(work: Work, layouts: Sequence[Layout], where: Domain) -> Layout:
     return layouts[0] if work.reads and not indexing(work.writes[0], where) else layouts[-1]
 
 
@@ -209,9 +209,7 @@ def _clashes(
     rule: Banking, group: Sequence[Side], work: Work, along: Layout, width: int, where: Domain, places: Places
 ) -> Clashes | None:
     """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
-    lanes = Lanes(_threads(work, where), width)
-    if not lanes.loops and where.mask is None and along.strides is not None:
-        lanes = Lanes(run_loops([along.strides], where), width)
+    lanes = lanes_of(work, along, width, where)
     if lanes.are_whole(where) and along.strides is not None and all(s.layout.strides is not None for s in group):
         return _affine(rule, group, lanes, where, places)
     try:
@@ -235,17 +233,8 @@ def _affine(rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, p
 def _listed(
     rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
 ) -> Clashes:
-    found = listed([s.layout.address for s in group], where)
-    if lanes.loops:
-        access, lane = _numbered(lanes, where)
-    else:
-        order, breaks = run_order(along.address, where)
-        found = [column[order] for column in found]
-        first = np.flatnonzero(breaks)
-        length = np.diff(np.append(first, len(order)))
-        place = np.arange(len(order)) - np.repeat(first, length)
-        before = np.cumsum(-(-length // lanes.width)) - -(-length // lanes.width)
-        access, lane = np.repeat(before, length) + place // lanes.width, place % lanes.width
+    order, access, lane = in_operations(lanes, along, where)
+    found = [column[order] for column in listed([s.layout.address for s in group], where)]
     elements: list[Elements] = []
     for side, column in zip(group, found, strict=True):
         size = element_bytes(side.access)
@@ -253,6 +242,27 @@ def _listed(
             Elements(access, column * size + places.by_buffer[side.access.buffer].address, size, side.written)
         )
     return listed_clashes(rule, elements, lane)
+
+
+def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
+    """How lanes are numbered: the threads of the program, else along the runs of the result; no loops where only listing tells."""
+    lanes = Lanes(_threads(work, where), width)
+    if not lanes.loops and where.mask is None and along.strides is not None:
+        return Lanes(run_loops([along.strides], where), width)
+    return lanes
+
+
+def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values, Values, Values]:
+    """An order of the iterations of a domain; in that order the number of each one's operation, and its lane. Raises UnknownValueError."""
+    if lanes.loops:
+        access, lane = _numbered(lanes, where)
+        return np.arange(len(access)), access, lane
+    order, breaks = run_order(along.address, where)
+    first = np.flatnonzero(breaks)
+    length = np.diff(np.append(first, len(order)))
+    place = np.arange(len(order)) - np.repeat(first, length)
+    before = np.cumsum(-(-length // lanes.width)) - -(-length // lanes.width)
+    return order, np.repeat(before, length) + place // lanes.width, place % lanes.width
 
 
 def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
