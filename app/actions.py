@@ -104,6 +104,19 @@ class PickMachine(Intent, frozen=True):
     name: str
 
 
+class TurnKnob(Intent, frozen=True):
+    """Another figure for the machine, by its path; written into the machine cell."""
+
+    path: str
+    value: int | float | bool | str
+
+
+class ResetKnob(Intent, frozen=True):
+    """The figure of the machine file again; all of them without a path."""
+
+    path: str | None = None
+
+
 class Undo(Intent, frozen=True):
     """Back to the document before."""
 
@@ -120,19 +133,6 @@ class Select(Intent, frozen=True):
 
 class SetTheme(Intent, frozen=True):
     theme: Theme
-
-
-class TurnKnob(Intent, frozen=True):
-    """Another figure for the machine, by its path; written into the machine cell."""
-
-    path: str
-    value: int | float | bool | str
-
-
-class ResetKnob(Intent, frozen=True):
-    """The figure of the machine file again; all of them without a path."""
-
-    path: str | None = None
 
 
 class ShowPane(Intent, frozen=True):
@@ -315,6 +315,24 @@ def _pick_machine(state: State, intent: PickMachine) -> State:
     return _edited(state, evaluate(document, notebook))
 
 
+def _turn_knob(state: State, intent: TurnKnob) -> State:
+    notebook = _open_notebook(state)
+    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
+    machine.replace(intent.path, intent.value)  # refuses what no machine file could have either
+    if machine.figure(intent.path) == intent.value:
+        return replace(state, notice=None)
+    base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
+    if base.figure(intent.path) == intent.value:
+        return _reset_knob(state, ResetKnob(intent.path))
+    return _edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
+
+
+def _reset_knob(state: State, intent: ResetKnob) -> State:
+    notebook = _open_notebook(state)
+    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
+    return _edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
+
+
 def _open_notebook(state: State) -> Notebook:
     if state.notebook is None:
         raise DocumentError(Refusal("no-notebook", "no notebook is open"))
@@ -348,24 +366,6 @@ def _redo(state: State, _: Intent) -> State:
         return state
     return _went_to(state, state.future[0], (*state.past, state.notebook), state.future[1:])
 
-def _turn_knob(state: State, intent: TurnKnob) -> State:
-    notebook = _open_notebook(state)
-    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
-    machine.replace(intent.path, intent.value)  # refuses what no machine file could have either
-    if machine.figure(intent.path) == intent.value:
-        return replace(state, notice=None)
-    base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
-    if base.figure(intent.path) == intent.value:
-        return _reset_knob(state, ResetKnob(intent.path))
-    return _edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
-
-
-def _reset_knob(state: State, intent: ResetKnob) -> State:
-    notebook = _open_notebook(state)
-    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
-    return _edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
-
-
 
 def _went_to(state: State, notebook: Notebook, past: tuple[Notebook, ...], future: tuple[Notebook, ...]) -> State:
     shown = notebook if notebook.states else state.shown
@@ -390,6 +390,8 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     RemoveStep: _remove_step,
     ViewStep: _view_step,
     PickMachine: _pick_machine,
+    TurnKnob: _turn_knob,
+    ResetKnob: _reset_knob,
     Undo: _undo,
     Redo: _redo,
     Select: lambda state, intent: replace(state, selected=intent.row),
@@ -399,5 +401,3 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     Saved: lambda state, intent: replace(state, saved=intent.text, notice=None),
     Say: lambda state, intent: replace(state, notice=replace(notice_of(intent.refusal), where=intent.where)),
 }
-    TurnKnob: _turn_knob,
-    ResetKnob: _reset_knob,
