@@ -33,6 +33,7 @@ from .document import (
 )
 from .document.knobs import with_machine, with_turn, without_turns
 from .document.machine import read_machine
+from .document.rename import renamed
 from .document.workload import program_names
 from .state import DEFAULT_MACHINE, Notice, Pane, State, Theme
 
@@ -60,11 +61,29 @@ class ShowGallery(Intent, frozen=True):
 
 
 class Call(Intent, frozen=True, eq=False):
-    """A schedule call with handles of the picture: a loop is its Var, a block its name."""
+    """A schedule call with handles of the picture: a loop is its Var, a block its name.
+
+    `made` is the notebook after it where that was worked out before, for a prediction.
+    """
 
     method: str
     args: tuple[Any, ...] = ()
     kwargs: tuple[tuple[str, Any], ...] = ()
+    made: Notebook | None = None
+
+
+class Calls(Intent, frozen=True, eq=False):
+    """Several calls as one move: all of them or none. `made` as in `Call`."""
+
+    calls: tuple[Call, ...]
+    made: Notebook | None = None
+
+
+class Rename(Intent, frozen=True, eq=False):
+    """Another name for a loop or a block, wherever the notebook's text says it."""
+
+    handle: Any
+    name: str
 
 
 class ApplyFix(Intent, frozen=True):
@@ -162,7 +181,7 @@ def act(state: State, intent: Intent) -> State:
         return _ACTIONS[type(intent)](state, intent)
     except TilewrightError as error:
         notice = notice_of(error.refusal)
-        return replace(state, notice=replace(notice, where="tree") if isinstance(intent, Call) else notice)
+        return replace(state, notice=replace(notice, where="tree") if isinstance(intent, Call | Calls | Rename) else notice)
 
 
 def notice_of(refusal: Refusal) -> Notice:
@@ -242,7 +261,20 @@ def _gallery(state: State, _: Intent) -> State:
 
 def _call(state: State, intent: Call) -> State:
     notebook = _latest(state)
-    return _edited(state, apply_call(notebook, intent.method, *intent.args, **dict(intent.kwargs)))
+    return _edited(state, intent.made or apply_call(notebook, intent.method, *intent.args, **dict(intent.kwargs)))
+
+
+def _calls(state: State, intent: Calls) -> State:
+    notebook = _latest(state)
+    if intent.made is not None:
+        return _edited(state, intent.made)
+    for call in intent.calls:
+        notebook = apply_call(notebook, call.method, *call.args, **dict(call.kwargs))
+    return _edited(state, notebook)
+
+
+def _rename(state: State, intent: Rename) -> State:
+    return _edited(state, renamed(_latest(state), intent.handle, intent.name))
 
 
 def _apply_fix(state: State, intent: ApplyFix) -> State:
@@ -384,6 +416,8 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     OpenText: _open,
     ShowGallery: _gallery,
     Call: _call,
+    Calls: _calls,
+    Rename: _rename,
     ApplyFix: _apply_fix,
     Repair: _repair,
     EditCell: _edit_cell,

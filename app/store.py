@@ -84,6 +84,17 @@ class Store:
         """Keep a report that was made elsewhere."""
         self._keep(("report", id(func), id(machine)), (func, machine), report)
 
+    def foreseen(
+        self, func: PrimFunc, sizes: Mapping[str, int], sized: Renewed, machine: Machine, report: Report | TilewrightError
+    ) -> None:
+        """Keep what a program that is not shown yet comes to: `sized` is `with_sizes(func, sizes)`, the report is of that."""
+        self._keep((f"with {dict(sizes)}", id(func)), (func,), sized)
+        self.reported(sized.func, machine, report)
+
+    def keep(self, what: str, of: tuple[object, ...], value: Result) -> Result:
+        """Remember `value`, which was worked out elsewhere."""
+        return self._keep((what, *map(id, of)), of, value)
+
     def plan(self, func: PrimFunc) -> Renewed | TilewrightError:
         """Where the program's buffers are allocated: what report and sizes are made from."""
         return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))

@@ -13,6 +13,7 @@ from .fixes import apply_fix, is_applicable
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
 from .pasted import Converted, converted, edited_cell
+from .rename import editable_name, renamed
 from .sizes import sizes_for, with_sizes_line
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "apply_fix",
     "call_method",
     "converted",
+    "editable_name",
     "edited_cell",
     "evaluate",
     "insert_call",
@@ -38,6 +40,7 @@ __all__ = [
     "load_document",
     "read_document",
     "remove_call",
+    "renamed",
     "replace_call",
     "replace_cell",
     "save_document",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
 import msgspec
 
 from ...engine.analysis import ProgramIndex
-from ...engine.ir import BlockRealize, For, Refusal, build, dtype, uses_var
+from ...engine.ir import BlockRealize, For, Refusal, TilewrightError, Var, build, dtype, uses_var
 from ...engine.schedule import Schedule, ScheduleError, Target
 from .row_ids import RowIds, row_ids
 from .sizes import buffer_bytes, grouped, size_text
@@ -42,14 +42,125 @@ def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dic
 
 def _entry(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Entry:
     refusal = target.refusal
-    effect = _effect(schedule, block, target) if target.legal else Effect()
+    if refusal is not None:
+        return _answer(ids, target.loop, target.primitive, _reason(refusal, _placed_by(schedule, block)), refusal)
+    effect = _effect(schedule, block, target)
+    entry = _answer(ids, target.loop, target.primitive, effect.text)
+    return {**entry, "costly": effect.costly, "note": effect.note}
+
+
+def targets_of(schedule: Schedule, rows: Sequence[str]) -> list[Entry]:
+    """Where the blocks or the loops of `rows` may be dropped, together: entries as in `drop_targets`; none for rows of both kinds."""
+    ids = row_ids(schedule.func)
+    handles = [ids[row] for row in rows if row in ids]
+    blocks = [handle for handle in handles if isinstance(handle, str)]
+    loops = [handle for handle in handles if isinstance(handle, Var)]
+    if len(blocks) == len(rows) == 1:
+        return drop_targets(schedule, blocks)[rows[0]]
+    if len(blocks) == len(rows) > 1:
+        return _targets_of_several(schedule, ids, blocks)
+    return loop_targets(schedule, loops) if len(loops) == len(rows) else []
+
+
+def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) -> list[Entry]:
+    """One entry a loop: legal where all of them can be moved there, one after the other."""
+    single = [[t for t in schedule.legal_targets(block) if t.legal] for block in blocks]
+    possible = {target.loop for targets in single for target in targets}
+    entries: list[Entry] = []
+    for loop in schedule.index.loops:
+        made = moves_of(schedule, blocks, loop.loop_var) if loop.loop_var in possible else None
+        if isinstance(made, list):
+            text = "\n".join(f"{method} {block}" for method, block in made)
+            entries.append(_answer(ids, loop.loop_var, " + ".join(dict.fromkeys(m for m, _ in made)), text))
+        else:
+            why = (
+                made.refusal
+                if made is not None
+                else Refusal("not-for-all", "none of the chosen blocks can be moved here")
+            )
+            entries.append(_answer(ids, loop.loop_var, "compute_at", _reason(why, ""), why))
+    return entries
+
+
+def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple[str, str]] | TilewrightError:
+    """(primitive, block) in an order in which all of `blocks` can be moved to `loop`, else what refused the last of them.
+
+    A producer goes behind its consumers, so the last in the text is tried first.
+    """
+    trial = schedule.copy()
+    left = sorted(blocks, key=schedule.index.position, reverse=True)
+    made: list[tuple[str, str]] = []
+    error: TilewrightError | None = None
+    while left:
+        for block, method in ((b, m) for b in left for m in MOVES):
+            try:
+                getattr(trial, method)(block, loop)
+            except TilewrightError as refused:
+                error = refused
+                continue
+            made.append((method, block))
+            left.remove(block)
+            break
+        else:
+            assert error is not None
+            return error
+    return made
+
+
+def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
+    """Where loops may be dropped among those that stand directly in one another with them: an entry a loop, legal ones with `order`."""
+    ids, chain = row_ids(schedule.func), loop_chain(schedule.index, moved[0])
+    entries: list[Entry] = []
+    for loop in (f.loop_var for f in schedule.index.loops):
+        if loop in moved:
+            continue
+        if loop not in chain or not set(moved) <= set(chain):
+            names = ", ".join(m.name for m in moved)
+            text = f"{loop.name} is not in one chain with {names}: only loops that stand directly in one another can be reordered"
+            entries.append(_answer(ids, loop, "reorder", text, Refusal("not-in-one-chain", text)))
+            continue
+        order = reordered(chain, moved, loop)
+        try:
+            schedule.copy().reorder(*order)
+        except TilewrightError as error:
+            entries.append(_answer(ids, loop, "reorder", _reason(error.refusal, ""), error.refusal))
+        else:
+            text = f"new order: {', '.join(v.name for v in order)}"
+            entries.append({**_answer(ids, loop, "reorder", text), "order": [ids.of(v) for v in order]})
+    return entries
+
+
+def loop_chain(index: ProgramIndex, loop: Var) -> list[Var]:
+    """The loops that stand directly in one another around and below `loop`, outermost first: those it can be reordered with."""
+    top = index.loop(loop)
+    while isinstance(outer := index.parent(top), For):
+        top = outer
+    chain = [top.loop_var]
+    while isinstance(top.body, For):
+        top = top.body
+        chain.append(top.loop_var)
+    return chain
+
+
+def reordered(chain: Sequence[Var], moved: Sequence[Var], target: Var) -> list[Var]:
+    """The part of `chain` that changes, with `moved` brought to the place of `target`: what reorder is called with."""
+    going = [loop for loop in chain if loop in moved]
+    rest = [loop for loop in chain if loop not in moved]
+    inward = chain.index(going[0]) < chain.index(target)
+    at = rest.index(target) + inward
+    order = [*rest[:at], *going, *rest[at:]]
+    changed = [n for n, (a, b) in enumerate(zip(chain, order, strict=True)) if a is not b]
+    return order[changed[0] : changed[-1] + 1] if changed else order
+
+
+def _answer(ids: RowIds, loop: Var, primitive: str, reason: str, refusal: Refusal | None = None) -> Entry:
     return {
-        "loop": ids.of(target.loop),
-        "legal": target.legal,
-        "costly": effect.costly,
-        "primitive": target.primitive,
-        "note": effect.note,
-        "reason": effect.text if refusal is None else _reason(refusal, _placed_by(schedule, block)),
+        "loop": ids.of(loop),
+        "legal": refusal is None,
+        "costly": False,
+        "primitive": primitive,
+        "note": "",
+        "reason": reason,
         "code": "" if refusal is None else refusal.code,
         "fix": [] if refusal is None else list(refusal.fix),
     }
@@ -82,13 +193,13 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
         getattr(trial, target.primitive)(block, target.loop)
     except ScheduleError:
         return Effect()
-    now, then = _iterations(schedule.index, block), _iterations(trial.index, block)
+    now, then = iterations(schedule.index, block), iterations(trial.index, block)
     notes, lines = [], []
     costly = now is not None and then is not None and then > now
     if now is not None and then is not None:
         if then > now:
-            notes.append(f"{TIMES}{_ratio(then, now)}")
-        often = "as often as now" if then == now else f"{_ratio(then, now)}{TIMES} as often as now"
+            notes.append(f"{TIMES}{ratio_text(then, now)}")
+        often = "as often as now" if then == now else f"{ratio_text(then, now)}{TIMES} as often as now"
         lines.append(f"runs {often}: {grouped(then)} iterations")
     held = _held(trial.index, block, target)
     if held is not None:
@@ -97,7 +208,7 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
     return Effect(costly, " ".join(notes), "\n".join(lines))
 
 
-def _ratio(a: int, b: int) -> str:
+def ratio_text(a: int, b: int) -> str:
     """ "2.91", "4", "2 048": three digits, or all of them before the point."""
     return grouped(round(a / b)) if a >= 100 * b else f"{a / b:.3g}"
 
@@ -138,7 +249,7 @@ def _turn(index: ProgramIndex, realize: BlockRealize, target: Target) -> tuple[i
     return tuple(shape)
 
 
-def _iterations(index: ProgramIndex, block: str) -> int | None:
+def iterations(index: ProgramIndex, block: str) -> int | None:
     """How many times the body of `block` is reached, by the extents of all loops around it; None when one is symbolic."""
     count = 1
     for outer in index.path(index.realize(block)):

@@ -1,0 +1,100 @@
+"""What a drop would change, from the reports of the program as it is and as it would be: told before the drop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.analysis import ProgramIndex
+from ...engine.hwsim import Report
+from ...engine.ir import TilewrightError
+from .numbers import change_of, grouped, size_text
+from .targets import TIMES, iterations, ratio_text
+
+Line = dict[str, str]
+
+Answer = Report | TilewrightError | None
+
+SAID = {"better": "better", "worse": "worse", "same": "no change", "": ""}
+
+
+def prediction_value(
+    now: Answer, then: Answer, before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]
+) -> dict[str, Any]:
+    """A legal drop in figures: {costly, trend, label, lines: [{name, text, change, trend, word}], why}.
+
+    `costly` is legal but worse: more cycles, a block that runs more often, or more than a memory holds; `why` says which, in sentences.
+    `label` is a few characters for the row.
+    """
+    runs = _recompute(before, after, blocks)
+    why = [f"{name} runs {ratio_text(b, a)}{TIMES} as often" for name, a, b in runs if b > a]
+    parts = [f"{TIMES}{ratio_text(b, a)}" for _, a, b in runs if b > a]
+    lines = [_run_line(name, a, b) for name, a, b in runs]
+    if isinstance(then, TilewrightError):
+        refusal = then.refusal
+        text = f"the machine could not run it: {refusal.message}"
+        return _value([text, *why], ["not on this machine", *parts], lines, "worse")
+    if then is None or now is None or isinstance(now, TilewrightError):
+        if isinstance(then, Report):
+            lines.insert(0, _line("Cycles", grouped(then.cycles)))
+        return _value(why, parts, lines, "worse" if why else "")
+    cycles = _change("Cycles", now.cycles, then.cycles, grouped)
+    moved = _change("Bytes moved", moved_bytes(now), moved_bytes(then), size_text)
+    peaks, over = _peaks(now, then)
+    if cycles["trend"] == "worse":
+        why.insert(0, f"{cycles['change']} cycles")
+    label = [f"{cycles['change']} cycles", *parts]
+    if moved["trend"] != "same":
+        label.append(f"{moved['change']} bytes")
+    label += [f"over {name}" for name, _ in over]
+    return _value(why + [text for _, text in over], label, [cycles, moved, *lines, *peaks], cycles["trend"])
+
+
+def moved_bytes(report: Report) -> int:
+    """Bytes that are copied from memory to memory."""
+    return sum(traffic.bytes for traffic in report.traffic)
+
+
+def _value(why: list[str], parts: list[str], lines: list[Line], trend: str) -> dict[str, Any]:
+    return {"costly": bool(why), "trend": trend, "label": "  ".join(parts), "lines": lines, "why": why}
+
+
+def _recompute(before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]) -> list[tuple[str, int, int]]:
+    """(block, iterations now, iterations then), where both are numbers."""
+    pairs = (
+        (b, iterations(before, b), iterations(after, b)) for b in blocks if before.has_block(b) and after.has_block(b)
+    )
+    return [(name, now, then) for name, now, then in pairs if now is not None and then is not None]
+
+
+def _run_line(name: str, now: int, then: int) -> Line:
+    change = f"{TIMES}{ratio_text(then, now)}" if now else ""
+    trend = "same" if then == now else "worse" if then > now else "better"
+    return _line(f"Recompute of {name}", f"{grouped(now)} → {grouped(then)}", change, trend)
+
+
+def _change(name: str, now: int, then: int, text: Any) -> Line:
+    change, trend = change_of(now, then)
+    return _line(name, f"{text(now)} → {text(then)}", change, trend)
+
+
+def _line(name: str, text: str, change: str = "", trend: str = "") -> Line:
+    return {"name": name, "text": text, "change": change, "trend": trend, "word": SAID[trend]}
+
+
+def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]]]:
+    """A line for each memory that is used, and (memory, sentence) for those that would hold more than they can, and more than now."""
+    lines: list[Line] = []
+    over: list[tuple[str, str]] = []
+    for name, memory in then.memory.items():
+        was = now.memory[name].peak_bytes if name in now.memory else 0
+        if not memory.capacity_bytes or name == "global" or not (was or memory.peak_bytes):
+            continue
+        line = _change(f"Peak {name}", was, memory.peak_bytes, size_text)
+        line["text"] += f" of {size_text(memory.capacity_bytes)}"
+        lines.append(line)
+        if memory.peak_bytes > memory.capacity_bytes:
+            line["word"], line["trend"] = "over capacity", "worse"
+            if memory.peak_bytes > was or was <= memory.capacity_bytes:
+                text = f"{name} would hold {size_text(memory.peak_bytes)} of {size_text(memory.capacity_bytes)}"
+                over.append((name.removeprefix("local."), text))
+    return lines, over
