@@ -106,13 +106,14 @@ def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
 def _peak(scope: str, banks: list[tuple[str, int, int]]) -> Figure:
     capacity = max(c for _, _, c in banks)
     unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
-    peaks = " · ".join(_scaled(peak, scale) for _, peak, _ in banks)
+    each = [_scaled(peak, scale) for _, peak, _ in banks]
+    peaks = " · ".join(each) if len(set(each)) > 1 else each[0]
     over = any(peak > limit for _, peak, limit in banks)
-    each = " each" if len(banks) > 1 else ""
     lines = [f"{scope}{f'[{bank}]' if bank else ''}: {size_text(p)} of {size_text(c)}" for bank, p, c in banks]
     hint = "\n".join([*lines, "More than there is"] if over else lines)
     label = f"Peak {scope.removeprefix('local.')}"
-    return _figure(label, f"{peaks} / {_scaled(capacity, scale)} {unit}{each}", hint=hint, level="bad" if over else "")
+    value = f"{peaks} / {_scaled(capacity, scale)} {unit}{f' ×{len(banks)}' if len(banks) > 1 else ''}"
+    return _figure(label, value, hint=hint, level="bad" if over else "")
 
 
 def _scaled(size_bytes: int, scale: int) -> str:

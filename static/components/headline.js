@@ -64,7 +64,8 @@ function button(model, name, label, intent, disabled) {
 }
 
 export function render({ model }) {
-  const bar = h("header", { class: "headline" });
+  const row = h("div", { class: "headline-row" });
+  const bar = h("div", { class: "headline" }, row);
   const basis = { against: 0 };
   follow(model, (data) => {
     const machine = h(
@@ -78,19 +79,27 @@ export function render({ model }) {
     );
     machine.value = data.machine;
     const [sign, words] = VERDICT[data.verdict.status];
-    bar.replaceChildren(
+    row.replaceChildren(
       h(
         "button",
         { class: "tool", "aria-label": "Gallery", title: "Back to the gallery", onclick: () => mayLeave(data) && model.send_msg({ kind: "gallery" }) },
         icon("back"),
       ),
-      h("h1", { class: "title", title: data.title }, data.title),
-      machine,
       h(
-        "span",
-        { class: `verdict ${data.verdict.status}`, title: data.verdict.detail, role: "status", "data-verdict": data.verdict.status },
-        h("span", { class: "sign", "aria-hidden": "true" }, sign),
-        words,
+        "div",
+        { class: "about" },
+        h("h1", { class: "title", title: data.title }, data.title),
+        h(
+          "div",
+          { class: "under" },
+          machine,
+          h(
+            "span",
+            { class: `verdict ${data.verdict.status}`, title: data.verdict.detail, role: "status", "data-verdict": data.verdict.status },
+            h("span", { class: "sign", "aria-hidden": "true" }, sign),
+            words,
+          ),
+        ),
       ),
       h("div", { class: "figures" }, data.figures.map((item) => figure(item, basis))),
       h(
@@ -107,9 +116,9 @@ export function render({ model }) {
         ),
         h(
           "button",
-          { class: "tool primary", title: "Python for Apache TVM", onclick: () => model.send_msg({ kind: "export" }) },
+          { class: "tool primary", title: "Python for Apache TVM", "aria-label": "Export", onclick: () => model.send_msg({ kind: "export" }) },
           icon("export"),
-          "Export",
+          h("span", { class: "words" }, "Export"),
         ),
       ),
     );

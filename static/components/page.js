@@ -1,6 +1,7 @@
 // What belongs to the page as a whole: which screen shows, the theme, the tabs, the notice of a refusal, keys, downloads.
 
 import { h, icon, follow } from "./dom.js";
+import { splitters } from "./splitters.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
@@ -35,24 +36,6 @@ function noticeBox(model, notice) {
     ),
     h("button", { class: "tool small", "aria-label": "Close", onclick: () => model.send_msg({ kind: "dismiss" }) }, icon("remove")),
   );
-}
-
-/** Gutters between the panes can be dragged: the page's grid reads its sizes from CSS variables. */
-function splitters() {
-  for (const gutter of document.querySelectorAll("[data-gutter]")) {
-    const [variable, axis, direction, least] = gutter.dataset.gutter.split(" ");
-    gutter.onpointerdown = (event) => {
-      gutter.setPointerCapture(event.pointerId);
-      const from = axis === "x" ? event.clientX : event.clientY;
-      const size = parseFloat(getComputedStyle(document.documentElement).getPropertyValue(variable));
-      gutter.onpointermove = (move) => {
-        const way = ((axis === "x" ? move.clientX : move.clientY) - from) * Number(direction);
-        const room = (axis === "x" ? innerWidth : innerHeight) * 0.5;
-        document.documentElement.style.setProperty(variable, `${Math.min(room, Math.max(Number(least), size + way))}px`);
-      };
-      gutter.onpointerup = () => (gutter.onpointermove = null);
-    };
-  }
 }
 
 /** At once, and not when the server has time: its answer says the same. */
