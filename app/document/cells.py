@@ -1,8 +1,9 @@
 """The text of a notebook file as cells. Reading never loses a byte: a document's text is its cells' texts, one after the other.
 
 The format is Python with percent cells, as VS Code, Jupytext, Spyder and PyCharm read it: a line `# %% title` opens a cell, and
-`# %% [markdown]` one of prose in comments. Tilewright knows four titles: `machine`, `workload`, `intrinsic` and `schedule`
-(anything after a colon is for people: `# %% schedule: stage the operands`). Other cells are kept as they are and left alone.
+`# %% [markdown]` one of prose in comments. Tilewright knows five titles: `machine`, `workload`, `intrinsic`, `schedule`
+(anything after a colon is for people: `# %% schedule: stage the operands`) and `branch` (`branches` tells). Other cells are kept as they
+are and left alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-CellKind = Literal["preamble", "markdown", "machine", "workload", "intrinsic", "schedule", "code"]
+CellKind = Literal["preamble", "markdown", "machine", "workload", "intrinsic", "schedule", "branch", "code"]
 
 MARKER = re.compile(r"\ufeff?#[ \t]*%%+(?P<title>[^\r\n]*)")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -21,6 +22,7 @@ _KINDS: dict[str, CellKind] = {
     "workload": "workload",
     "intrinsic": "intrinsic",
     "schedule": "schedule",
+    "branch": "branch",
 }
 
 

@@ -26,7 +26,7 @@ def append_call(document: Document, line: str) -> Document:
     kept = len(lines)
     while kept > 1 and not lines[kept - 1].strip():
         kept -= 1
-    added = _lines(line, document.newline)
+    added = whole_lines(line, document.newline)
     before = "".join(lines[:kept])
     if not before.endswith(("\n", "\r")):
         before += document.newline
@@ -42,14 +42,14 @@ def without_last_call(document: Document) -> Document:
 
 def replace_call(document: Document, n: int, line: str) -> Document:
     """The document with step `n` written as `line`; a comment behind the step stays."""
-    return _with_span(document, _place(document, n), _lines(line, document.newline).rstrip("\r\n"))
+    return _with_span(document, _place(document, n), whole_lines(line, document.newline).rstrip("\r\n"))
 
 
 def insert_call(document: Document, n: int, line: str) -> Document:
     """The document with `line` before step `n`."""
     place = _place(document, n)
     return _with_span(
-        document, replace_fields(place, end_line=place.line, end_column=place.column), _lines(line, document.newline)
+        document, replace_fields(place, end_line=place.line, end_column=place.column), whole_lines(line, document.newline)
     )
 
 
@@ -110,8 +110,9 @@ def _with_schedule_cell(document: Document, line: str) -> Document:
     newline, text = document.newline, document.text
     gap = "" if not text else newline if text.endswith(newline) else newline * 2
     made = f"# %% schedule{newline}sch = tilewright.Schedule({names[-1]}){newline}"
-    return read_document(text + gap + made + _lines(line, newline), document.path)
+    return read_document(text + gap + made + whole_lines(line, newline), document.path)
 
 
-def _lines(line: str, newline: str) -> str:
+def whole_lines(line: str, newline: str) -> str:
+    """The lines of `line` with the endings of a document, the last one too."""
     return newline.join(line.rstrip("\r\n").splitlines()) + newline
