@@ -8,6 +8,7 @@ from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
 from .parts import Bus, Cache, DmaEngine, Engine, Memory
+from .place import Placement, row_name
 from .report import (
     Bound,
     EngineAccess,
@@ -26,11 +27,14 @@ from .report import (
 )
 from .sensitivity import Knob, Trial, ranked, sensitivity, trials, tried
 from .simulate import simulate
+from .spots import Bed, Listing, Share, Spots, Unit, Use, bed_of, share_of, through, uses_of
 from .steady import MAX_TASKS, Repeat
+from .tasks import TaskProgram, Template
 from .timeline import Timeline
 
 __all__ = [
     "MAX_TASKS",
+    "Bed",
     "Bound",
     "Bus",
     "Cache",
@@ -43,6 +47,7 @@ __all__ = [
     "EngineReport",
     "Finding",
     "Knob",
+    "Listing",
     "Lost",
     "Machine",
     "MachineError",
@@ -50,27 +55,39 @@ __all__ = [
     "MemoryReport",
     "Moved",
     "Occupancy",
+    "Placement",
     "Repeat",
     "Report",
     "Roofline",
     "Segment",
     "Segments",
+    "Share",
+    "Spots",
     "Steps",
     "TaskKind",
+    "TaskProgram",
+    "Template",
     "Tile",
     "Tiles",
     "Timeline",
     "Traffic",
     "Trial",
+    "Unit",
+    "Use",
     "Wait",
+    "bed_of",
     "cache_counts",
     "load_machine",
     "operations_per_cycle",
     "preset_names",
     "ranked",
     "read_machine",
+    "row_name",
     "sensitivity",
+    "share_of",
     "simulate",
+    "through",
     "trials",
     "tried",
+    "uses_of",
 ]

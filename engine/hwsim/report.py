@@ -185,6 +185,11 @@ class Segments(Sequence[Segment]):
         self._timeline = timeline
         self._said: dict[int, _Said] = {}
 
+    @property
+    def program(self) -> TaskProgram:
+        """The tasks that were played."""
+        return self._program
+
     def __len__(self) -> int:
         return len(self._timeline.numbers)
 

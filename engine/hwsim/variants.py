@@ -125,6 +125,11 @@ class Variants:
         self._numbers: dict[object, int] = {}
 
     @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The work of the task, with the conditions under which it is done."""
+        return self._pieces
+
+    @property
     def cells(self) -> tuple[int, ...]:
         """All cells that any of them may touch."""
         ranges = (range(s.placement.first_cell, s.placement.first_cell + s.placement.cells) for s in self._sides)
