@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from ..engine.hwsim import load_machine, preset_names
@@ -29,23 +28,14 @@ from .document import (
     evaluate,
     read_document,
     remove_call,
-    replace_cell,
 )
 from .document.knobs import with_machine, with_turn, without_turns
 from .document.machine import read_machine
 from .document.rename import renamed
 from .document.workload import program_names
+from .edits import EDITS, KEEPS_DRAFT, MAX_TEXT, edited, picture, settled
+from .intents import Intent
 from .state import DEFAULT_MACHINE, Notice, Pane, State, Theme
-
-MAX_UNDO = 500
-"""Older documents than this are forgotten by undo."""
-
-MAX_TEXT = 2_000_000
-"""Characters; longer texts are refused before they are looked at."""
-
-
-class Intent(msgspec.Struct, frozen=True):
-    """Something a person wants."""
 
 
 class OpenText(Intent, frozen=True):
@@ -178,10 +168,12 @@ class Say(Intent, frozen=True, eq=False):
 def act(state: State, intent: Intent) -> State:
     """The state after `intent`. What cannot be done leaves everything as it was, with a notice; no TilewrightError escapes."""
     try:
-        return _ACTIONS[type(intent)](state, intent)
+        return _ACTIONS[type(intent)](settled(state) if type(intent) in _SETTLING else state, intent)
     except TilewrightError as error:
         notice = notice_of(error.refusal)
-        return replace(state, notice=replace(notice, where="tree") if isinstance(intent, Call | Calls | Rename) else notice)
+        return replace(
+            state, notice=replace(notice, where="tree") if isinstance(intent, Call | Calls | Rename) else notice
+        )
 
 
 def notice_of(refusal: Refusal) -> Notice:
@@ -261,24 +253,24 @@ def _gallery(state: State, _: Intent) -> State:
 
 def _call(state: State, intent: Call) -> State:
     notebook = _latest(state)
-    return _edited(state, intent.made or apply_call(notebook, intent.method, *intent.args, **dict(intent.kwargs)))
+    return edited(state, intent.made or apply_call(notebook, intent.method, *intent.args, **dict(intent.kwargs)))
 
 
 def _calls(state: State, intent: Calls) -> State:
     notebook = _latest(state)
     if intent.made is not None:
-        return _edited(state, intent.made)
+        return edited(state, intent.made)
     for call in intent.calls:
         notebook = apply_call(notebook, call.method, *call.args, **dict(call.kwargs))
-    return _edited(state, notebook)
+    return edited(state, notebook)
 
 
 def _rename(state: State, intent: Rename) -> State:
-    return _edited(state, renamed(_latest(state), intent.handle, intent.name))
+    return edited(state, renamed(_latest(state), intent.handle, intent.name))
 
 
 def _apply_fix(state: State, intent: ApplyFix) -> State:
-    return _edited(state, apply_fix(_latest(state), intent.calls))
+    return edited(state, apply_fix(_latest(state), intent.calls))
 
 
 def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:
@@ -299,7 +291,7 @@ def _repair(state: State, intent: Repair) -> State:
         listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
         notebook = apply_call(notebook, proposal.method, *(listed[0] if listed else ()), **arguments)
     call = intent.call
-    return _edited(state, apply_call(notebook, call.method, *call.args, **dict(call.kwargs)))
+    return edited(state, apply_call(notebook, call.method, *call.args, **dict(call.kwargs)))
 
 
 def _latest(state: State) -> Notebook:
@@ -311,27 +303,38 @@ def _latest(state: State) -> Notebook:
             Refusal(
                 "looking-back",
                 f"this is the program after step {state.step_count}; new steps go to the end",
-                expected="the last step chosen",
+                expected="the last step chosen, or a branch from here",
+            )
+        )
+    if state.notebook.unread or not state.notebook.states:
+        refusal = state.notebook.error.refusal if state.notebook.error is not None else None
+        place = refusal.place if refusal is not None else None
+        raise DocumentError(
+            Refusal(
+                "broken-text",
+                "the text cannot be read, so nothing can be added",
+                expected="its error mended",
+                place=place,
             )
         )
     return state.notebook
 
 
 def _edit_cell(state: State, intent: EditCell) -> State:
-    notebook = _open_notebook(state)
+    notebook = state.draft_of or _open_notebook(state)
     cells = notebook.document.cells
     if not 0 <= intent.index < len(cells):
         raise DocumentError(Refusal("no-such-cell", f"the notebook has no cell {intent.index}"))
     if len(intent.body) > MAX_TEXT:
         raise DocumentError(Refusal("text-too-long", f"the cell has {len(intent.body)} characters"))
     made = edited_cell(notebook.document, cells[intent.index], intent.body, DEFAULT_MACHINE)
-    edited = _edited(state, evaluate(made.document, notebook))
-    return edited if made.notes == () and made.stopped is None else replace(edited, notes=_notes_of(made))
+    after = edited(state, evaluate(made.document, notebook))
+    return after if made.notes == () and made.stopped is None else replace(after, notes=_notes_of(made))
 
 
 def _remove_step(state: State, intent: RemoveStep) -> State:
     notebook = _open_notebook(state)
-    return _edited(state, evaluate(remove_call(notebook.document, intent.step), notebook))
+    return edited(state, evaluate(remove_call(notebook.document, intent.step), notebook))
 
 
 def _pick_machine(state: State, intent: PickMachine) -> State:
@@ -344,7 +347,7 @@ def _pick_machine(state: State, intent: PickMachine) -> State:
     document = with_machine(notebook.document, intent.name)
     if document.text == notebook.document.text:
         return state
-    return _edited(state, evaluate(document, notebook))
+    return edited(state, evaluate(document, notebook))
 
 
 def _turn_knob(state: State, intent: TurnKnob) -> State:
@@ -356,35 +359,19 @@ def _turn_knob(state: State, intent: TurnKnob) -> State:
     base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
     if base.figure(intent.path) == intent.value:
         return _reset_knob(state, ResetKnob(intent.path))
-    return _edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
+    return edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
 
 
 def _reset_knob(state: State, intent: ResetKnob) -> State:
     notebook = _open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
-    return _edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
+    return edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
 
 
 def _open_notebook(state: State) -> Notebook:
     if state.notebook is None:
         raise DocumentError(Refusal("no-notebook", "no notebook is open"))
     return state.notebook
-
-
-def _edited(state: State, notebook: Notebook) -> State:
-    """After an edit: the old notebook can be come back to; a text without a program leaves the last picture."""
-    assert state.notebook is not None
-    if notebook.document.text == state.notebook.document.text:
-        return replace(state, notice=None)
-    return replace(
-        state,
-        notebook=notebook,
-        shown=notebook if notebook.states else state.shown,
-        past=(*state.past, state.notebook)[-MAX_UNDO:],
-        future=(),
-        chosen_step=None,
-        notice=None,
-    )
 
 
 def _undo(state: State, _: Intent) -> State:
@@ -400,7 +387,7 @@ def _redo(state: State, _: Intent) -> State:
 
 
 def _went_to(state: State, notebook: Notebook, past: tuple[Notebook, ...], future: tuple[Notebook, ...]) -> State:
-    shown = notebook if notebook.states else state.shown
+    shown = picture(state, notebook)
     return replace(state, notebook=notebook, shown=shown, past=past, future=future, chosen_step=None, notice=None)
 
 
@@ -408,7 +395,7 @@ def _view_step(state: State, intent: ViewStep) -> State:
     if state.shown is None:
         return state
     last = len(state.shown.states) - 1
-    count = intent.count if intent.count is not None and 0 <= intent.count < last else None
+    count = intent.count if intent.count is not None and 0 <= intent.count <= last else None
     return replace(state, chosen_step=count, notice=None)
 
 
@@ -423,6 +410,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     EditCell: _edit_cell,
     RemoveStep: _remove_step,
     ViewStep: _view_step,
+    **EDITS,
     PickMachine: _pick_machine,
     TurnKnob: _turn_knob,
     ResetKnob: _reset_knob,
@@ -435,3 +423,19 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     Saved: lambda state, intent: replace(state, saved=intent.text, notice=None),
     Say: lambda state, intent: replace(state, notice=replace(notice_of(intent.refusal), where=intent.where)),
 }
+
+_LEAVES_DRAFT = (
+    OpenText,
+    ShowGallery,
+    EditCell,
+    ViewStep,
+    Select,
+    SetTheme,
+    ShowPane,
+    Dismiss,
+    Saved,
+    Say,
+    *KEEPS_DRAFT,
+)
+_SETTLING = frozenset(_ACTIONS) - frozenset(_LEAVES_DRAFT)
+"""Intents that end a draft which was left open: what was typed is an edit of its own then."""

@@ -17,6 +17,7 @@ from ..engine.schedule import Schedule
 from .actions import (
     ApplyFix,
     Call,
+    Calls,
     Dismiss,
     EditCell,
     Intent,
@@ -24,6 +25,7 @@ from .actions import (
     PickMachine,
     Redo,
     RemoveStep,
+    Rename,
     Repair,
     Saved,
     Say,
@@ -37,15 +39,19 @@ from .actions import (
     repair_of,
 )
 from .document import DocumentError, save_document
+from .forecast import Forecast, move_of
+from .edits import edit_of
 from .state import State
 from .store import Store, attempt, report_of, sizes_of
 from .views.code import EXPORT_FILE
 from .views.gallery import Example
-from .views.menus import call_arguments, handle_of
+from .views.menus import SCOPES, Facts, call_arguments, handle_of, menu_of, scopes_of
 from .views.row_ids import row_ids
-from .views.tree import drop_targets
 
 Message = dict[str, Any]
+
+OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
+"""Messages whose refusal is said beside the tree."""
 
 STAND_STILL_MS = 200
 """A program that is shown for less is not verified: its successor is."""
@@ -64,6 +70,10 @@ class Screen(Protocol):
 
     def download(self, name: str, text: str) -> None:
         """Give the person a file."""
+        ...
+
+    def foretell(self, prediction: Message) -> None:
+        """Say what a drop would do, beside the rows that it is between."""
         ...
 
 
@@ -89,6 +99,7 @@ class Session:
         self._clock = clock
         self.examples = examples
         self._savable = savable
+        self.forecast = Forecast(self.store, clock, self._foretell)
         self._turn = 0
         self._closed = False
 
@@ -97,12 +108,18 @@ class Session:
         try:
             self._do(message)
         except TilewrightError as error:
-            self.dispatch(Say(error.refusal, "tree" if message["kind"] in ("move", "call", "reorder") else "page"))
+            self.dispatch(Say(error.refusal, "tree" if message["kind"] in OF_THE_TREE else "page"))
         except Exception as error:
             self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
 
     def _do(self, message: Message) -> None:
-        if message["kind"] == "export":
+        if message["kind"] == "grabbed":
+            self.forecast.begin(self.state, [str(row) for row in message["rows"]], str(message.get("near", "")))
+        elif message["kind"] == "near":
+            self.forecast.look(str(message["row"]))
+        elif message["kind"] == "released":
+            self.forecast.stop()
+        elif message["kind"] == "export":
             self._export()
         elif message["kind"] == "save":
             self._save()
@@ -111,6 +128,9 @@ class Session:
             self.dispatch(OpenText(example.text, example.title))
         else:
             intent = intent_of(message, self.state)
+            if isinstance(intent, Call | Calls):
+                self.forecast.stop()
+                intent = self.forecast.with_made(self.state, intent)
             if intent is not None:
                 self.dispatch(intent)
 
@@ -128,6 +148,7 @@ class Session:
         """The page is gone: nothing more is worked out for it."""
         self._closed = True
         self._turn += 1
+        self.forecast.stop()
 
     def repair(self, wish: Message) -> list[str]:
         """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
@@ -142,18 +163,28 @@ class Session:
             else []
         )
 
-    def targets(self, row: str) -> list[dict[str, Any]]:
-        """Where the block of `row` may be dropped."""
+    def targets(self, rows: list[str]) -> list[dict[str, Any]]:
+        """Where the blocks or loops of `rows` may be dropped."""
+        return self.forecast.targets(self.state, rows)
+
+    def menu(self, row: str) -> list[dict[str, Any]]:
+        """What may be done to `row`."""
         if self.state.moment is None:
             return []
-        schedule = self.state.moment.schedule
-        block = row_ids(schedule.func).get(row)
-        if not isinstance(block, str):
-            return []
-        found = self.store.remember(
-            f"targets {block}", (schedule.func,), lambda: attempt("targets", lambda: drop_targets(schedule, [block]))
-        )
-        return [] if isinstance(found, TilewrightError) else found.get(row, [])
+        schedule, machine = self.state.moment.schedule, self.store.machine(self.state)
+        names = schedule.intrinsics
+
+        def facts() -> Facts:
+            if isinstance(machine, TilewrightError):
+                return Facts(schedule.func, SCOPES, None, names)
+            return Facts(schedule.func, scopes_of(machine), machine, names)
+
+        known = self.store.remember(f"facts {names}", (schedule.func, machine), facts)
+        return menu_of(known, row) if row in known.ids else []
+
+    def _foretell(self, prediction: Message) -> None:
+        if self.screen is not None and not self._closed:
+            self.screen.foretell(prediction)
 
     # After the paint.
 
@@ -249,6 +280,10 @@ def intent_of(message: Message, state: State) -> Intent | None:
     match message["kind"]:
         case "move" | "call" | "reorder":
             return _call_of(message, state)
+        case "moves" | "calls":
+            return _calls_of(message, state)
+        case "rename":
+            return Rename(handle_of(row_ids(_func_of(state)), str(message["id"])), str(message["name"]))
         case "select":
             return Select(str(message["id"]))
         case "undo":
@@ -278,17 +313,33 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "dismiss":
             return Dismiss()
         case _:
-            return None
+            return edit_of(message)
 
 
 MOVED = ("block", "loop")
 MOVES = ("compute_at", "reverse_compute_at")
 
 
-def _call_of(message: Message, state: State) -> Call:
+def _func_of(state: State) -> PrimFunc:
     if state.moment is None:
         raise DocumentError(Refusal("no-notebook", "no notebook is open"))
-    func = state.moment.schedule.func
+    return state.moment.schedule.func
+
+
+def _calls_of(message: Message, state: State) -> Calls:
+    """Several blocks dropped on a loop, or one primitive on several rows."""
+    func = _func_of(state)
+    if message["kind"] == "moves":
+        assert state.moment is not None
+        move = move_of(row_ids(func), state.moment.schedule, message)
+        return move if isinstance(move, Calls) else Calls((move,))
+    method = str(message["method"])
+    made = [call_arguments(func, method, str(target), message["arguments"]) for target in message["targets"]]
+    return Calls(tuple(Call(method, args, tuple(kwargs.items())) for args, kwargs in made))
+
+
+def _call_of(message: Message, state: State) -> Call:
+    func = _func_of(state)
     ids = row_ids(func)
     if message["kind"] == "reorder":
         return Call("reorder", tuple(handle_of(ids, row) for row in message["loops"]))

@@ -39,7 +39,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
     None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
     `selected` is a row id of the tree. `saved` is the text that is kept elsewhere: as it was opened, saved or downloaded last.
-    `notes` are about the text that the notebook was made of when it was opened.
+    `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
+    None when nothing is being typed.
     """
 
     notebook: Notebook | None = None
@@ -54,6 +55,15 @@ class State(msgspec.Struct, frozen=True, eq=False):
     notice: Notice | None = None
     saved: str = ""
     notes: tuple[Note, ...] = ()
+    draft_of: Notebook | None = None
+
+    @property
+    def good(self) -> Notebook | None:
+        """The last notebook without an error."""
+        for notebook in (self.notebook, self.draft_of, *reversed(self.past)):
+            if notebook is not None and notebook.error is None:
+                return notebook
+        return None
 
     @property
     def unsaved(self) -> bool:

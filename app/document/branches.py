@@ -117,7 +117,9 @@ def delete_branch(document: Document, name: str) -> Document:
     cell = _cell_of(document, name)
     if cell is None or _is_shown(document, cell):
         raise DocumentError(
-            Refusal("current-branch", f"branch {name!r} is the one that is shown", expected="another branch chosen before")
+            Refusal(
+                "current-branch", f"branch {name!r} is the one that is shown", expected="another branch chosen before"
+            )
         )
     document = _with_cells(document, {cell: ""})
     left = document.of_kind("branch")

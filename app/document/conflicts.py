@@ -40,7 +40,10 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class Conflict(msgspec.Struct, frozen=True, eq=False):
-    """The first step that fails. `applied_before`: it did, until `changes` were made; else it is simply wrong. `waiting` steps come after it."""
+    """The first step that fails. `applied_before`: it did, until `changes` were made; else it is simply wrong.
+
+    `waiting` steps come after it.
+    """
 
     step: int
     item: int
@@ -189,4 +192,14 @@ def _replaced(old: list[str], new: list[str], gone: set[str], come: set[str]) ->
     return dict(zip(left, there, strict=True)) if len(left) == len(there) else {}
 
 
-__all__ = ["Change", "Conflict", "Need", "conflict_of", "failed_step", "put_back", "repaired", "skip_conflicts", "stop_at"]
+__all__ = [
+    "Change",
+    "Conflict",
+    "Need",
+    "conflict_of",
+    "failed_step",
+    "put_back",
+    "repaired",
+    "skip_conflicts",
+    "stop_at",
+]

@@ -49,7 +49,9 @@ def insert_call(document: Document, n: int, line: str) -> Document:
     """The document with `line` before step `n`."""
     place = _place(document, n)
     return _with_span(
-        document, replace_fields(place, end_line=place.line, end_column=place.column), whole_lines(line, document.newline)
+        document,
+        replace_fields(place, end_line=place.line, end_column=place.column),
+        whole_lines(line, document.newline),
     )
 
 

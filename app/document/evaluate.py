@@ -45,10 +45,10 @@ def evaluate(document: Document, previous: Notebook | None = None, trial: Trial 
         return replace_fields(notebook, error=errors[0])
     calls = _caught(errors, lambda: schedule_calls(document))
     if not calls:
-        return replace_fields(notebook, states=(start,), error=errors[0] if errors else None)
+        return replace_fields(notebook, states=(start,), error=errors[0] if errors else None, unread=calls is None)
     name = _caught(errors, lambda: at_place(calls[0].place, lambda: schedule_variable(calls[0], document)))
     if name is None:
-        return replace_fields(notebook, states=(start,), error=errors[0])
+        return replace_fields(notebook, states=(start,), error=errors[0], unread=True)
     return _with_steps(replace_fields(notebook, states=(start,), schedule_name=name), calls[1:], previous, trial)
 
 

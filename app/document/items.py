@@ -8,6 +8,7 @@ byte. Every edit leaves all that it is not about as it stands.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -148,7 +149,7 @@ def _switched_off(cell: Cell, taken: set[int]) -> Iterator[tuple[Place, str]]:
 
 
 def _statements(lines: Sequence[str], first_line: int) -> Iterator[tuple[Place, str]]:
-    """The statements in lines whose signs are off, which begin at `first_line`: those that can be read as a step, each on lines of its own."""
+    """The statements in lines whose signs are off, which begin at `first_line`: those that can be read as a step."""
     for start, end in _spans(lines):
         text = "".join(lines[start:end]).rstrip("\r\n")
         try:
@@ -169,7 +170,7 @@ def _spans(lines: Sequence[str]) -> list[tuple[int, int]]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [(n, n + 1) for n in range(len(lines))]
     spans = [(node.lineno - 1, node.end_lineno or node.lineno) for node in body]
-    apart = all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+    apart = all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
     return spans if apart else []
 
 

@@ -45,7 +45,7 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
 
     `states[n]` is the moment before step `n`; the last one is now. `schedule_name` is the schedule's variable in the file.
     `sizes` are numbers for the program's symbolic sizes, to simulate and to test with; `notes` what is to be
-    said of the reading of its program.
+    said of the reading of its program. `unread`: the schedule's text cannot be read, so that nothing is known of its steps.
     """
 
     document: Document
@@ -57,6 +57,7 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     schedule_name: str = "sch"
     sizes: Mapping[str, int] = {}
     notes: tuple[Note, ...] = ()
+    unread: bool = False
 
     def __repr__(self) -> str:
         where = self.document.path or "without a file"
