@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +177,17 @@ class ServerClock:
             self._document.add_next_tick_callback(work)
 
 
+class PageTemplate(pn.Template):
+    """A template whose components enter the document together: else Bokeh goes over all models once for each."""
+
+    def server_doc(
+        self, doc: BokehDocument | None = None, title: str | None = None, location: Any = True
+    ) -> BokehDocument:
+        document = doc or pn.state.curdoc
+        with document.models.freeze() if document is not None else nullcontext():
+            return super().server_doc(doc, title, location)
+
+
 def make_page(path: str | Path | None = None) -> pn.Template:
     """A page of its own for one browser tab: the gallery, or the notebook at `path` (a folder: its notebooks as the gallery).
 
@@ -191,7 +202,7 @@ def make_page(path: str | Path | None = None) -> pn.Template:
     if document is not None:
         document.on_session_destroyed(lambda _: session.close())
     _open_first(session, path if path is not None and Path(path) != folder else None)
-    template = pn.Template((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
+    template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
     return template
 

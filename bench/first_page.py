@@ -1,0 +1,137 @@
+"""How long the first page takes: a real Chromium with an empty cache, the real server, no network but this machine.
+
+From the start of the navigation to the end of the first frame that shows the cards of the gallery ("gallery"), or tree, code and timeline
+of an example ("notebook"). "first byte" is when the server began to answer, "parsed" when all scripts had run. Below: what was fetched,
+and what building the page costs the server.
+
+Run: `python bench/first_page.py [--rounds 7]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
+Times are of this machine and of what else runs on it. The aim is under 2 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from drop import FLAGS, chromium, server
+from playwright.sync_api import Browser, sync_playwright
+
+from tilewright.app.session import Session
+from tilewright.app.shell import Page
+from tilewright.app.views.gallery import load_examples
+
+WATCH = """
+window.benchFirst = new Promise((resolve) => {
+  const roots = (node, found = []) => {
+    found.push(node);
+    for (const inner of node.querySelectorAll("*")) if (inner.shadowRoot) roots(inner.shadowRoot, found);
+    return found;
+  };
+  let painted = 0;
+  const clear = CanvasRenderingContext2D.prototype.clearRect;
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) { painted += 1; return clear.apply(this, box); };
+  const all = (selector) => roots(document).flatMap((root) => [...root.querySelectorAll(selector)]);
+  const shown = (selector) => all(selector).some((e) => e.offsetWidth > 0 && e.offsetHeight > 0);
+  const done = () => new URLSearchParams(location.search).has("example")
+    ? shown('[role="treeitem"]') && shown(".code-line") && shown("#area-timeline") && painted > 0
+    : shown(".card");
+  const look = () => {
+    if (!done() && performance.now() < 30000) return requestAnimationFrame(look);
+    const channel = new MessageChannel(); // runs once the frame is out
+    channel.port1.onmessage = () => resolve(performance.now());
+    channel.port2.postMessage(0);
+  };
+  requestAnimationFrame(look);
+});
+"""
+
+ASK = """
+async () => {
+  const all = await window.benchFirst;
+  const [first] = performance.getEntriesByType("navigation");
+  const parts = performance.getEntriesByType("resource");
+  return {
+    all, first_byte: first.responseStart, parsed: first.domInteractive, loaded: first.loadEventEnd,
+    resources: [...parts, first].map((p) => [p.name.split("?")[0].replace(location.origin, ""), p.encodedBodySize]),
+  };
+}
+"""
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    reader.add_argument("--rounds", type=int, default=7)
+    options = reader.parse_args()
+    print(
+        f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {options.rounds} loads each; ms since the navigation began\n"
+    )
+    with server() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        print(
+            "| page | first byte | parsed | p50 | p95 | slowest | requests | KiB |\n|---|---:|---:|---:|---:|---:|---:|---:|"
+        )
+        for name, query in (("gallery", ""), ("notebook", "?example=vtcm_double_buffer")):
+            loads = [loaded(browser, url + query) for _ in range(options.rounds + 1)][
+                1:
+            ]  # the first one warms the server up
+            print(row(name, loads), flush=True)
+        browser.close()
+    print("\nWhat was fetched, KiB:\n")
+    for path, size in Counter(dict(map(tuple, loads[-1]["resources"]))).most_common(12):
+        print(f"  {size / 1024:8.0f}  {path}")
+    print("\nBuilding the page on the server, ms:\n")
+    for what, work in (("examples", load_examples), ("components", lambda: Page(Session(NoClock()), load_examples()))):
+        print(f"  {quickest(work):8.1f}  {what}")
+
+
+class NoClock:
+    """Nothing is put off: only the components are made."""
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        """Not at all."""
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Not at all."""
+
+
+def loaded(browser: Browser, url: str) -> dict[str, Any]:
+    """One load, with a cache of its own."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    page.goto(url, wait_until="commit")
+    found = page.evaluate(ASK)
+    context.close()
+    return found
+
+
+def row(name: str, loads: list[dict[str, Any]]) -> str:
+    times = sorted(load["all"] for load in loads)
+    p95 = statistics.quantiles(times, n=20, method="inclusive")[-1] if len(times) > 1 else times[0]
+    first, parsed = (statistics.median(load[key] for load in loads) for key in ("first_byte", "parsed"))
+    resources = loads[-1]["resources"]
+    size = sum(size for _, size in resources) / 1024
+    figures = (first, parsed, statistics.median(times), p95, times[-1])
+    return f"| {name} | {' | '.join(f'{figure:.0f}' for figure in figures)} | {len(resources)} | {size:.0f} |"
+
+
+def quickest(work: Callable[[], object]) -> float:
+    """Milliseconds of the quickest of five runs."""
+    times: list[float] = []
+    for _ in range(5):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1000
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        main()
