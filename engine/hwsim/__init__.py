@@ -4,6 +4,7 @@ from .cache_report import CacheCounts, CachedTask, CacheRow
 from .cache_run import cache_counts
 from .errors import MachineError
 from .figures import operations_per_cycle
+from .folding import Density, Folding
 from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
@@ -14,6 +15,7 @@ from .report import (
     EngineAccess,
     EngineReport,
     Finding,
+    Kind,
     Lost,
     MemoryReport,
     Moved,
@@ -41,11 +43,14 @@ __all__ = [
     "CacheCounts",
     "CacheRow",
     "CachedTask",
+    "Density",
     "DmaEngine",
     "Engine",
     "EngineAccess",
     "EngineReport",
     "Finding",
+    "Folding",
+    "Kind",
     "Knob",
     "Listing",
     "Lost",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ..ir import Node
 from .cache_report import CacheCounts
+from .nest import Loop
 from .occupancy import Column, Occupancy
 from .tasks import TaskProgram
 from .timeline import Timeline
@@ -173,8 +174,17 @@ class Segment(msgspec.Struct, frozen=True):
     times: int = 1
 
 
-_Said = tuple[str, str, tuple[str, ...], tuple[str, ...]]
-"""Engine, block, cells read, cells written."""
+class Kind(msgspec.Struct, frozen=True, eq=False):
+    """What all tasks of a variant have in common: engine, block (several that run as one: joined, and one by one in `blocks`), the loops
+    around, outermost first, and the cells by their labels. `template` numbers what is the same but for the cells."""
+
+    template: int
+    engine: str
+    block: str
+    blocks: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
 
 
 class Segments(Sequence[Segment]):
@@ -183,7 +193,7 @@ class Segments(Sequence[Segment]):
     def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
         self._program = program
         self._timeline = timeline
-        self._said: dict[int, _Said] = {}
+        self._kinds: dict[int, Kind] = {}
 
     @property
     def program(self) -> TaskProgram:
@@ -218,13 +228,14 @@ class Segments(Sequence[Segment]):
         timeline = self._timeline
         number = int(timeline.numbers[row])
         template = self._program.templates[self._program.variants[number].template]
-        engine, name, reads, writes = self._said_of(number)
+        kind = self.kind(number)
         start, end, there = (int(c[row]) + later for c in (timeline.starts, timeline.ends, timeline.there))
-        return Segment(engine, start, end, there, name, template.indices(place), reads, writes, times)
+        indices = template.indices(place)
+        return Segment(kind.engine, start, end, there, kind.block, indices, kind.reads, kind.writes, times)
 
-    def _said_of(self, number: int) -> _Said:
-        """What all tasks of a variant have in common, in words."""
-        found = self._said.get(number)
+    def kind(self, number: int) -> Kind:
+        """What the tasks of variant `number` (of `Timeline.numbers`) are."""
+        found = self._kinds.get(number)
         if found is None:
             program = self._program
             variant = program.variants[number]
@@ -234,7 +245,9 @@ class Segments(Sequence[Segment]):
                 for cells in (variant.replay.reads, variant.replay.writes)
             )
             engine = program.machine.engines[template.engine].name
-            found = self._said[number] = (engine, template.name, reads, writes)
+            blocks = tuple(dict.fromkeys(block.name for block in template.blocks))
+            found = Kind(template.number, engine, template.name, blocks, template.outer, reads, writes)
+            self._kinds[number] = found
         return found
 
     def __iter__(self) -> Iterator[Segment]:

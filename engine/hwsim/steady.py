@@ -62,6 +62,13 @@ class Repeat(msgspec.Struct, frozen=True):
             digits.append(digit)
         return (*place[:depth], *reversed(digits), *place[depth + len(digits) :])
 
+    def number(self, place: Place) -> int:
+        """Which iteration of its loops, taken as one, a place is in."""
+        number = 0
+        for i, extent in zip(place[self.depth : self.depth + len(self.extents)], self.extents, strict=True):
+            number = number * extent + i
+        return number
+
 
 class Played(msgspec.Struct, frozen=True, eq=False):
     """The tasks that were played, in program order: clocks, the iterations of the loops around each, and the repeats, inner before outer.

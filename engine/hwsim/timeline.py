@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
@@ -67,50 +68,21 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
     def unrolled(self, start: int = 0, end: int | None = None) -> Iterator[Row]:
         """The tasks that the program runs, each repeat as often as it comes, in program order: those at work from `start` to `end`,
         exclusive (cycles of the clock). What lies outside is not gone through."""
-        return self._rows(
-            0, len(self.numbers), len(self.repeats), start, self.cycles + 1 if end is None else end, (), 0
-        )
+        walk = _Walk(self)
+        for rows, later, ahead in walk.chunks(start, self.cycles + 1 if end is None else end, walk.everything, (), 0):
+            for row in rows.tolist():
+                place = self.places[row]
+                for around, iterations in ahead:
+                    place = around.later(place, iterations)
+                yield Row(row, later, place)
 
-    def _rows(
-        self,
-        first: int,
-        last: int,
-        within: int,
-        start: int,
-        end: int,
-        ahead: tuple[tuple[Repeat, int], ...],
-        later: int,
-    ) -> Iterator[Row]:
-        """Rows from `first` to `last`, `later` by the clock, each of the repeats around (in `ahead`) so many iterations on. Of the repeats
-        only those before number `within` are inside."""
-        row = first
-        while row < last:
-            number = next((n for n in range(within - 1, -1, -1) if self._begins(n, row, last)), None)
-            if number is None:
-                if self.starts[row] + later < end and max(self.there[row], self.starts[row] + 1) + later > start:
-                    place = self.places[row]
-                    for around, iterations in ahead:
-                        place = around.later(place, iterations)
-                    yield Row(row, later, place)
-                row += 1
-                continue
-            repeat = self.repeats[number]
-            inside = repeat.cycles - (repeat.end - repeat.start)
-            # Copies from the first that reaches `start` to the last that begins before `end`.
-            reach = int(self.there[repeat.first : repeat.last].max()) + inside + later
-            low = max(0, -(-(start - reach) // repeat.cycles)) if repeat.cycles else 0
-            for copy in range(low, repeat.extra + 1):
-                shift = later + copy * repeat.cycles
-                if repeat.start + shift >= end and repeat.cycles:
-                    break
-                moved = ((repeat, copy * repeat.iterations), *ahead)
-                yield from self._rows(repeat.first, repeat.last, number, start, end, moved, shift)
-            later += repeat.extra * repeat.cycles + inside
-            row = repeat.last
+    def find(self, variants: npt.NDArray[np.bool_], place: Place) -> int | None:
+        """When, by the clock, the task at `place` starts, of those whose variant is marked in `variants`; None where there is none.
 
-    def _begins(self, number: int, row: int, last: int) -> bool:
-        repeat = self.repeats[number]
-        return repeat.first == row and repeat.last <= last
+        What lies before is not gone through: the copy of a repeat that it is in is worked out.
+        """
+        walk = _Walk(self)
+        return walk.find(np.flatnonzero(variants[self.numbers]), place, walk.everything, 0)
 
     def _shifts(self) -> tuple[Column, Column]:
         """The ends of repeats in order, and the cycles that all before each take."""
@@ -125,6 +97,100 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
             weights[(edges >= r.start) & (edges < r.end)] *= 1 + r.extra
         total = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(edges) * weights[:-1])])
         return np.diff(total[np.searchsorted(edges, times)])
+
+
+_Part = tuple[int, int, int]
+"""Rows from the first to the second, exclusive, and the repeats inside: those before the third."""
+
+_Ahead = tuple[tuple[Repeat, int], ...]
+"""The repeats around, the innermost first, each with how many iterations on its copy is."""
+
+
+class _Walk:
+    """The way through a timeline as its repeats unfold."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._line = timeline
+        self._repeats = timeline.repeats
+        # Where several begin at one row, the outermost, which was found last, comes first.
+        self._order = sorted(range(len(self._repeats)), key=lambda n: (self._repeats[n].first, -n))
+        self._firsts = [self._repeats[n].first for n in self._order]
+        self.everything: _Part = (0, len(timeline.numbers), len(self._repeats))
+
+    def _pieces(self, part: _Part) -> Iterator[tuple[int, int, int | None]]:
+        """The rows of a part up to each repeat in it, and that repeat's number; last the rows after all of them, and None."""
+        row, last, within = part
+        at = bisect_left(self._firsts, row)
+        while at < len(self._order):
+            number = self._order[at]
+            repeat = self._repeats[number]
+            if repeat.first >= last:
+                break
+            if number >= within or repeat.last > last:
+                at += 1
+                continue
+            yield row, repeat.first, number
+            row = repeat.last
+            at = bisect_left(self._firsts, row)
+        yield row, last, None
+
+    def chunks(
+        self, start: int, end: int, part: _Part, ahead: _Ahead, later: int
+    ) -> Iterator[tuple[Column, int, _Ahead]]:
+        """The rows of a part that are at work from `start` to `end`, where it comes `later` by the clock."""
+        line = self._line
+        for row, until, number in self._pieces(part):
+            if until > row:
+                starts, there = line.starts[row:until] + later, line.there[row:until] + later
+                yield row + np.flatnonzero((starts < end) & (np.maximum(there, starts + 1) > start)), later, ahead
+            if number is None:
+                return
+            repeat = self._repeats[number]
+            inside = repeat.cycles - (repeat.end - repeat.start)
+            # Copies from the first that reaches `start` to the last that begins before `end`.
+            reach = int(line.there[repeat.first : repeat.last].max()) + inside + later
+            low = max(0, -(-(start - reach) // repeat.cycles)) if repeat.cycles else 0
+            for copy in range(low, repeat.extra + 1):
+                shift = later + copy * repeat.cycles
+                if repeat.start + shift >= end and repeat.cycles:
+                    break
+                moved = ((repeat, copy * repeat.iterations), *ahead)
+                yield from self.chunks(start, end, (repeat.first, repeat.last, number), moved, shift)
+            later += repeat.extra * repeat.cycles + inside
+
+    def find(self, marked: Column, place: Place, part: _Part, later: int) -> int | None:
+        """When the first task at `place` starts, of those rows of a part that are `marked`."""
+        line = self._line
+        for row, until, number in self._pieces(part):
+            for n in marked[np.searchsorted(marked, row) : np.searchsorted(marked, until)].tolist():
+                if line.places[n] == place:
+                    return int(line.starts[n]) + later
+            if number is None:
+                break
+            repeat = self._repeats[number]
+            for copy, same in self._copies(repeat, marked, place):
+                inside = (repeat.first, repeat.last, number)
+                found = self.find(marked, same, inside, later + copy * repeat.cycles)
+                if found is not None:
+                    return found
+            later += repeat.extra * repeat.cycles + repeat.cycles - (repeat.end - repeat.start)
+        return None
+
+    def _copies(self, repeat: Repeat, marked: Column, place: Place) -> Iterator[tuple[int, Place]]:
+        """The copies of a repeat that may hold a task at `place`, and where it then is in the first."""
+        rows = marked[np.searchsorted(marked, repeat.first) : np.searchsorted(marked, repeat.last)]
+        depth = repeat.depth
+        if not len(rows) or len(place) < depth + len(repeat.extents):
+            return
+        first = self._line.places[int(rows[0])]
+        if first[:depth] != place[:depth]:
+            return
+        # A copy may begin in the middle of an iteration of its own: its neighbours are looked at too.
+        distance = repeat.number(place) - repeat.number(first)
+        nearest = distance // repeat.iterations
+        for copy in (nearest, nearest - 1, nearest + 1):
+            if 0 <= copy <= repeat.extra and repeat.number(place) >= copy * repeat.iterations:
+                yield copy, repeat.later(place, -copy * repeat.iterations)
 
 
 def timeline_of(program: TaskProgram, played: Played) -> Timeline:
