@@ -1,0 +1,7 @@
+"""Findings about a schedule on a machine, each with calls that were tried on a copy of it and end it."""
+
+from .finding import Fix, LintFinding, Peak
+from .rule import Lint
+from .table import LINTS, lint
+
+__all__ = ["LINTS", "Fix", "Lint", "LintFinding", "Peak", "lint"]

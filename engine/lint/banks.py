@@ -1,0 +1,210 @@
+"""Banks: lanes that meet in one, operands that all lie in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from ..hwsim import Memory, Placement, Template, row_name
+from ..ir import AXIS_SEPARATOR, IndexMap, Var, build, uses_var
+from ..ir import dtype as dt
+from ..schedule import Schedule
+from .finding import LintFinding, told
+from .slots import is_doubled, one_slot
+from .subject import Subject
+from .tiles import in_parts
+
+PART_OF_ALL = 20
+"""Conflicts that take less than one in so many of the program's cycles are to know, and no warning."""
+
+WAITS = 10
+"""An engine that waits for its operands less than one in so many cycles is not idle because of them."""
+
+MOST_SHIFTS = 4
+"""Paddings that are tried for one axis of a buffer."""
+
+MOST_TOGETHER = 3
+"""Buffers that are padded together."""
+
+
+def find_bank_conflicts(subject: Subject) -> Iterator[LintFinding]:
+    """What the lanes of a vector access at once lies in one bank, row under row, and a bank serves one row after the other: a stride is a
+    multiple of the banks' period, or operands begin at the same bank. Counted from the addresses of the real accesses."""
+    if subject.report is None:
+        return
+    for finding in subject.report.findings:
+        if finding.code == "bank-conflict":
+            warns = finding.cycles * PART_OF_ALL >= subject.report.cycles
+            said = told(finding)
+            yield said if warns else LintFinding(said.code, "info", said.message, said.blocks, (), said.buffers)
+
+
+def remedies_bank_conflict(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`storage_align`, so that neighbouring rows begin in different banks, one buffer or all of them by different paddings; the axes in
+    another order (`set_layout`). The simulator counts the conflicts of each anew."""
+    own = [p for name in finding.buffers if (p := subject.placement(name)) is not None and subject.writers(name)]
+    for placement in own:
+        yield from (subject.then(lambda sch, c=c: _align(sch, *c)) for c in _paddings(subject, placement))
+    for placement in own:
+        rank = len(placement.buffer.shape)
+        block = subject.writers(placement.buffer.name)[0]
+        if rank > 1:
+            order = (*range(rank - 2), rank - 1, rank - 2)
+            yield subject.then(lambda sch, b=block, n=placement.buffer.name, o=order: sch.set_layout(b, n, o))
+    if 1 < len(own) <= MOST_TOGETHER and finding.severity != "info":
+        each = [(None, *_paddings(subject, p)[: MOST_SHIFTS // 2 + 1]) for p in own]
+        for chosen in product(*each):
+            calls = [c for c in chosen if c is not None]
+            if len(calls) > 1:
+                yield subject.then(lambda sch, calls=calls: [_align(sch, *c) for c in calls])
+
+
+Padding = tuple[str, int, int, int, int]
+"""The arguments of `storage_align`."""
+
+
+def _paddings(subject: Subject, placement: Placement) -> list[Padding]:
+    """Rows of the buffer that begin so many banks further each."""
+    memory, buffer = placement.memory, placement.buffer
+    if memory.mapping == "block" or memory.banks == 1:
+        return []
+    block = subject.writers(buffer.name)[0]
+    position = subject.write_position(block, buffer.name)
+    size = dt.size_bytes(buffer.dtype)
+    groups = memory.bank_groups or memory.banks
+    period, bank = memory.interleave_bytes * groups // size, max(1, memory.interleave_bytes // size)
+    shifts = [n for n in (1, 2, groups // 4, groups // 2) if n and n < groups][:MOST_SHIFTS]
+    return [
+        (block, position, axis, period, bank * shift)
+        for axis in range(len(buffer.shape) - 2, -1, -1)
+        for shift in dict.fromkeys(shifts)
+    ]
+
+
+def _align(sch: Schedule, block: str, position: int, axis: int, factor: int, offset: int) -> None:
+    sch.storage_align(block, position, axis, factor, offset)
+
+
+# Physical blocks.
+
+
+def find_one_bank(subject: Subject) -> Iterator[LintFinding]:
+    """A memory has several physical blocks, and all tiles that an engine reads lie in one of them, while the engine waits for them: they
+    cannot be loaded into one block while the engine reads the other."""
+    if subject.report is None:
+        return
+    for template in subject.report.program.templates:
+        if subject.is_copier(template):
+            continue
+        for memory in subject.machine.memories:
+            tiles = _tiles_of(subject, template, memory)
+            banks = {bank for p in tiles for bank in p.banks}
+            if memory.blocks < 2 or len(tiles) < 2 or len(banks) > 1:
+                continue
+            waits = _waits(subject, template, tiles)
+            if waits * WAITS >= subject.report.cycles:
+                yield _one_bank(subject, template, memory, tiles, waits)
+
+
+def _tiles_of(subject: Subject, template: Template, memory: Memory) -> list[Placement]:
+    """What the task reads that is copied into a memory, and may lie in any block of it."""
+    assert subject.report is not None
+    places = subject.report.program.places.by_buffer
+    read = dict.fromkeys(a.buffer for choice in template.choices for work in choice.works for a in work.reads)
+    tiles = [
+        places[b] for b in read if places[b].memory is memory and b.scope in memory.scopes and not places[b].is_param
+    ]
+    return [p for p in tiles if (w := subject.writers(p.buffer.name)) and all(map(subject.is_copy, w))]
+
+
+def _waits(subject: Subject, template: Template, tiles: list[Placement]) -> int:
+    """Cycles that the engine waits for its tiles."""
+    assert subject.report is not None
+    names = [p.buffer.name for p in tiles]
+    engine = subject.report.engines[subject.machine.engines[template.engine].name]
+    return sum(w.cycles for w in engine.waits if w.cause == "data" and w.buffer in names)
+
+
+def _one_bank(subject: Subject, template: Template, memory: Memory, tiles: list[Placement], waits: int) -> LintFinding:
+    assert subject.report is not None
+    engine = subject.machine.engines[template.engine].name
+    names = [p.buffer.name for p in tiles]
+    row = row_name(memory, tiles[0].banks[0])
+    where = f"lie in {row}, one of {memory.blocks} blocks"
+    which = f"{names[0]} and {names[1]} both {where}" if len(names) == 2 else f"{', '.join(names)} all {where}"
+    return LintFinding(
+        "one-bank", "warning",
+        f"{which}: {engine} waits {waits} of {subject.report.cycles} cycles for them, as none can be loaded into one block while it works "
+        "on the other",
+        tuple(dict.fromkeys(b.name for b in template.blocks if b.name)), buffers=tuple(names),
+    )  # fmt: skip
+
+
+def remedies_one_bank(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """Half as long a step with two slots, `double_buffer(banks=…)`: the same bytes, a slot in each block, and the next half is loaded while
+    this one is computed with; two slots of the whole tile; the tile in two halves by an axis in front of AXIS_SEPARATOR."""
+    tiles = [p for name in finding.buffers if (p := subject.placement(name)) is not None]
+    copies = [w for p in tiles for w in subject.writers(p.buffer.name)]
+    banks = tuple(row_name(tiles[0].memory, bank) for bank in range(2))
+
+    def slots(sch: Schedule) -> None:
+        for block in copies:
+            if is_doubled(sch.index.block(block).annotations):
+                one_slot(sch, block)
+            sch.double_buffer(block, banks=banks)
+
+    for consumer in finding.blocks:
+        for loop, top in _step_loops(subject, consumer, copies):
+            yield subject.then(lambda sch, loop=loop, top=top: [_halved(sch, copies, loop, top), slots(sch)])
+    yield subject.then(slots)
+    for consumer in finding.blocks:
+        yield subject.then(lambda sch, consumer=consumer: [_split_in_two(sch, subject, consumer, p) for p in tiles])
+
+
+def _step_loops(subject: Subject, consumer: str, copies: list[str]) -> Iterator[tuple[Var, Var]]:
+    """Loops below the copies that a sum of the consumer runs over and that have an even number of steps, and the outermost loop there."""
+    if not subject.index.has_block(consumer):
+        return
+    around = {f.loop_var for n in copies for f in subject.loops_above(n)}
+    realize = subject.index.realize(consumer)
+    summed = [v for iv, v in zip(realize.block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "reduce"]
+    inside = [f for f in subject.index.loops_of(consumer) if f.loop_var not in around]
+    for loop in inside:
+        extent = build.int_value(loop.extent) or 1
+        if extent % 2 == 0 and any(uses_var(value, loop.loop_var) for value in summed):
+            yield loop.loop_var, inside[0].loop_var
+
+
+def _halved(sch: Schedule, copies: list[str], loop: Var, top: Var) -> None:
+    """A step of the loop around the copies in two, as steps of the same loop."""
+    half = in_parts(sch, copies, loop, top, 2)
+    above = sch.index.loops_above(sch.index.loop(half))
+    if above and [r.block.name for r in sch.index.child_blocks(above[-1])] == [
+        r.block.name for r in sch.index.child_blocks(sch.index.loop(half))
+    ]:
+        sch.fuse(above[-1].loop_var, half)
+
+
+def _split_in_two(sch: Schedule, subject: Subject, consumer: str, tile: Placement) -> None:
+    """The axis that the consumer sums over in two halves, the half in front, each in a block of its own."""
+    block = subject.writers(tile.buffer.name)[0]
+    axis = _summed_axis(subject, consumer, tile.buffer.name)
+    extent = build.int_value(tile.buffer.shape[axis]) or 1
+    if extent % 2:
+        return
+    axes = [Var(f"i{n}", e.dtype) for n, e in enumerate(tile.buffer.shape)]
+    at, half = axes[axis], extent // 2
+    items = [
+        build.floormod(build.floordiv(at, half), 2), AXIS_SEPARATOR,
+        *axes[:axis], build.floordiv(at, extent), build.floormod(at, half), *axes[axis + 1 :],
+    ]  # fmt: skip
+    index_map = IndexMap.from_items(axes, items)
+    sch.transform_layout(block, ("write", subject.write_position(block, tile.buffer.name)), index_map)
+
+
+def _summed_axis(subject: Subject, consumer: str, buffer: str) -> int:
+    """The first axis of a buffer that a sum of a block runs along; 0 where there is none."""
+    block = subject.index.block(consumer)
+    summed = [iv.var for iv in block.iter_vars if iv.iter_type == "reduce"]
+    region = next((r.region for r in block.reads if r.buffer.name == buffer), ())
+    return next((n for n, r in enumerate(region) if any(uses_var(r.min, v) for v in summed)), 0)

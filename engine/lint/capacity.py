@@ -1,0 +1,102 @@
+"""More in a memory than it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from ..hwsim import Placement
+from ..ir import build
+from .finding import LintFinding, told
+from .slots import is_doubled, one_slot
+from .subject import Subject, move
+from .tiles import in_parts
+
+DEEPEST = 4
+"""Calls in a row that are looked for; each takes the most off the memory that one call can."""
+
+SOURCES = 3
+"""Buffers of a memory that are looked at, the largest first."""
+
+SPLITS = (2, 4, 8)
+"""Into so many parts a loop is cut for a smaller tile."""
+
+
+def find_overflows(subject: Subject) -> Iterator[LintFinding]:
+    """A memory, or physical blocks of one, would have to hold more bytes at a time than they have. The program cannot run like this; the
+    cycles are those of a memory that is large enough."""
+    if subject.report is None:
+        return
+    by_memory: dict[str, list[LintFinding]] = {}
+    for finding in subject.report.findings:
+        if finding.code == "capacity-overflow":
+            by_memory.setdefault(subject.report.memory[finding.memory].scope, []).append(told(finding))
+    for scope, found in by_memory.items():
+        buffers = tuple(dict.fromkeys(name for f in found for name in f.buffers))
+        yield replace(found[0], message="; ".join(f.message for f in found), buffers=buffers, memory=scope)
+
+
+def remedies_overflow(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """Copies made deeper in the nest, where a smaller tile is held (`compute_at`, `reverse_compute_at`); one slot in place of two; a loop
+    inside split and its outer part moved out, so that the tile is smaller. Where one call is not enough, several one after the other."""
+    now, scope = subject, finding.memory
+    for _ in range(DEEPEST):
+        tried = [after for after in _smaller(now, scope) if after.report is not None]
+        enough = [after for after in tried if not _over(after, scope)]
+        yield from enough
+        best = min(tried, key=lambda s: (_over(s, scope), s.report.cycles if s.report else 0), default=None)
+        if enough or best is None or _over(best, scope) >= _over(now, scope):
+            return
+        now = best
+
+
+def _over(subject: Subject, scope: str) -> int:
+    """Bytes that a memory would have to hold more than it has, in all its blocks."""
+    assert subject.report is not None
+    rows = (m for m in subject.report.memory.values() if m.scope == scope)
+    return sum(max(m.peak_bytes - m.capacity_bytes, 0) for m in rows)
+
+
+def _smaller(subject: Subject, scope: str) -> Iterator[Subject]:
+    """After one call (or a split with the moves that follow from it) that may leave less in a memory."""
+    for placement in _largest(subject, scope):
+        buffer = placement.buffer.name
+        writers = subject.writers(buffer)
+        for block in (*writers, *(n for n in subject.readers(buffer) if subject.is_copy(n))):
+            for target in subject.targets(block):
+                after = subject.then(move(block, target))
+                if after is not None:
+                    yield after
+        for block in writers:
+            if is_doubled(subject.index.block(block).annotations):
+                after = subject.then(lambda sch, block=block: one_slot(sch, block))
+                if after is not None:
+                    yield after
+            yield from _in_parts(subject, block)
+
+
+def _largest(subject: Subject, scope: str) -> list[Placement]:
+    found = (p for p in subject.placements() if p.memory.scope == scope)
+    return sorted(found, key=lambda p: -p.part_bytes * p.cells)[:SOURCES]
+
+
+def _in_parts(subject: Subject, copy: str) -> Iterator[Subject]:
+    """A copy for each part of a loop of its consumer: the loop is split, its outer part goes up to the copy, and the copy below it."""
+    if not subject.is_copy(copy):
+        return
+    around = [f.loop_var for f in subject.loops_above(copy)]
+    for consumer in subject.index.consumers(copy):
+        inside = [f for f in subject.index.loops_of(consumer) if f.loop_var not in around]
+        for loop in inside:
+            extent = build.int_value(loop.extent) or 1
+            for parts in SPLITS:
+                if extent % parts or extent <= parts:
+                    continue
+                after = subject.then(
+                    lambda sch, loop=loop.loop_var, parts=parts, top=inside[0].loop_var: in_parts(
+                        sch, (copy,), loop, top, parts
+                    )
+                )
+                if after is not None:
+                    yield after

@@ -1,0 +1,143 @@
+"""Copies that need not be, and copies in pieces that are too small."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import permutations
+
+from ..hwsim import Template
+from ..schedule import Schedule, ScheduleError
+from .finding import LintFinding, told
+from .subject import Subject, depth_of, move
+
+PART_OF_COPY, PART_OF_ALL = 4, 20
+"""A copy is in runs that are too short when they take a fourth of its time, and a twentieth of the program's."""
+
+MOST_AXES = 4
+"""Orders of more axes are too many to try."""
+
+
+def find_round_trips(subject: Subject) -> Iterator[LintFinding]:
+    """An intermediate is on chip, is copied out to a farther memory, and is read back from there, though nobody outside of the function
+    ever sees it. The bytes go both ways, and whoever reads waits for both copies. `cache_write` makes such a trip of an intermediate: it
+    adds a buffer and leaves the old one where it was."""
+    if subject.report is not None:
+        yield from (told(f) for f in subject.report.findings if f.code == "round-trip")
+
+
+def remedies_round_trip(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """The copies out and back inlined away, so that the reader takes the tile where it was made; else `set_scope` of the intermediate to
+    the nearer memory, with what copies are left inlined where they can be."""
+    (buffer,) = finding.buffers
+    copies = [n for n in (*subject.readers(buffer), *subject.writers(buffer)) if subject.is_copy(n)]
+    yield subject.then(lambda sch: [sch.compute_inline(n) for n in copies])
+    scope = _nearer(subject, buffer)
+    writers = subject.writers(buffer)
+    if scope is None or not writers:
+        return
+    position = subject.write_position(writers[0], buffer)
+
+    def near(sch: Schedule) -> None:
+        sch.set_scope(writers[0], position, scope)
+        for name in copies:
+            _inlined(sch, name)
+
+    yield subject.then(near)
+    yield subject.then(lambda sch: sch.set_scope(writers[0], position, scope))
+
+
+def _inlined(sch: Schedule, block: str) -> None:
+    """Inlined into those who read it, else into who writes what it reads, else left."""
+    for inline in (sch.compute_inline, sch.reverse_compute_inline):
+        try:
+            inline(block)
+        except ScheduleError:
+            continue
+        return
+
+
+def _nearer(subject: Subject, buffer: str) -> str | None:
+    """The scope that the copies of a buffer come from."""
+    for name in subject.writers(buffer):
+        for read in subject.index.block(name).reads:
+            if read.buffer.scope != "global":
+                return read.buffer.scope
+    return None
+
+
+def find_short_runs(subject: Subject) -> Iterator[LintFinding]:
+    """A DMA copies in runs of neighbouring bytes that are shorter than what the memory moves at once, or that take a descriptor each: most
+    of the copy's time goes into bytes that nobody asked for, and into set-up."""
+    if subject.report is None:
+        return
+    spent: Counter[Template] = Counter()
+    lost: Counter[Template] = Counter()
+    for template, number, count in subject.tasks():
+        cost = subject.report.program.variants[number].cost
+        if cost.descriptor is None:
+            continue
+        spent[template] += cost.duration * count
+        lost[template] += _wasted(subject, template, number) * count
+    for template, cycles in lost.most_common():
+        if cycles * PART_OF_COPY >= spent[template] and cycles * PART_OF_ALL >= subject.report.cycles:
+            yield _short_runs(subject, template, cycles, spent[template])
+
+
+def _wasted(subject: Subject, template: Template, number: int) -> int:
+    """The cycles of a copy that one run of the same bytes would not take."""
+    assert subject.report is not None
+    program = subject.report.program
+    cost, engine = program.variants[number].cost, program.machine.engines[template.engine]
+    descriptor = cost.descriptor
+    assert descriptor is not None
+    moved = max(descriptor.read_bytes, descriptor.written_bytes)
+    work = max((cycles for _, cycles in cost.demands), default=0)
+    whole = max(work * descriptor.wanted_bytes // moved, 1)
+    return max(cost.duration - engine.setup_cycles - max(whole, _by_engine(subject, template, number)), 0)
+
+
+def _by_engine(subject: Subject, template: Template, number: int) -> int:
+    """The cycles that the engine itself takes for the bytes that are wanted."""
+    assert subject.report is not None
+    descriptor = subject.report.program.variants[number].cost.descriptor
+    rate = getattr(subject.machine.engines[template.engine], "bytes_per_cycle", 1)
+    return 0 if descriptor is None else -(-descriptor.wanted_bytes // rate)
+
+
+def _short_runs(subject: Subject, template: Template, cycles: int, spent: int) -> LintFinding:
+    assert subject.report is not None
+    variants = subject.report.program.variants
+    found = [variants[n].cost.descriptor for t, n, _ in subject.tasks() if t is template]
+    worst = max((d for d in found if d is not None), key=lambda d: d.runs)
+    burst = max(
+        subject.report.program.places.by_buffer[a.buffer].memory.burst_bytes
+        for work in template.choices[0].works
+        for a in (*work.reads, *work.writes)
+    )
+    takes = f", and takes {worst.descriptors} descriptors" if worst.descriptors > 1 else ""
+    return LintFinding(
+        "short-runs", "warning",
+        f"{template.name} copies {worst.wanted_bytes} bytes in {worst.runs} runs of {worst.run_bytes}, where {burst} move at once{takes}: "
+        f"{cycles} of its {spent} cycles are for that",
+        tuple(b.name for b in template.blocks if b.name),
+        buffers=tuple(dict.fromkeys(a.buffer.name for w in template.choices[0].works for a in w.writes)),
+    )  # fmt: skip
+
+
+def remedies_short_runs(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """The copy made under a loop further out, where its runs are longer; another order of the axes of the buffer on chip, where it is that
+    which breaks them (`set_layout`)."""
+    for block in finding.blocks:
+        if not subject.index.has_block(block) or not subject.is_copy(block):
+            continue
+        around = subject.index.loops_above(subject.index.realize(block))
+        for target in subject.targets(block):
+            if depth_of(around, target.loop) >= 0:
+                yield subject.then(move(block, target))
+        write = subject.index.block(block).writes[0]
+        rank = len(write.buffer.shape)
+        if rank <= MOST_AXES and not subject.index.is_param(write.buffer):
+            for order in permutations(range(rank)):
+                if order != tuple(range(rank)):
+                    yield subject.then(lambda sch, block=block, order=order: sch.set_layout(block, ("write", 0), order))

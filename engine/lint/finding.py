@@ -1,0 +1,110 @@
+"""What a lint says: the finding, and the calls that end it, with what they were seen to change."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..export import call_text, quoted
+from ..hwsim import Finding
+from ..ir import Var
+from ..schedule import Step
+
+SEPARATOR = "tilewright.AXIS_SEPARATOR"
+
+SEVERITIES = ("error", "warning", "info")
+"""The worst first: does not run as it is; runs and wastes; to know."""
+
+
+class Peak(msgspec.Struct, frozen=True):
+    """The most that lies in a memory (or a physical block of one), before and after."""
+
+    memory: str
+    before: int
+    after: int
+
+
+class Fix(msgspec.Struct, frozen=True, eq=False):
+    """Calls that were made on a copy of the schedule: legal, and the finding is gone after them. Cycles are those of the whole program;
+    `cycles_before` is None where the machine could not run it. `steps` has the queries between the calls too, for handles."""
+
+    steps: tuple[Step, ...]
+    cycles_before: int | None
+    cycles: int
+    peaks: tuple[Peak, ...]
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The calls in Python, on `sch`, loops by their names."""
+        return tuple(_line(step) for step in self.steps if step.changes)
+
+    @property
+    def gain(self) -> float:
+        """The part of the cycles that is saved; below zero where it costs some."""
+        return 1 - self.cycles / self.cycles_before if self.cycles_before else 0.0
+
+
+class LintFinding(msgspec.Struct, frozen=True, eq=False):
+    """One thing to know about a schedule on a machine. Places are names of blocks and buffers, loops by their variables; `memory` is the
+    row that it is about, if it is about one. `hints` are calls as the simulator put them, not tried; `fixes` were tried, best first."""
+
+    code: str
+    severity: str
+    message: str
+    blocks: tuple[str, ...] = ()
+    loops: tuple[Var, ...] = ()
+    buffers: tuple[str, ...] = ()
+    memory: str = ""
+    hints: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """The finding as JSON values."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "blocks": list(self.blocks),
+            "loops": [loop.name for loop in self.loops],
+            "buffers": list(self.buffers),
+            "memory": self.memory,
+            "fixes": [
+                {
+                    "calls": list(fix.calls),
+                    "cycles_before": fix.cycles_before,
+                    "cycles": fix.cycles,
+                    "peaks": msgspec.to_builtins(fix.peaks),
+                }
+                for fix in self.fixes
+            ],
+        }
+
+
+def told(finding: Finding) -> LintFinding:
+    """What the simulator found, as a lint's finding."""
+    blocks = tuple(name for name in finding.blocks if name)
+    return LintFinding(
+        finding.code, finding.severity, finding.message, blocks, (), finding.buffers, finding.memory, finding.fix
+    )
+
+
+def same(one: LintFinding, other: LintFinding) -> bool:
+    """Whether two findings are of the same trouble, in programs of which one was made of the other."""
+    return (
+        one.code == other.code
+        and one.memory == other.memory
+        and _meet(one.buffers, other.buffers)
+        and _meet(one.blocks, other.blocks)
+    )
+
+
+def _meet(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    return not some or not others or not set(some).isdisjoint(others)
+
+
+def _line(step: Step) -> str:
+    def text(handle: Var | str) -> str:
+        return handle.name if isinstance(handle, Var) else quoted(handle)
+
+    call = call_text("sch", step.method, dict(step.arguments), text, separator=SEPARATOR)
+    made = ", ".join(handle.name if isinstance(handle, Var) else handle for handle in step.results)
+    return f"{made} = {call}" if made.replace(", ", "").isidentifier() else call

@@ -1,0 +1,74 @@
+"""What a machine cannot run, or runs on the wrong engine: operands out of reach, scopes that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..hwsim import MachineError
+from ..ir import Block, Buffer, TilewrightError
+from ..schedule import PRIMITIVES, Schedule
+from ..script import read_calls
+from .finding import LintFinding, told
+from .subject import Subject, move
+
+NOT_ABOUT_THE_SCHEDULE = ("missing-sizes", "too-many-tasks", "too-deep", "symbolic-shape", "unknown-trip-count")
+"""Refusals of the simulator that no schedule call changes; the command line and the page say them by themselves."""
+
+
+def find_refused(subject: Subject) -> Iterator[LintFinding]:
+    """The machine cannot run the program: no engine reaches an operand of a block, a buffer is in a scope that the machine has no memory
+    for, or a call asks for an engine or a bank that is not there."""
+    error = subject.outcome
+    if not isinstance(error, MachineError) or error.code in NOT_ABOUT_THE_SCHEDULE:
+        return
+    refusal = error.refusal
+    blocks = tuple(node.name for node in refusal.nodes if isinstance(node, Block) and node.name)
+    buffers = tuple(node.name for node in refusal.nodes if isinstance(node, Buffer))
+    detail = "; ".join(text for text in (refusal.found, refusal.expected) if text)
+    message = f"{refusal.message}: {detail}" if detail else refusal.message
+    yield LintFinding("refused", "error", f"{message} [{error.code}]", blocks, (), buffers, hints=refusal.fix)
+
+
+def find_scalar_work(subject: Subject) -> Iterator[LintFinding]:
+    """A block with many operations runs on the scalar engine, one operation after the other, because the better engines do not reach its
+    operands where they are. Not said of what is an intermediate's round trip: that is said already."""
+    if subject.report is None:
+        return
+    trips = {name for f in subject.report.findings if f.code == "round-trip" for name in f.buffers}
+    for finding in subject.report.findings:
+        if finding.code == "scalar-engine" and not set(finding.buffers) <= trips:
+            yield told(finding)
+
+
+def remedies_reach(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`set_scope` for an intermediate; `cache_read` and `cache_write` for what the caller owns, the copies left whole or made under a loop
+    of their block, whichever fits on chip and costs the fewest cycles."""
+    for chosen in (finding.hints, *((hint,) for hint in finding.hints)) if len(finding.hints) > 1 else (finding.hints,):
+        staged = subject.then(lambda sch, chosen=chosen: _made(sch, chosen))
+        yield staged
+        if staged is not None:
+            yield from _placed(subject, staged)
+
+
+def _made(sch: Schedule, calls: tuple[str, ...]) -> None:
+    """The calls of texts, as far as they are legal: one may have done what the next asks for."""
+    for call in (call for text in calls for call in read_calls(text)):
+        if call.method not in PRIMITIVES:
+            continue
+        try:
+            getattr(sch, call.method)(*call.args, **call.kwargs)
+        except (TilewrightError, TypeError):
+            continue
+
+
+def _placed(before: Subject, staged: Subject) -> Iterator[Subject | None]:
+    """The new copies under each loop of the program where all of them can be."""
+    new = [n for n in staged.index.block_names if n and not before.index.has_block(n)]
+    loops = {t.loop for block in new for t in staged.targets(block)}
+    for loop in (f.loop_var for f in before.index.loops if f.loop_var in loops):
+        after = staged
+        for block in new:
+            target = next((t for t in after.targets(block) if t.loop is loop), None)
+            after = after if target is None else after.then(move(block, target)) or after
+        if after is not staged:
+            yield after

@@ -1,0 +1,136 @@
+"""Where blocks stand: work that is done over again, buffers that are held whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..hwsim import Placement
+from ..ir import Var
+from ..schedule import Schedule, Target
+from .finding import LintFinding
+from .subject import Chain, Subject, move
+
+TIMES = 1.5
+"""A block is computed over again when it runs so many times as often as it has elements."""
+
+MOST_TARGETS = 8
+"""Places for a block that are tried."""
+
+
+def find_recomputed(subject: Subject) -> Iterator[LintFinding]:
+    """A block runs several times for each of its elements, because of the loop that it was put under: what one turn computes, the next
+    computes again. Said only where another place makes the program faster: recomputing may well be cheaper than keeping. Copies are not
+    meant; a tile that is loaded again is a question of how much the memory holds."""
+    if subject.report is None:
+        return
+    for realize in subject.leaf_blocks():
+        name = realize.block.name
+        runs, points = subject.iterations(name), subject.domain(name)
+        if runs is None or not points or runs < TIMES * points or subject.is_copy(name):
+            continue
+        loop = _placed_under(subject, name)
+        under = f", because it stands under {loop.name}" if loop is not None else ""
+        yield LintFinding(
+            "recompute", "warning",
+            f"{name} is computed {runs / points:.1f} times over{under}: {runs} iterations for {points} points",
+            (name,), () if loop is None else (loop,),
+            tuple(dict.fromkeys(w.buffer.name for w in realize.block.writes)),
+        )  # fmt: skip
+
+
+def _placed_under(subject: Subject, block: str) -> Var | None:
+    """The innermost loop that a block shares with one who reads what it writes."""
+    own = [f.loop_var for f in subject.index.loops_of(block)]
+    shared = [f.loop_var for n in subject.index.consumers(block) for f in subject.index.loops_of(n)]
+    return next((v for v in reversed(own) if v in shared), None)
+
+
+def remedies_recompute(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`compute_at` under each other loop that it may stand under; there `rolling_buffer`, which keeps the rows that the next turn
+    needs too."""
+    for block in finding.blocks:
+        runs = subject.iterations(block) or 0
+        for target in _spread(subject.targets(block)):
+            after = subject.then(move(block, target))
+            if after is None:
+                continue
+            if (after.iterations(block) or runs) < runs:
+                yield after
+            yield after.then(lambda sch, block=block: sch.rolling_buffer(block, 0))
+
+
+def find_whole(subject: Subject) -> Iterator[LintFinding]:
+    """A buffer that the function itself allocates is held whole while a tile of it would do, as its writer and its readers can share a
+    loop. Said only where that makes the program faster, or takes the pressure off a memory that is half full or more."""
+    if subject.report is None:
+        return
+    for placement in subject.placements():
+        if not _is_whole(placement) or placement.slots > 1:
+            continue
+        name = placement.buffer.name
+        writers, readers = subject.writers(name), subject.readers(name)
+        if len(writers) == 1 and readers:
+            yield LintFinding(
+                "whole-buffer", "warning",
+                f"{name} is held whole in {placement.memory.scope}, {placement.total_bytes} bytes: {writers[0]} and {readers[0]} can share "
+                "a loop, and a tile of it is enough",
+                (*writers, *readers), buffers=(name,),
+            )  # fmt: skip
+
+
+def _is_whole(placement: Placement) -> bool:
+    return all(loop.extent == 1 for loop in placement.site.loops)
+
+
+def remedies_whole(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`compute_at` of its writer under a loop of the reader, or `reverse_compute_at` of the reader under a loop of the writer, each where it
+    is legal; of a buffer in the far memory, `set_scope` to a nearer one besides."""
+    (buffer,) = finding.buffers
+    before = subject.placement(buffer)
+    assert before is not None
+    scope = _near_scope(subject, before)
+    for block in finding.blocks:
+        targets = subject.targets(block)
+        wanted = "compute_at" if block in subject.writers(buffer) else "reverse_compute_at"
+        for target in _spread(tuple(t for t in targets if t.primitive == wanted)):
+            after = subject.then(move(block, target))
+            if after is None:
+                continue
+            if _held(after) <= _held(subject):
+                yield after
+            if scope is not None:
+                yield after.then(_scoped(subject, buffer, scope))
+
+
+def _held(subject: Subject) -> int:
+    """The most that lies in the memories, the largest apart, each at its own time."""
+    if subject.report is None:
+        return 0
+    far = max(subject.machine.memories, key=lambda m: m.capacity_bytes)
+    return sum(m.peak_bytes for m in subject.report.memory.values() if m.scope != far.scope)
+
+
+def _scoped(subject: Subject, buffer: str, scope: str) -> Chain:
+    writer = subject.writers(buffer)[0]
+    position = subject.write_position(writer, buffer)
+
+    def call(sch: Schedule) -> None:
+        sch.set_scope(writer, position, scope)
+
+    return call
+
+
+def _near_scope(subject: Subject, placement: Placement) -> str | None:
+    """A nearer memory for what lies in the largest: the largest of the others."""
+    far = max(subject.machine.memories, key=lambda m: m.capacity_bytes)
+    if placement.memory is not far:
+        return None
+    others = [m for m in subject.machine.memories if m is not far]
+    return max(others, key=lambda m: m.capacity_bytes).scope if others else None
+
+
+def _spread(targets: tuple[Target, ...]) -> tuple[Target, ...]:
+    """Some of many places, from the outermost to the innermost."""
+    if len(targets) <= MOST_TARGETS:
+        return targets
+    return tuple(targets[n * len(targets) // MOST_TARGETS] for n in range(MOST_TARGETS))

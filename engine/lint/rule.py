@@ -1,0 +1,130 @@
+"""A lint: what it looks for, and which calls may end what it finds. How these are tried is the same for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from inspect import getdoc
+from itertools import islice
+
+import msgspec
+from msgspec.structs import replace
+
+from ..hwsim import Report
+from .finding import Fix, LintFinding, Peak, same
+from .subject import Subject
+
+MOST_FIXES = 3
+"""Of the fixes that hold, so many are offered."""
+
+MOST_TRIALS = 40
+"""So many are tried for a finding."""
+
+FAR_BEHIND = 1.5
+"""What takes so many times the cycles of the best fix is not offered beside it."""
+
+WORTH = 0.02
+"""What is a matter of taste unless it pays has to save this part of the cycles."""
+
+FULL, RELIEF = 0.5, 0.75
+"""Or to take a memory that is so full down to this part of what was in it, at no cost in cycles."""
+
+Find = Callable[[Subject], Iterable[LintFinding]]
+Remedies = Callable[[Subject, LintFinding], Iterable[Subject | None]]
+"""Subjects after calls that may end a finding, those thought of first first; None for calls that were refused."""
+
+
+def no_remedies(_: Subject, __: LintFinding) -> Iterator[Subject | None]:
+    """None: no call changes it."""
+    return iter(())
+
+
+class Lint(msgspec.Struct, frozen=True, eq=False):
+    """One row of the table. The docstrings of `find` and `remedies` say what it is about and what is tried: docs/lints.md is made of them.
+
+    With `pays` a finding is one only where some fix makes the program faster, or takes the pressure off a memory: else the schedule is
+    as good as what would be proposed. One that is `mild` is a warning only where there is a fix, else no more than to know.
+    """
+
+    code: str
+    severity: str
+    title: str
+    find: Find
+    remedies: Remedies = no_remedies
+    pays: bool = False
+    mild: bool = False
+
+    @property
+    def what(self) -> str:
+        """What it looks for and why, from the docstring."""
+        return getdoc(self.find) or ""
+
+    @property
+    def fix(self) -> str:
+        """What is tried, from the docstring."""
+        return getdoc(self.remedies) or ""
+
+    def linted(self, subject: Subject, given_up: Callable[[], bool]) -> Iterator[LintFinding]:
+        """The findings with their fixes."""
+        for finding in self.find(subject):
+            fixes: list[Fix] = []
+            for after in islice(self.remedies(subject, finding), MOST_TRIALS):
+                if given_up():
+                    return
+                fix = None if after is None else self._fix(subject, finding, after)
+                if fix is not None:
+                    fixes.append(fix)
+            if fixes or not self.pays:
+                severity = "info" if self.mild and not fixes else finding.severity
+                yield replace(finding, severity=severity, fixes=_best(fixes))
+
+    def _fix(self, before: Subject, finding: LintFinding, after: Subject) -> Fix | None:
+        """The calls between two subjects, where they end the finding and nothing gets worse."""
+        if after.report is None or any(same(finding, other) for other in self.find(after)):
+            return None
+        if not _no_worse(before.report, after.report, any_price=finding.severity == "error"):
+            return None
+        if self.pays and not _pays(before, after):
+            return None
+        steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :]
+        cycles = None if before.report is None else before.report.cycles
+        return Fix(steps, cycles, after.report.cycles, _peaks(before.report, after.report))
+
+
+def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
+    """The best of what was found, first; of those that come to the same the one with the fewest calls."""
+    ranked = sorted(fixes, key=lambda f: (f.cycles, sum(p.after for p in f.peaks), len(f.calls)))
+    kept: dict[object, Fix] = {}
+    for fix in ranked:
+        if fix.cycles <= ranked[0].cycles * FAR_BEHIND:
+            kept.setdefault((fix.cycles, fix.peaks), fix)
+    return tuple(kept.values())[:MOST_FIXES]
+
+
+def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
+    """Whether no error is new, and the program is not slower; nor a warning, unless it is faster. What a machine refused may have
+    warnings once it runs."""
+    if before is None:
+        return not any(f.severity == "error" for f in after.findings)
+    old = tuple((f.code, f.memory) for f in before.findings)
+    new = {f.severity for f in after.findings if (f.code, f.memory) not in old}
+    if "error" in new or ("warning" in new and after.cycles > before.cycles * (1 - WORTH)):
+        return False
+    return any_price or after.cycles <= before.cycles
+
+
+def _pays(before: Subject, after: Subject) -> bool:
+    assert before.report is not None and after.report is not None
+    if after.report.cycles <= before.report.cycles * (1 - WORTH):
+        return True
+    return before.fullness() >= FULL and after.fullness() <= before.fullness() * RELIEF
+
+
+def _peaks(before: Report | None, after: Report) -> tuple[Peak, ...]:
+    """The memories of which another part is taken now; the largest one, where everything begins and ends, apart."""
+    far = max(m.capacity_bytes for m in after.memory.values())
+    was = {} if before is None else before.memory
+    return tuple(
+        Peak(row, was[row].peak_bytes if row in was else 0, m.peak_bytes)
+        for row, m in after.memory.items()
+        if m.capacity_bytes < far and m.peak_bytes != (was[row].peak_bytes if row in was else 0)
+    )

@@ -1,0 +1,35 @@
+"""Two slots where one would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir import Annotations
+from ..lower import BANKS_KEY, DOUBLE_BUFFER_KEY
+from ..schedule import Schedule
+from .finding import LintFinding, told
+from .subject import Subject
+
+
+def find_idle_slots(subject: Subject) -> Iterator[LintFinding]:
+    """A double buffer of which never more than one slot is in use: whoever fills it is not ahead of whoever empties it. The second slot
+    takes its bytes and saves no cycle."""
+    if subject.report is not None:
+        yield from (told(f) for f in subject.report.findings if f.code == "double-buffer-idle")
+
+
+def remedies_idle_slots(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """The annotation of `double_buffer` taken off again."""
+    for buffer in finding.buffers:
+        yield subject.then(lambda sch, buffer=buffer: [one_slot(sch, w) for w in subject.writers(buffer)])
+
+
+def is_doubled(annotations: Annotations) -> bool:
+    return any(key == DOUBLE_BUFFER_KEY for key, _ in annotations)
+
+
+def one_slot(sch: Schedule, block: str) -> None:
+    """What `double_buffer` says of a block taken off."""
+    for key, _ in sch.index.block(block).annotations:
+        if key in (DOUBLE_BUFFER_KEY, BANKS_KEY):
+            sch.unannotate(block, key)

@@ -1,0 +1,169 @@
+"""What is linted: a schedule on a machine, with what follows from it worked out once; and the same after a few more calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from math import prod
+from typing import Protocol
+
+from ..analysis import ProgramIndex
+from ..hwsim import DmaEngine, Machine, MachineError, Placement, Report, TaskProgram, Template
+from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
+from ..lower import with_sizes
+from ..schedule import Schedule, ScheduleError, Target
+
+Chain = Callable[[Schedule], object]
+"""Calls on a schedule that it may have for itself. One that is refused ends the chain."""
+
+
+class Simulate(Protocol):
+    """`hwsim.simulate`, within somebody's limits."""
+
+    def __call__(self, func: PrimFunc, machine: Machine) -> Report: ...
+
+
+class Subject:
+    """A schedule on a machine. Nothing here changes the schedule."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        machine: Machine,
+        sizes: Mapping[str, int],
+        simulate: Simulate,
+        report: Report | None = None,
+    ) -> None:
+        """`report` is what `simulate` says of the schedule, where that is known."""
+        self.schedule = schedule
+        self.machine = machine
+        self.sizes = sizes
+        self._simulate = simulate
+        self._known = report
+
+    @cached_property
+    def func(self) -> PrimFunc:
+        """The program with numbers for its sizes; loops and blocks are those of the schedule."""
+        return with_sizes(self.schedule.described, self.sizes).func
+
+    @cached_property
+    def outcome(self) -> Report | MachineError:
+        """The report, or why the machine does not run it."""
+        if self._known is not None:
+            return self._known
+        try:
+            return self._simulate(self.func, self.machine)
+        except MachineError as error:
+            return error
+
+    @property
+    def report(self) -> Report | None:
+        return self.outcome if isinstance(self.outcome, Report) else None
+
+    @property
+    def program(self) -> TaskProgram | None:
+        """The tasks that were played."""
+        return None if self.report is None else self.report.program
+
+    @cached_property
+    def index(self) -> ProgramIndex:
+        """Facts about `func`."""
+        return ProgramIndex(self.func)
+
+    def then(self, chain: Chain) -> Subject | None:
+        """The subject after a few calls; None where one of them is refused, or nothing comes of them."""
+        trial = self.schedule.copy()
+        try:
+            chain(trial)
+        except ScheduleError:
+            return None
+        if trial.func is self.schedule.func:
+            return None
+        return Subject(trial, self.machine, self.sizes, self._simulate)
+
+    # Facts.
+
+    def placements(self) -> tuple[Placement, ...]:
+        """Where the buffers lie that the function itself allocates."""
+        return () if self.program is None else tuple(p for p in self.program.places.placements if not p.is_param)
+
+    def placement(self, buffer: str) -> Placement | None:
+        return next((p for p in self.placements() if p.buffer.name == buffer), None)
+
+    def tasks(self) -> Iterator[tuple[Template, int, int]]:
+        """Each kind of task with the number of a variant of it and how often that is run."""
+        if self.report is None:
+            return
+        for number, count in self.report.timeline.counts.items():
+            yield self.report.program.templates[self.report.program.variants[number].template], number, count
+
+    def is_copier(self, template: Template) -> bool:
+        """Whether it is a DMA that does a task."""
+        return isinstance(self.machine.engines[template.engine], DmaEngine)
+
+    def writers(self, buffer: str) -> tuple[str, ...]:
+        """The blocks of the schedule that write a buffer of this name."""
+        return tuple(n for n in self._named() if any(w.buffer.name == buffer for w in self.index.block(n).writes))
+
+    def readers(self, buffer: str) -> tuple[str, ...]:
+        """The blocks that read it and do not write it."""
+        writers = self.writers(buffer)
+        return tuple(
+            n for n in self._named()
+            if n not in writers and any(r.buffer.name == buffer for r in self.index.block(n).reads)
+        )  # fmt: skip
+
+    def _named(self) -> tuple[str, ...]:
+        """Blocks that do something themselves."""
+        return tuple(n for n in self.index.block_names[1:] if n and not self.index.child_blocks(self.index.realize(n)))
+
+    def leaf_blocks(self) -> tuple[BlockRealize, ...]:
+        return tuple(self.index.realize(n) for n in self._named())
+
+    def is_copy(self, block: str) -> bool:
+        """Whether a block only copies elements."""
+        body = self.index.block(block).body
+        return isinstance(body, BufferStore) and isinstance(body.value, BufferLoad)
+
+    def write_position(self, block: str, buffer: str) -> int:
+        """Which of the buffers that a block writes it is."""
+        return next(n for n, w in enumerate(self.index.block(block).writes) if w.buffer.name == buffer)
+
+    def iterations(self, block: str) -> int | None:
+        """How often the body of a block is reached, by the loops around it; None where one has no number."""
+        extents = [build.int_value(loop.extent) for loop in self.loops_above(block)]
+        return None if None in extents else prod(e for e in extents if e is not None)
+
+    def domain(self, block: str) -> int | None:
+        """How many points the iterators of a block have."""
+        extents = [build.int_value(iv.dom.extent) for iv in self.index.block(block).iter_vars]
+        return None if None in extents else prod(e for e in extents if e is not None)
+
+    def loops_above(self, block: str) -> tuple[For, ...]:
+        """All loops around a block, those outside of blocks that it stands in too."""
+        return tuple(s for s in reversed(list(self.index.path(self.index.realize(block)))) if isinstance(s, For))
+
+    def targets(self, block: str) -> tuple[Target, ...]:
+        """The loops that a block may be moved to; none where that cannot be told."""
+        try:
+            return tuple(t for t in self.schedule.legal_targets(block) if t.legal)
+        except ScheduleError:
+            return ()
+
+    def fullness(self) -> float:
+        """The largest part of a memory that is taken at a time, the largest memory apart."""
+        if self.report is None:
+            return 0.0
+        far = max(m.capacity_bytes for m in self.machine.memories)
+        near = [m for m in self.report.memory.values() if m.capacity_bytes < far]
+        return max((m.peak_bytes / m.capacity_bytes for m in near), default=0.0)
+
+
+def move(block: str, target: Target) -> Chain:
+    """The call that a legal target stands for."""
+    return lambda sch: getattr(sch, target.primitive)(block, target.loop)
+
+
+def depth_of(loops: tuple[For, ...], loop: Var) -> int:
+    """How deep a loop stands among those around something; -1 where it does not."""
+    return next((n for n, f in enumerate(loops) if f.loop_var is loop), -1)

@@ -1,0 +1,64 @@
+"""All lints, and the door: `lint`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..hwsim import Machine, Report, simulate
+from ..schedule import Schedule
+from .banks import find_bank_conflicts, find_one_bank, remedies_bank_conflict, remedies_one_bank
+from .capacity import find_overflows, remedies_overflow
+from .copies import find_round_trips, find_short_runs, remedies_round_trip, remedies_short_runs
+from .finding import SEVERITIES, LintFinding
+from .guards import find_guards, remedies_guard
+from .machines import find_refused, find_scalar_work, remedies_reach
+from .placement import find_recomputed, find_whole, remedies_recompute, remedies_whole
+from .rule import Lint
+from .slots import find_idle_slots, remedies_idle_slots
+from .subject import Simulate, Subject
+from .told_only import find_caches_left_out, find_uncoalesced, find_wrapped_parts
+from .unused import find_unused_blocks, find_unused_buffers
+
+LINTS: tuple[Lint, ...] = (
+    Lint("refused", "error", "The machine cannot run it", find_refused, remedies_reach),
+    Lint("capacity-overflow", "error", "More than a memory holds", find_overflows, remedies_overflow),
+    Lint("round-trip", "warning", "Out of the chip and back", find_round_trips, remedies_round_trip),
+    Lint("scalar-engine", "warning", "Heavy work on the scalar engine", find_scalar_work, remedies_reach),
+    Lint("one-bank", "warning", "All operands in one of several banks", find_one_bank, remedies_one_bank),
+    Lint("bank-conflict", "warning", "A vector in one bank", find_bank_conflicts, remedies_bank_conflict, mild=True),
+    Lint("short-runs", "warning", "Short DMA runs", find_short_runs, remedies_short_runs, mild=True),
+    Lint("double-buffer-idle", "warning", "Two slots, nothing to overlap", find_idle_slots, remedies_idle_slots),
+    Lint("recompute", "warning", "Computed over again", find_recomputed, remedies_recompute, pays=True),
+    Lint("whole-buffer", "warning", "Held whole where a tile would do", find_whole, remedies_whole, pays=True),
+    Lint("guard", "warning", "A condition in the innermost loop", find_guards, remedies_guard),
+    Lint("uncoalesced", "warning", "Lanes that are no neighbours", find_uncoalesced),
+    Lint("unused-block", "warning", "Work for nothing", find_unused_blocks),
+    Lint("unused-buffer", "info", "A buffer that nobody touches", find_unused_buffers),
+    Lint("more-parts-than-blocks", "info", "More parts than blocks", find_wrapped_parts),
+    Lint("caches-left-out", "warning", "Cycles without the caches", find_caches_left_out),
+)
+"""In the order in which findings of one severity are told."""
+
+
+def lint(
+    schedule: Schedule,
+    machine: Machine,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    simulate: Simulate = simulate,
+    report: Report | None = None,
+    given_up: Callable[[], bool] = lambda: False,
+) -> tuple[LintFinding, ...]:
+    """What is to be said of a schedule on a machine, the worst first, each with the fixes that were tried and hold.
+
+    `sizes` are numbers for symbolic sizes, by name; `simulate` is the simulator within limits of one's own; `report` what it says of the
+    schedule, where that is known. Asked between two trials, `given_up` ends the work: what was found by then is returned. A program
+    that is not ready to be simulated (a size without a number) has only the findings that need no report.
+    """
+    subject = Subject(schedule, machine, sizes or {}, simulate, report)
+    found: list[LintFinding] = []
+    for rule in LINTS:
+        if given_up():
+            break
+        found += rule.linted(subject, given_up)
+    return tuple(sorted(found, key=lambda f: SEVERITIES.index(f.severity)))

@@ -1,0 +1,51 @@
+"""What nobody needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir import allocated_buffers
+from .finding import LintFinding
+from .subject import Subject
+
+
+def find_unused_blocks(subject: Subject) -> Iterator[LintFinding]:
+    """A block writes buffers of the function's own that nobody reads, neither a block nor, by way of one, the caller: its work is for
+    nothing. No schedule call takes a block away; the program has to."""
+    needed = _needed(subject)
+    for realize in subject.leaf_blocks():
+        name, written = realize.block.name, [w.buffer.name for w in realize.block.writes]
+        if name not in needed and written:
+            runs = subject.iterations(name)
+            often = "" if runs is None else f", {runs} iterations"
+            yield LintFinding(
+                "unused-block", "warning",
+                f"{name} writes {' and '.join(dict.fromkeys(written))}, which nobody reads{often}",
+                (name,), buffers=tuple(dict.fromkeys(written)),
+            )  # fmt: skip
+
+
+def _needed(subject: Subject) -> set[str]:
+    """Blocks whose results reach a parameter."""
+    blocks = {r.block.name: r.block for r in subject.leaf_blocks()}
+    params = {b.name for b in subject.func.buffers}
+    wanted, needed = set(params), set[str]()
+    while True:
+        found = {
+            n
+            for n, b in blocks.items()
+            if n not in needed and (not b.writes or any(w.buffer.name in wanted for w in b.writes))
+        }
+        if not found:
+            return needed
+        needed |= found
+        wanted |= {r.buffer.name for n in found for r in blocks[n].reads}
+
+
+def find_unused_buffers(subject: Subject) -> Iterator[LintFinding]:
+    """A buffer is allocated and no block touches it. It takes no memory once the program is lowered; it is a leftover that misleads."""
+    used = {region.buffer for r in subject.leaf_blocks() for region in (*r.block.reads, *r.block.writes)}
+    names = {b.name for b in used}
+    for buffer in allocated_buffers(subject.func.body):
+        if buffer.name not in names:
+            yield LintFinding("unused-buffer", "info", f"no block touches {buffer.name}", buffers=(buffer.name,))
