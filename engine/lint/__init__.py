@@ -1,7 +1,7 @@
 """Findings about a schedule on a machine, each with calls that were tried on a copy of it and end it."""
 
-from .finding import Fix, LintFinding, Peak
+from .finding import Fix, LintFinding, Peak, same
 from .rule import Lint
-from .table import LINTS, lint
+from .table import LINTS, lint, linting
 
-__all__ = ["LINTS", "Fix", "Lint", "LintFinding", "Peak", "lint"]
+__all__ = ["LINTS", "Fix", "Lint", "LintFinding", "Peak", "lint", "linting", "same"]

@@ -83,8 +83,8 @@ def _is_whole(placement: Placement) -> bool:
 
 
 def remedies_whole(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """`compute_at` of its writer under a loop of the reader, or `reverse_compute_at` of the reader under a loop of the writer, each where it
-    is legal; of a buffer in the far memory, `set_scope` to a nearer one besides."""
+    """`compute_at` of its writer under a loop of the reader, or `reverse_compute_at` of the reader under a loop of the writer, each where
+    it is legal; of a buffer in the far memory, `set_scope` to a nearer one besides."""
     (buffer,) = finding.buffers
     before = subject.placement(buffer)
     assert before is not None

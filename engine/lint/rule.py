@@ -63,16 +63,14 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
         """What is tried, from the docstring."""
         return getdoc(self.remedies) or ""
 
-    def linted(self, subject: Subject, given_up: Callable[[], bool]) -> Iterator[LintFinding]:
-        """The findings with their fixes."""
+    def linted(self, subject: Subject) -> Iterator[LintFinding | None]:
+        """The findings with their fixes; None after each trial, for whoever wants to stop."""
         for finding in self.find(subject):
             fixes: list[Fix] = []
             for after in islice(self.remedies(subject, finding), MOST_TRIALS):
-                if given_up():
-                    return
                 fix = None if after is None else self._fix(subject, finding, after)
-                if fix is not None:
-                    fixes.append(fix)
+                fixes += [] if fix is None else [fix]
+                yield None
             if fixes or not self.pays:
                 severity = "info" if self.mild and not fixes else finding.severity
                 yield replace(finding, severity=severity, fixes=_best(fixes))

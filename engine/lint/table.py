@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 
 from ..hwsim import Machine, Report, simulate
 from ..schedule import Schedule
@@ -47,18 +47,37 @@ def lint(
     *,
     simulate: Simulate = simulate,
     report: Report | None = None,
-    given_up: Callable[[], bool] = lambda: False,
 ) -> tuple[LintFinding, ...]:
     """What is to be said of a schedule on a machine, the worst first, each with the fixes that were tried and hold.
 
     `sizes` are numbers for symbolic sizes, by name; `simulate` is the simulator within limits of one's own; `report` what it says of the
-    schedule, where that is known. Asked between two trials, `given_up` ends the work: what was found by then is returned. A program
-    that is not ready to be simulated (a size without a number) has only the findings that need no report.
+    schedule, where that is known. A program that is not ready to be simulated (a size without a number) has only the findings that need
+    no report.
     """
+    found: tuple[LintFinding, ...] = ()
+    for now in linting(schedule, machine, sizes, simulate=simulate, report=report):
+        found = found if now is None else now
+    return found
+
+
+def linting(
+    schedule: Schedule,
+    machine: Machine,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    simulate: Simulate = simulate,
+    report: Report | None = None,
+) -> Iterator[tuple[LintFinding, ...] | None]:
+    """`lint` piece by piece: what was found so far, each time there is more, and all of it at the end; None between, after each trial, so
+    that nobody has to wait for the end who does not want it any more."""
     subject = Subject(schedule, machine, sizes or {}, simulate, report)
     found: list[LintFinding] = []
     for rule in LINTS:
-        if given_up():
-            break
-        found += rule.linted(subject, given_up)
+        for finding in rule.linted(subject):
+            found += [] if finding is None else [finding]
+            yield None if finding is None else _sorted(found)
+    yield _sorted(found)
+
+
+def _sorted(found: list[LintFinding]) -> tuple[LintFinding, ...]:
     return tuple(sorted(found, key=lambda f: SEVERITIES.index(f.severity)))
