@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
+
+import msgspec
 
 from ..engine.execute import Verdict
 from ..engine.hwsim import Machine
@@ -27,12 +29,14 @@ from .actions import (
     RemoveStep,
     Rename,
     Repair,
+    ResetKnob,
     Saved,
     Say,
     Select,
     SetTheme,
     ShowGallery,
     ShowPane,
+    TurnKnob,
     Undo,
     ViewStep,
     act,
@@ -40,11 +44,12 @@ from .actions import (
 )
 from .document import DocumentError, save_document
 from .forecast import Forecast, move_of
-from .edits import edit_of
-from .state import State
-from .store import Store, attempt, report_of, sizes_of
+from .state import Look, Pane, State
+from .store import Store, report_of, sizes_of
+from .studies import Studies
 from .views.code import EXPORT_FILE
 from .views.gallery import Example
+from .views.knobs import figure_value
 from .views.menus import SCOPES, Facts, call_arguments, handle_of, menu_of, scopes_of
 from .views.row_ids import row_ids
 
@@ -70,6 +75,10 @@ class Screen(Protocol):
 
     def download(self, name: str, text: str) -> None:
         """Give the person a file."""
+        ...
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        """Show what `Studies` found out: of the machine, of a comparison."""
         ...
 
     def foretell(self, prediction: Message) -> None:
@@ -100,6 +109,7 @@ class Session:
         self.examples = examples
         self._savable = savable
         self.forecast = Forecast(self.store, clock, self._foretell)
+        self.studies = Studies(self.store, clock, self._studied)
         self._turn = 0
         self._closed = False
 
@@ -143,12 +153,14 @@ class Session:
         self.screen.draw(self.state, self.store)
         if self.state.moment is not before.moment or self.state.notebook is not before.notebook:
             self._begin_afterwards()
+        self.studies.look(self.state)
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
         self._closed = True
         self._turn += 1
         self.forecast.stop()
+        self.studies.stop()
 
     def repair(self, wish: Message) -> list[str]:
         """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
@@ -237,6 +249,11 @@ class Session:
         """Something is known now: draw it where it is still about what is shown."""
         if turn == self._turn and not self._closed and self.screen is not None:
             self.screen.draw_later(self.state, self.store)
+            self.studies.look(self.state)
+
+    def _studied(self) -> None:
+        if not self._closed and self.screen is not None:
+            self.screen.draw_studies(self.state, self.store)
 
     # Files.
 
@@ -309,7 +326,12 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "theme":
             return SetTheme("dark" if message["theme"] == "dark" else "light")
         case "pane":
-            return ShowPane(message["pane"] if message["pane"] in ("python", "problems") else "script")
+            return ShowPane(message["pane"] if message["pane"] in get_args(Pane) else "script")
+        case "knob":
+            path = str(message["path"])
+            return TurnKnob(path, figure_value(path.rpartition(".")[2], str(message["text"])))
+        case "unknob":
+            return ResetKnob(None if message["path"] is None else str(message["path"]))
         case "dismiss":
             return Dismiss()
         case _:

@@ -18,6 +18,7 @@ from ..engine.ir import PrimFunc, TilewrightError
 from .actions import OpenText, Say
 from .components.code import CodeView
 from .components.esm import STATIC, style
+from .components.figures import MachineView, TrafficView
 from .components.loop_tree import LoopTree
 from .components.panels import GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
 from .components.timeline import Timeline
@@ -29,10 +30,11 @@ from .views.code import python_value, script_value
 from .views.gallery import FOLDER, Example, gallery_value, load_examples
 from .views.headline import headline_value
 from .views.inspector import held_buffers, inspector_value
-from .views.menus import row_menus, scopes_of
+from .views.machine import machine_value
 from .views.notebook import notebook_value, step_changes
 from .views.page import page_value
 from .views.problems import problems_value
+from .views.roofline import pictures_value
 from .views.timeline import legend_value, timeline_chart
 from .views.tree import buffer_bytes, tree_rows
 
@@ -56,6 +58,8 @@ class Page:
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
         self.python = CodeView(data=python_value(session.state, session.store), **FILL)
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
+        self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
+        self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
         views = (
             self.page,
             self.gallery,
@@ -71,7 +75,7 @@ class Page:
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
-        names = ("page", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems")
+        names = ("page", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine", "traffic")
         return {name: getattr(self, name) for name in names} | {"timeline": self.timeline.view}
 
     def draw(self, state: State, store: Store) -> None:
@@ -116,6 +120,16 @@ class Page:
             self.script.draw(script_value(state, store))
         elif state.pane == "python":
             self.python.draw(python_value(state, store))
+        elif state.pane == "machine":
+            self.machine.draw(machine_value(state, store))
+        elif state.pane == "traffic":
+            self.traffic.draw(pictures_value(state, store))
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        """What was found out about what is looked at."""
+        if state.notebook is not None:
+            with pn.io.hold():
+                self._draw_code(state, store)
 
     def draw_later(self, state: State, store: Store) -> None:
         """What was found out after the paint."""
@@ -127,6 +141,7 @@ class Page:
             self.problems.draw(problems)
             self.headline.draw(headline_value(state, store))
             self.notebook.draw(notebook_value(state, store, step_changes(state, store)))
+            self._draw_code(state, store)
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)

@@ -11,7 +11,7 @@ from .document import Notebook
 from .document import State as Moment
 
 Theme = Literal["light", "dark"]
-Pane = Literal["script", "python", "problems"]
+Pane = Literal["script", "python", "problems", "machine", "traffic"]
 
 DEFAULT_MACHINE = "dual-bank-npu"
 """The machine of a notebook that names none."""

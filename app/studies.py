@@ -1,0 +1,118 @@
+"""What is worked out because somebody looks at it, piece by piece in a thread: what each figure of the machine would gain.
+
+A study begins once the picture has stood still, tells each piece as it is found, and is given up between two pieces when something else
+is looked at.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import msgspec
+
+from ..engine.hwsim import Report
+from ..engine.ir import TilewrightError
+from .state import State
+from .store import Store
+from .views.sensitivity import Tried, trying
+
+STAND_STILL_MS = 250
+"""What is shown for less is not studied."""
+
+
+class Study(msgspec.Struct, frozen=True, eq=False):
+    """`pieces` are values for the store's `what` of `of`, each better than the one before."""
+
+    what: str
+    of: tuple[object, ...]
+    pieces: Callable[[], Iterator[Any]]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (self.what, *map(id, self.of))
+
+
+class Clock(Protocol):
+    """The server's loop."""
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        """Run `work` on the loop in so many milliseconds."""
+        ...
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Run `work` on the loop; may be called from another thread."""
+        ...
+
+
+class Studies:
+    """The studies of one page, one at a time. `found` is called on the loop after each piece."""
+
+    def __init__(self, store: Store, clock: Clock, found: Callable[[], None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._found = found
+        self._turn = 0
+        self._running: Study | None = None
+
+    def look(self, state: State) -> None:
+        """Begin with what `state` shows and nobody knows yet; give up what it does not show."""
+        wanted = next_study(state, self._store)
+        if wanted is not None and self._running is not None and wanted.key == self._running.key:
+            return
+        self.stop()
+        if wanted is None:
+            return
+        self._running = wanted
+        turn = self._turn
+        self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, wanted, state))
+
+    def stop(self) -> None:
+        """Give up what is being studied."""
+        self._turn += 1
+        self._running = None
+
+    def _begin(self, turn: int, study: Study, state: State) -> None:
+        if turn == self._turn:
+            threading.Thread(target=lambda: self._work(turn, study, state), name=study.what, daemon=True).start()
+
+    def _work(self, turn: int, study: Study, state: State) -> None:
+        """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
+        for piece in study.pieces():
+            if turn != self._turn:
+                return
+            self._clock.soon(lambda piece=piece: self._keep(turn, study, piece))
+        self._clock.soon(lambda: self._end(turn, state))
+
+    def _keep(self, turn: int, study: Study, piece: Any) -> None:
+        self._store.keep(study.what, study.of, piece)
+        if turn == self._turn:
+            self._found()
+
+    def _end(self, turn: int, state: State) -> None:
+        if turn == self._turn:
+            self._running = None
+            self.look(state)
+
+
+def next_study(state: State, store: Store) -> Study | None:
+    """The first thing that `state` shows and that is not known."""
+    return sensitivity_study(state, store)
+
+
+def sensitivity_study(state: State, store: Store) -> Study | None:
+    """What each figure of the machine would gain, while the machine is looked at."""
+    if state.pane != "machine" or state.moment is None:
+        return None
+    func, machine = store.costed(state, state.moment.schedule), store.machine(state)
+    report, plan = store.known("report", (func, machine)), store.plan(func)
+    known = store.known("sensitivity", (func, machine))
+    if not isinstance(report, Report) or isinstance(machine, TilewrightError) or isinstance(plan, TilewrightError):
+        return None
+    if isinstance(known, Tried) and known.is_complete:
+        return None
+    return Study("sensitivity", (func, machine), lambda: trying(func, machine, report, plan))
+
+
+__all__ = ["Studies", "Study", "next_study"]
