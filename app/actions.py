@@ -35,7 +35,7 @@ from .document.rename import renamed
 from .document.workload import program_names
 from .edits import EDITS, KEEPS_DRAFT, MAX_TEXT, edited, picture, settled
 from .intents import Intent
-from .state import DEFAULT_MACHINE, Notice, Pane, State, Theme
+from .state import DEFAULT_MACHINE, Look, Notice, Pane, State, Theme
 
 
 class OpenText(Intent, frozen=True):
@@ -135,9 +135,16 @@ class Redo(Intent, frozen=True):
 
 
 class Select(Intent, frozen=True):
-    """Choose a row of the tree; "" chooses none."""
+    """Choose a row of the tree, or a buffer, which leaves the row as it is; "" chooses none."""
 
-    row: str
+    row: str = ""
+    buffer: str = ""
+
+
+class LookAt(Intent, frozen=True):
+    """Look at another part of the chosen buffer, or follow another access to it, or type at an index map."""
+
+    look: Look
 
 
 class SetTheme(Intent, frozen=True):
@@ -399,6 +406,13 @@ def _view_step(state: State, intent: ViewStep) -> State:
     return replace(state, chosen_step=count, notice=None)
 
 
+def _select(state: State, intent: Select) -> State:
+    if not intent.buffer:
+        return replace(state, selected=intent.row, buffer="")
+    look = state.look if intent.buffer == state.buffer else Look()
+    return replace(state, selected=intent.row or state.selected, buffer=intent.buffer, look=look)
+
+
 _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     OpenText: _open,
     ShowGallery: _gallery,
@@ -416,7 +430,8 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     ResetKnob: _reset_knob,
     Undo: _undo,
     Redo: _redo,
-    Select: lambda state, intent: replace(state, selected=intent.row),
+    Select: _select,
+    LookAt: lambda state, intent: replace(state, look=intent.look),
     SetTheme: lambda state, intent: replace(state, theme=intent.theme),
     ShowPane: lambda state, intent: replace(state, pane=intent.pane),
     Dismiss: lambda state, _: replace(state, notice=None),

@@ -23,6 +23,7 @@ from .actions import (
     Dismiss,
     EditCell,
     Intent,
+    LookAt,
     OpenText,
     PickMachine,
     Redo,
@@ -43,6 +44,7 @@ from .actions import (
     repair_of,
 )
 from .document import DocumentError, save_document
+from .edits import edit_of
 from .forecast import Forecast, move_of
 from .state import Look, Pane, State
 from .store import Store, report_of, sizes_of
@@ -302,7 +304,9 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "rename":
             return Rename(handle_of(row_ids(_func_of(state)), str(message["id"])), str(message["name"]))
         case "select":
-            return Select(str(message["id"]))
+            return Select(str(message.get("id", "")), str(message.get("buffer", "")))
+        case "look":
+            return LookAt(msgspec.convert(message["look"], Look))
         case "undo":
             return Undo()
         case "redo":

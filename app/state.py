@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from ..engine.script import Note
 from .document import Notebook
@@ -32,13 +33,26 @@ class Notice(msgspec.Struct, frozen=True):
     where: Literal["tree", "page"] = "page"
 
 
+class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What of the chosen buffer is looked at: `across` elements (0: as many as suit it) from `row` and `column` on, in one of its slots;
+    the access to it that is followed, by its number; and an index map as far as it is typed."""
+
+    row: Annotated[int, Meta(ge=0)] = 0
+    column: Annotated[int, Meta(ge=0)] = 0
+    across: Annotated[int, Meta(ge=0)] = 0
+    slot: Annotated[int, Meta(ge=0)] = 0
+    use: Annotated[int, Meta(ge=0)] = 0
+    draft: Annotated[str, Meta(max_length=2_000)] = ""
+
+
 class State(msgspec.Struct, frozen=True, eq=False):
     """A moment of the page.
 
     `notebook` is the evaluated document, None while the gallery is shown; `past` and `future` are those that undo and redo go to (the
     evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
     None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
-    `selected` is a row id of the tree. `saved` is the text that is kept elsewhere: as it was opened, saved or downloaded last.
+    `selected` is a row id of the tree, `buffer` the id of a buffer whose layout is looked at. `saved` is the text that is kept elsewhere:
+    as it was opened, saved or downloaded last.
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
     None when nothing is being typed.
     """
@@ -50,6 +64,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     future: tuple[Notebook, ...] = ()
     chosen_step: int | None = None
     selected: str = ""
+    buffer: str = ""
+    look: Look = Look()
     theme: Theme = "light"
     pane: Pane = "script"
     notice: Notice | None = None

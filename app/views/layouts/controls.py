@@ -1,0 +1,202 @@
+"""What else may be set on a buffer: its memory, its slots, its padding and strides. Each setting is a schedule call."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from ....engine.ir import BufferLoad, BufferStore, Call, IntImm, walk
+from ..numbers import size_text
+from .candidates import Candidate, candidates_of
+from .subject import Chosen
+
+Option = dict[str, Any]
+
+
+def control_values(chosen: Chosen) -> list[dict[str, Any]]:
+    """{id, label, value, options: [{value, label, note, call | null}], blocked, help}: a call is {method, target, arguments, text}."""
+    found = [_scope(chosen), _slots(chosen), _padding(chosen), _swizzle(chosen), _strides(chosen)]
+    return [control for control in found if control is not None]
+
+
+def call_value(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "method": candidate.method,
+        "target": candidate.target,
+        "arguments": dict(candidate.arguments),
+        "text": candidate.text,
+    }
+
+
+def _call(method: str, target: str, *arguments: tuple[str, Any]) -> dict[str, Any]:
+    return call_value(Candidate("", "", "", method, target, arguments))
+
+
+def _control(
+    name: str, label: str, value: str, options: list[Option], help_text: str, blocked: str = ""
+) -> dict[str, Any]:
+    return {
+        "id": name,
+        "label": label,
+        "value": value,
+        "options": options,
+        "help": help_text,
+        "blocked": blocked,
+        "type": "choice",
+    }
+
+
+def _option(value: str, label: str, call: dict[str, Any] | None = None, note: str = "") -> Option:
+    return {"value": value, "label": label, "note": note, "call": call}
+
+
+def _scope(chosen: Chosen) -> dict[str, Any]:
+    """The memories of the machine, with what would fit beside what lies there already."""
+    scope, writer, machine = chosen.buffer.scope, chosen.writer, chosen.machine
+    blocked = ""
+    if chosen.is_param:
+        blocked = "the caller's: cache_read or cache_write make a copy in another memory"
+    elif writer is None or machine is None:
+        blocked = "nobody writes it"
+    options = [_option(scope, scope)]
+    if not blocked and machine is not None and writer is not None:
+        options = []
+        for memory in machine.memories:
+            call = _call("set_scope", writer.row, ("buffer_index", writer.position), ("storage_scope", memory.scope))
+            here = scope in (*memory.scopes, *memory.block_scopes)
+            options.append(_option(scope if here else memory.scope, scope if here else memory.scope, None if here else call,
+                                   _room(chosen, memory.scope, here=here)))  # fmt: skip
+    return _control("scope", "Scope", scope, options, "The memory it lies in", blocked)
+
+
+def _room(chosen: Chosen, scope: str, *, here: bool) -> str:
+    """What is free at the peak, and whether the buffer fits into it."""
+    assert chosen.machine is not None
+    memory = chosen.machine.find_memory(scope)
+    if memory is None or chosen.report is None or chosen.bed is None:
+        return ""
+    rows = [m for m in chosen.report.memory.values() if m.scope == memory.scope]
+    peak, capacity = max((m.peak_bytes for m in rows), default=0), memory.capacity_bytes // memory.blocks
+    free = capacity - peak
+    if here:
+        return f"{size_text(peak)} of {size_text(capacity)} at the peak"
+    fits = "fits" if chosen.bed.placement.total_bytes <= free else "too large"
+    return f"{fits}: {size_text(max(free, 0))} free"
+
+
+def _slots(chosen: Chosen) -> dict[str, Any]:
+    writer, bed = chosen.writer, chosen.bed
+    slots = 1 if bed is None else bed.placement.slots
+    if chosen.is_param or writer is None:
+        return _control("slots", "Slots", "1", [_option("1", "1 slot")], "Two slots: one is loaded while the other is used",
+                        "the caller's" if chosen.is_param else "nobody writes it")  # fmt: skip
+    block = chosen.index.block(writer.block)
+    annotated = any(key == "double_buffer_scope" for key, _ in block.annotations)
+    banks: tuple[int, ...] = bed.placement.banks if bed is not None and annotated else ()
+    value = (
+        "1" if not annotated else "2" if len(set(banks)) < 2 or not _names_banks(block) else f"2 {banks[0]}, {banks[1]}"
+    )
+    off = _call("unannotate", writer.row, ("ann_key", "double_buffer_scope")) if annotated else None
+    on = None if annotated else _call("double_buffer", writer.row)
+    options = [_option("1", "1 slot", off), _option("2", "2 slots", on, "double buffer")]
+    memory = None if chosen.machine is None else chosen.machine.find_memory(chosen.buffer.scope)
+    for one, other in pairwise(range(memory.blocks if memory is not None else 0)):
+        names = [f"{chosen.buffer.scope}[{n}]" for n in (one, other)]
+        call = None if annotated else _call("double_buffer", writer.row, ("banks", names))
+        options.append(_option(f"2 {one}, {other}", f"2 slots in blocks {one}, {other}", call))
+    if annotated and slots < 2 and bed is not None:
+        options[1]["note"] = "asked for, but nothing takes turns"
+    if value not in {option["value"] for option in options}:
+        options.append(_option(value, value))
+    return _control("slots", "Slots", value, options, "Two slots: one is loaded while the other is used")
+
+
+def _names_banks(block: Any) -> bool:
+    return any(key == "double_buffer_banks" for key, _ in block.annotations)
+
+
+def _padding(chosen: Chosen) -> dict[str, Any] | None:
+    if chosen.subject is None or len(chosen.subject.names) < 2:
+        return None
+    padded = [c for c in candidates_of(chosen.subject) if c.method == "storage_align"]
+    value, off = "none", None
+    asked = _alignments(chosen)
+    options: list[Option] = []
+    if asked and chosen.writer is not None:
+        value = ", ".join(f"axis {axis}: {offset} beyond a multiple of {factor}" for _, axis, factor, offset in asked)
+        off = _call("unannotate", chosen.writer.row, ("ann_key", "buffer_dim_align"))
+        options.append(_option(value, value))
+    options.insert(0, _option("none", "rows packed", off))
+    options += [_option(c.key, c.title, call_value(c), c.note) for c in padded]
+    blocked = (
+        ""
+        if padded or asked
+        else "the caller's: its rows lie as they are given"
+        if chosen.is_param
+        else "nothing to set apart"
+    )
+    return _control(
+        "padding", "Padding", value, options, "Rows further apart, so that a column meets other banks", blocked
+    )
+
+
+def _alignments(chosen: Chosen) -> list[tuple[int, ...]]:
+    """What `storage_align` asked for of this buffer: (position, axis, factor, offset)."""
+    writer = chosen.writer
+    if writer is None:
+        return []
+    found: list[tuple[int, ...]] = []
+    for key, value in chosen.index.block(writer.block).annotations:
+        if key != "buffer_dim_align" or not isinstance(value, tuple):
+            continue
+        for item in value:
+            numbers = tuple(n.value for n in item if isinstance(n, IntImm)) if isinstance(item, tuple) else ()
+            if len(numbers) == 4 and numbers[0] == writer.position:
+                found.append(numbers)
+    return found
+
+
+def _swizzle(chosen: Chosen) -> dict[str, Any] | None:
+    if chosen.subject is None:
+        return None
+    offered = [c for c in candidates_of(chosen.subject) if c.key == "swizzled"]
+    last = _last_map(chosen)
+    swizzled = last is not None and "bitwise_xor" in last
+    if not offered and not swizzled:
+        return None
+    options = [_option("none", "none"), *(_option(c.key, "by exclusive or", call_value(c), c.note) for c in offered)]
+    value = "none"
+    if swizzled:
+        value = "own"
+        options.append(_option("own", "by a map of the schedule"))
+    return _control("swizzle", "Swizzle", value, options, "Columns turned row by row: no conflicts, nothing wasted")
+
+
+def _last_map(chosen: Chosen) -> str | None:
+    """How the indices of the buffer's last axis are made, in its first access: a swizzle shows in them."""
+    for access in chosen.accesses:
+        for node in walk(chosen.index.block(access.block)):
+            if isinstance(node, BufferLoad | BufferStore) and node.buffer is chosen.buffer:
+                calls = [n.op for index in node.indices for n in walk(index) if isinstance(n, Call)]
+                return " ".join(map(str, calls))
+    return None
+
+
+def _strides(chosen: Chosen) -> dict[str, Any] | None:
+    subject = chosen.subject
+    if subject is None or not subject.names or len(subject.bed.shape) != len(subject.names):
+        return None
+    value = ", ".join(map(str, subject.bed.strides))
+    call = _call("set_layout", subject.access.row, ("buffer", subject.access.argument), ("order_or_strides", []))
+    return {
+        "id": "strides",
+        "label": "Strides",
+        "type": "ints",
+        "value": value,
+        "count": len(subject.names),
+        "call": call,
+        "field": "order_or_strides",
+        "help": f"Elements between neighbours of {', '.join(subject.names)}; or the order of the axes, outermost first",
+        "blocked": "",
+        "options": [],
+    }

@@ -1,0 +1,62 @@
+"""An index map as a person types it: read, never run, and told what is wrong with it before it is applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ....engine.ir import TilewrightError
+from ....engine.schedule import Schedule
+from ..buffer_ids import Access
+from ..menus import read_index_map
+from .candidates import Candidate, by_map
+from .trials import applied
+
+
+class Reading(msgspec.Struct, frozen=True, eq=False):
+    """What is known of a typed map: the call it would be, or the error; `column` is where in the text, from 1, 0 for nowhere.
+
+    `doubtful`: it is no sum of quotients and remainders; whether it is one to one is tried out afterwards.
+    """
+
+    candidate: Candidate | None = None
+    error: TilewrightError | None = None
+    column: int = 0
+    doubtful: bool = False
+
+
+PREFIX = len("sch.transform_layout(")
+
+
+def read_draft(schedule: Schedule, access: Access, text: str) -> Reading:
+    """The call that a typed map makes, tried on a copy."""
+    try:
+        read_index_map(text)
+    except TilewrightError as error:
+        place = error.refusal.place
+        column = max(1, place.column - PREFIX) if place is not None and place.line == 1 else 0
+        return Reading(error=error, column=min(column, len(text) + 1))
+    candidate = by_map(access, text.strip(), f"custom {text.strip()}", "your map")
+    try:
+        applied(schedule, candidate)
+    except TilewrightError as error:
+        if error.refusal.code == "not-bijective":
+            return Reading(
+                by_map(access, text.strip(), f"custom {text.strip()}", "your map", trusted=True),
+                error,
+                0,
+                doubtful=True,
+            )
+        return Reading(error=error)
+    return Reading(candidate)
+
+
+def with_padding(candidate: Candidate, value: float = 0.0) -> Candidate:
+    """The same map where places without an element hold `value`."""
+    return msgspec.structs.replace(candidate, arguments=(*candidate.arguments, ("pad_value", value)))
+
+
+def error_value(error: TilewrightError) -> dict[str, Any]:
+    refusal = error.refusal
+    return {"code": refusal.code, "message": refusal.message, "found": refusal.found, "expected": refusal.expected}

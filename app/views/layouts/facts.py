@@ -1,0 +1,86 @@
+"""What there is to know of a buffer: what of it is live, how often each byte is used, runs, conflicts, who reads and writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....engine.hwsim import Report, share_of
+from ..numbers import grouped, size_text
+from ..sizes import plain_text
+from .subject import Chosen
+from .trials import Figures
+
+Row = tuple[str, str, str]
+
+
+def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
+    """(name, value, what it means), the most asked first."""
+    buffer, bed, report = chosen.buffer, chosen.bed, chosen.report
+    shape = " × ".join(plain_text(e) for e in buffer.shape) or "a scalar"
+    rows: list[Row] = [("declared", f"{shape} {buffer.dtype}", "Shape in the program")]
+    if bed is None or report is None:
+        return rows
+    tile = " × ".join(map(str, bed.shape)) or "1"
+    rows.append(("live tile", tile, "What is live at once where it is allocated"))
+    slots = bed.placement.slots
+    size = bed.placement.total_bytes
+    rows.append(
+        (
+            "footprint",
+            size_text(size),
+            f"Allocated in {bed.placement.memory.name}, {slots} slot{'s' * (slots > 1)}, padding and all",
+        )
+    )
+    rows.append(
+        ("address", f"{bed.placement.address:#x}", "Where it begins in its memory; buffers lie one after the other")
+    )
+    share = share_of(report.segments.program, report.timeline.counts, bed)
+    rows += _use_rows(share.read_bytes, share.written_bytes, chosen)
+    if figures is not None:
+        rows += _figure_rows(figures)
+    return rows + _traffic_rows(report, buffer.name)
+
+
+def _use_rows(read: int, written: int, chosen: Chosen) -> list[Row]:
+    rows: list[Row] = []
+    if written:
+        rows.append(("written", size_text(written), "By all tasks together"))
+    if read:
+        rows.append(("read", size_text(read), "By all tasks together"))
+    bed = chosen.bed
+    assert bed is not None
+    packed = bed.element_bytes
+    for extent in bed.shape:
+        packed *= extent
+    filled = packed if chosen.is_param else written
+    if read and filled:
+        what = "Bytes read for each byte of it" if chosen.is_param else "Bytes read for each byte that was put there"
+        rows.append(("reuse", f"×{read / filled:.3g}", what))
+    return rows
+
+
+def _figure_rows(figures: Figures) -> list[Row]:
+    rows: list[Row] = []
+    if figures.run_bytes:
+        rows.append(("run", size_text(figures.run_bytes), "The shortest piece that an access finds in one place"))
+    lost = f"{grouped(figures.conflict_cycles)} cycles" if figures.conflict_cycles else "none"
+    rows.append(("conflicts", lost, f"Cycles lost to bank conflicts; the worst access takes {figures.degree}"))
+    if figures.degree > 1:
+        rows.append(("degree", f"×{figures.degree}", "Turns that the worst access takes"))
+    return rows
+
+
+def _traffic_rows(report: Report, name: str) -> list[Row]:
+    rows: list[Row] = []
+    for moved in report.traffic:
+        if moved.buffer == name:
+            source, target = moved.source.removeprefix("local."), moved.destination.removeprefix("local.")
+            least = f"; {size_text(moved.least_bytes)} at least" if moved.least_bytes else ""
+            rows.append((f"{source} → {target}", size_text(moved.bytes), f"Copied by DMA{least}"))
+    return rows
+
+
+def people(chosen: Chosen) -> list[dict[str, Any]]:
+    """The blocks that write and read it, each a row of the tree: {row, block, side}."""
+    every = dict.fromkeys((a.row, a.block, a.side) for a in chosen.accesses)
+    return [{"row": row, "block": block, "side": side} for row, block, side in every]

@@ -1,0 +1,248 @@
+"""The grid of a buffer: a window of its elements, each with the address and the bank it lies in; and what each access takes of them.
+
+A buffer of any rank is shown as rows of its last axis. What is too large to be seen is shown in cells of several elements.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ....engine.hwsim import Bed, Report, Spots, Use, uses_of
+from ...state import Look
+from .candidates import Candidate
+from .trials import placed, run_of
+
+CELLS = 64
+"""Cells across and down at most."""
+MOST_ELEMENTS = 1 << 20
+"""Elements that are looked at for one picture."""
+THUMB = 32
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+MOST_ACCESSES = 256
+MOST_TAKEN = 12_000
+MIXED = -1
+UNIT_WORDS = {"bank": "bank", "block": "block", "set": "cache set", "burst": "burst", "memory": "memory"}
+
+
+def plane(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns that a buffer is shown as."""
+    return (prod(shape[:-1]), shape[-1]) if shape else (1, 1)
+
+
+def grid_value(bed: Bed, look: Look) -> dict[str, Any]:
+    """rows, columns: of the whole; row, column, height, width: the window, in elements and in cells of `scale` × `scale` elements.
+
+    addresses and units (MIXED where elements of a cell differ), row by row; `slots`, `slot`; what a unit is.
+    """
+    rows, columns = plane(bed.shape)
+    across = _across(look, rows, columns)
+    scale = max(1, -(-across // CELLS))
+    across = min(across, CELLS * scale)
+    slot = min(look.slot, bed.placement.slots - 1)
+    row = max(0, min(look.row, rows - across))
+    column = max(0, min(look.column, columns - across))
+    height, width = (-(-min(across, n) // scale) for n in (rows - row, columns - column))
+    spots = _spots(
+        bed,
+        np.arange(row, min(rows, row + height * scale)),
+        np.arange(column, min(columns, column + width * scale)),
+        slot,
+    )
+    units = _joined(spots.unit, scale)
+    addresses = spots.address[::scale, ::scale]
+    return {
+        "rows": rows,
+        "columns": columns,
+        "shape": list(bed.shape),
+        "row": row,
+        "column": column,
+        "height": height,
+        "width": width,
+        "scale": scale,
+        "across": across,
+        "widest": _widest(rows, columns),
+        "addresses": addresses.reshape(-1).tolist(),
+        "units": units.reshape(-1).tolist(),
+        "slot": slot,
+        "slots": bed.placement.slots,
+        "element_bytes": bed.element_bytes,
+        **unit_value(bed),
+    }
+
+
+def _across(look: Look, rows: int, columns: int) -> int:
+    """Elements across the window: a power of two, or all there are."""
+    wanted = look.across or min(CELLS, max(rows if rows < columns else columns, 16))
+    return max(4, min(wanted, _widest(rows, columns)))
+
+
+def _widest(rows: int, columns: int) -> int:
+    """As many as make one window of it all, or as can be looked at."""
+    widest = max(rows, columns)
+    while min(widest, rows) * min(widest, columns) > MOST_ELEMENTS:
+        widest //= 2
+    return widest
+
+
+def unit_value(bed: Bed) -> dict[str, Any]:
+    unit, memory = bed.unit, bed.placement.memory
+    words = {
+        "bank": f"{unit.count} banks of {unit.row_bytes} B rows",
+        "block": f"{unit.count} physical blocks",
+        "set": f"{unit.count} cache sets of {unit.row_bytes} B lines",
+        "burst": f"bursts of {unit.row_bytes} B",
+        "memory": "one bank",
+    }[unit.kind]
+    return {
+        "unit": unit.kind,
+        "unit_word": UNIT_WORDS[unit.kind],
+        "unit_count": unit.count,
+        "row_bytes": unit.row_bytes,
+        "memory": memory.name,
+        "scope": memory.scope,
+        "unit_text": words,
+    }
+
+
+def _spots(bed: Bed, rows: np.ndarray, columns: np.ndarray, slot: int) -> Spots:
+    if not bed.shape:
+        one = np.zeros((1, 1), np.int64)
+        found = bed.spots((), slot)
+        return Spots(one + found.address, one + found.unit, one + found.row)
+    return bed.spots(points(bed.shape, rows, columns), slot)
+
+
+def points(shape: tuple[int, ...], rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The indices of the elements in `rows` and `columns` of the plane, one array an axis."""
+    lead = np.unravel_index(rows, shape[:-1]) if len(shape) > 1 else ()
+    grid = (len(rows), len(columns))
+    return (*(np.broadcast_to(axis[:, None], grid) for axis in lead), np.broadcast_to(columns, grid))
+
+
+def _joined(units: np.ndarray, scale: int) -> np.ndarray:
+    """One unit a cell; MIXED where its elements are in several."""
+    if scale == 1:
+        return units
+    rows, columns = (-(-n // scale) * scale for n in units.shape)
+    padded = np.pad(units, ((0, rows - units.shape[0]), (0, columns - units.shape[1])), mode="edge")
+    cells = padded.reshape(rows // scale, scale, columns // scale, scale)
+    low, high = cells.min(axis=(1, 3)), cells.max(axis=(1, 3))
+    return np.where(low == high, low, MIXED)
+
+
+class Thumb(msgspec.Struct, frozen=True, eq=False):
+    """A small picture of a layout. `places` are the addresses and units of its elements, to be compared; None where the elements are not
+    those of the present tile."""
+
+    value: dict[str, Any]
+    places: bytes | None
+
+
+def thumb(candidate: Candidate, trial: Bed, now: Bed) -> Thumb:
+    """The first elements of the present tile where the candidate puts them; of a memory of blocks elements far apart, which tell more.
+
+    A character an element in each text: `shades` the bank, else the address, from 0 to z; `blocks` the physical block.
+    """
+    near = trial.unit.kind in ("bank", "set")
+    rows, columns = (_picked(n, near=near) for n in plane(now.shape))
+    moved = placed(candidate, trial, now.shape, points(now.shape, rows, columns) if now.shape else ())
+    if moved is None:
+        rows, columns = (_picked(n, near=near) for n in plane(trial.shape))
+    spots = _spots(trial, rows, columns, 0) if moved is None else trial.spots(moved)
+    low, high = int(spots.address.min(initial=0)), int(spots.address.max(initial=0))
+    level = spots.unit / max(trial.unit.count - 1, 1) if near else (spots.address - low) / max(high - low, 1)
+    value = {
+        "height": len(rows),
+        "width": len(columns),
+        "shades": _characters(level * (len(DIGITS) - 1)),
+        "blocks": _characters(spots.unit % len(DIGITS)) if trial.unit.kind == "block" else "",
+        "own_axes": moved is None,
+    }
+    return Thumb(value, None if moved is None else spots.address.tobytes() + spots.unit.tobytes())
+
+
+def _picked(extent: int, *, near: bool) -> np.ndarray:
+    count = min(extent, THUMB)
+    return np.arange(count) if near else np.linspace(0, extent - 1, count).astype(int)
+
+
+def _characters(levels: np.ndarray) -> str:
+    return "".join(DIGITS[n] for n in levels.astype(int).reshape(-1).tolist())
+
+
+def uses_value(report: Report, bed: Bed) -> list[dict[str, Any]]:
+    """Who takes what: block, engine, how; its first accesses, each with its elements, the rows of each bank, and its degree."""
+    return [_use_value(use) for use in uses_of(report.segments.program, bed)]
+
+
+def _use_value(use: Use) -> dict[str, Any]:
+    listing = use.listing()
+    value: dict[str, Any] = {
+        "block": use.block,
+        "engine": use.engine,
+        "kind": use.engine_kind,
+        "written": use.written,
+        "takes": _takes(use),
+        "run_bytes": run_of(use),
+        "count": 0,
+        "all": False,
+        "worst": 1,
+        "steps": [],
+    }
+    if listing is None:
+        return {**value, "note": "which elements it takes depends on data, or is not told"}
+    ends = np.searchsorted(listing.access, np.arange(listing.count), "right").tolist()
+    steps: list[dict[str, Any]] = []
+    begin = taken = 0
+    for number, end in enumerate(ends[:MOST_ACCESSES]):
+        positions = listing.position[begin : min(end, begin + MOST_TAKEN)]
+        taken += len(positions)
+        if steps and taken > MOST_TAKEN:
+            break
+        steps.append(_step(use, positions, int(listing.lost[number]) + 1, end - begin))
+        begin = end
+    worst = int(listing.lost.max(initial=0)) + 1
+    return {**value, "count": listing.count, "all": listing.whole, "worst": worst, "steps": steps, "note": ""}
+
+
+def _step(use: Use, positions: np.ndarray, degree: int, size: int) -> dict[str, Any]:
+    bed = use.bed
+    hits: list[list[int]] = []
+    if bed.shape and bed.unit.kind in ("bank", "block", "set"):
+        spots = bed.spots(np.unravel_index(positions, bed.shape))
+        pairs = np.unique(np.stack([spots.unit, spots.row]), axis=1)
+        units, rows = np.unique(pairs[0], return_counts=True)
+        hits = [[int(u), int(n)] for u, n in zip(units, rows, strict=True)]
+    return {"taken": _runs(positions), "size": size, "degree": degree, "hits": hits}
+
+
+def _runs(positions: np.ndarray) -> list[int]:
+    """start, step, count, start, step, count, …: how positions are sent."""
+    found: list[int] = []
+    values = positions.tolist()
+    at = 0
+    while at < len(values):
+        step = values[at + 1] - values[at] if at + 1 < len(values) else 1
+        end = at + 1
+        while end < len(values) and values[end] - values[end - 1] == step:
+            end += 1
+        found += [values[at], step, end - at]
+        at = end
+    return found
+
+
+def _takes(use: Use) -> str:
+    size = use.bed.element_bytes
+    match use.engine_kind:
+        case "dma":
+            return f"runs of {use.run_bytes} B"
+        case "vector":
+            return f"{use.width} lanes of {size} B"
+        case "matrix":
+            return "a tile at a time"
+        case _:
+            return "one element after the other"

@@ -1,0 +1,87 @@
+"""The buffer that is chosen, with what the other modules need to know of it: gathered once, memoised by the program."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ....engine.analysis import ProgramIndex
+from ....engine.hwsim import Bed, Machine, Report
+from ....engine.ir import Buffer, PrimFunc, build
+from ....engine.schedule import Schedule
+from ...state import State
+from ...store import Store, sizes_of
+from ..buffer_ids import Access, buffer_ids, leaf_accesses
+from ..row_ids import row_ids
+from .candidates import Candidate, Subject, candidates_of
+from .trials import find_bed
+
+
+class Chosen(msgspec.Struct, frozen=True, eq=False):
+    """A buffer of the picture. `bed` and `subject` are None where the program cannot be simulated, or nobody uses the buffer."""
+
+    name: str
+    buffer: Buffer
+    schedule: Schedule
+    index: ProgramIndex
+    accesses: tuple[Access, ...]
+    machine: Machine | None
+    sizes: dict[str, int]
+    report: Report | None
+    bed: Bed | None
+    subject: Subject | None
+    is_param: bool
+
+    @property
+    def func(self) -> PrimFunc:
+        return self.schedule.func
+
+    @property
+    def writer(self) -> Access | None:
+        """The block that a call about what is written means the buffer by."""
+        return next((a for a in self.accesses if a.side == "write"), None)
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        return () if self.subject is None else candidates_of(self.subject)
+
+
+def chosen_buffer(state: State, store: Store) -> Chosen | None:
+    """The chosen buffer of the picture; None where there is none, or it is gone."""
+    if state.moment is None or not state.buffer:
+        return None
+    schedule = state.moment.schedule
+    buffer = store.remember("buffer-ids", (schedule.func,), lambda: buffer_ids(schedule.func)).get(state.buffer)
+    if buffer is None:
+        return None
+    machine = store.machine(state)
+    report = store.report_now(state)
+    key = f"chosen {state.buffer}"
+    return store.remember(key, (schedule.func, machine, report), lambda: _chosen(state, store, schedule, buffer))
+
+
+def _chosen(state: State, store: Store, schedule: Schedule, buffer: Buffer) -> Chosen:
+    func, name = schedule.func, state.buffer
+    index = store.index(func)
+    found, machine = store.report_now(state), store.machine(state)
+    report = found if isinstance(found, Report) else None
+    accesses = leaf_accesses(index, row_ids(func), buffer)
+    bed = None if report is None else find_bed(report, store.costed(state, schedule), name)
+    subject = None
+    is_param = index.is_param(buffer)
+    if bed is not None and accesses:
+        subject = Subject(accesses[0], _extents(buffer), axis_names(len(buffer.shape)), bed, is_param)
+    known = machine if isinstance(machine, Machine) else None
+    return Chosen(
+        name, buffer, schedule, index, accesses, known, dict(sizes_of(state, func)), report, bed, subject, is_param
+    )
+
+
+def _extents(buffer: Buffer) -> tuple[int, ...] | None:
+    found = [build.int_value(e) for e in buffer.shape]
+    known = tuple(e for e in found if e is not None)
+    return known if len(known) == len(found) else None
+
+
+def axis_names(rank: int) -> tuple[str, ...]:
+    """ "i", "j", "k" …, as the menus' forms name axes."""
+    return tuple("ijklm"[:rank]) if rank <= 5 else tuple(f"i{n}" for n in range(rank))

@@ -1,0 +1,124 @@
+"""What a layout comes to: its call made on a copy of the schedule, and the result simulated. Pure, so that a thread may do it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ....engine.hwsim import Bed, Machine, Report, bed_of, through, uses_of
+from ....engine.ir import Buffer, PrimFunc, TilewrightError
+from ....engine.lower import planned, with_sizes
+from ....engine.schedule import Schedule
+from ...document import call_method
+from ...store import attempt, report_of
+from ..buffer_ids import buffer_ids
+from ..menus import call_arguments, read_index_map
+from .candidates import Candidate
+
+LISTED = 1 << 14
+"""Iterations of a task that tell how long runs are."""
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What one program makes of one buffer."""
+
+    cycles: int
+    degree: int
+    conflict_cycles: int
+    run_bytes: int
+    footprint_bytes: int
+    overflows: bool
+
+
+class Trial(msgspec.Struct, frozen=True, eq=False):
+    """A candidate's program simulated, or why there is none."""
+
+    candidate: Candidate
+    figures: Figures | None = None
+    bed: Bed | None = None
+    report: Report | None = None
+    error: TilewrightError | None = None
+
+
+def applied(schedule: Schedule, candidate: Candidate) -> Schedule:
+    """The schedule after the candidate's call; the given one stays. Raises TilewrightError."""
+    trial = schedule.copy()
+    args, kwargs = call_arguments(trial.func, candidate.method, candidate.target, dict(candidate.arguments))
+    call_method(trial, candidate.method, args, kwargs)
+    return trial
+
+
+def try_out(
+    schedule: Schedule, candidate: Candidate, name: str, machine: Machine, sizes: Mapping[str, int]
+) -> Trial:  # fmt: skip
+    """Make the call and simulate what comes of it. `name` is the id of the buffer."""
+    made = attempt("layout", lambda: applied(schedule, candidate))
+    if isinstance(made, TilewrightError):
+        return Trial(candidate, error=made)
+    func = attempt("sizes", lambda: with_sizes(made.described, sizes).func)
+    if isinstance(func, TilewrightError):
+        return Trial(candidate, error=func)
+    plan = attempt("plan", lambda: planned(func))
+    report = report_of(func, machine, plan)
+    if isinstance(report, TilewrightError):
+        return Trial(candidate, error=report)
+    bed = find_bed(report, func, name)
+    return Trial(candidate, None if bed is None else figures_of(report, bed), bed, report)
+
+
+def find_bed(report: Report, func: PrimFunc, name: str) -> Bed | None:
+    """Where the buffer with id `name` of the simulated `func` lies. (Planning makes buffers anew, and keeps their names.)"""
+    buffer: Buffer | None = buffer_ids(func).get(name)
+    return None if buffer is None else bed_of(report.segments.program, buffer)
+
+
+def figures_of(report: Report, bed: Bed) -> Figures:
+    """The figures of a buffer in a report."""
+    name, program = bed.buffer.name, report.segments.program
+    rows = [row for row in report.conflicts if name in row.buffers]
+    memory = [m for row, m in report.memory.items() if row.split("[")[0] == bed.placement.memory.scope]
+    runs = [run for use in uses_of(program, bed, LISTED) if (run := run_of(use))]
+    return Figures(
+        report.cycles,
+        max((row.degree for row in rows), default=1),
+        sum(row.cycles for row in rows),
+        min(runs, default=0),
+        bed.placement.total_bytes,
+        any(m.peak_bytes > m.capacity_bytes for m in memory),
+    )
+
+
+def run_of(use: Any) -> int:
+    """Bytes that lie in one piece in what an access takes: of a copy its descriptor's run, of others as their elements lie."""
+    if use.run_bytes:
+        return use.run_bytes
+    listing = use.listing()
+    if listing is None or not len(listing.access):
+        return 0
+    bed = use.bed
+    spots = bed.spots(np.unravel_index(listing.position, bed.shape)) if bed.shape else None
+    if spots is None:
+        return bed.element_bytes
+    order = np.lexsort((spots.address, spots.unit if bed.unit.kind == "block" else 0 * spots.unit, listing.access))
+    address, access = spots.address[order], listing.access[order]
+    breaks = (np.diff(address) != bed.element_bytes) | (np.diff(access) != 0)
+    return len(address) * bed.element_bytes // (1 + int(breaks.sum()))
+
+
+def placed(candidate: Candidate, trial: Bed, tile: tuple[int, ...], points: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Where elements of the present tile stand in the candidate's: indices of its axes; None where that is not the same tile."""
+    if len(points) != len(tile):
+        return None
+    moved: Any = list(points)
+    if candidate.index_map:
+        found = attempt("map", lambda: through(read_index_map(candidate.index_map), points))
+        if found is None or isinstance(found, TilewrightError):
+            return None
+        moved = [np.broadcast_to(axis, np.shape(points[0])) for axis in found]
+    if len(moved) != len(trial.shape):
+        return None
+    inside = all(np.all((axis >= 0) & (axis < extent)) for axis, extent in zip(moved, trial.shape, strict=True))
+    return tuple(moved) if inside else None

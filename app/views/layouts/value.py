@@ -1,0 +1,178 @@
+"""The picker's value: the grid of the chosen buffer, who takes what, the layouts to choose from with their figures, a map of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...state import State
+from ...store import Store
+from ..numbers import change_of, grouped, size_text
+from .candidates import NOW, Candidate, by_map
+from .controls import call_value, control_values
+from .draft import error_value, with_padding
+from .facts import fact_rows, people
+from .grid import Thumb, grid_value, thumb
+from .jobs import Found, draft_key, draft_reading, found_layouts
+from .subject import Chosen, chosen_buffer
+from .trials import Figures, Trial
+
+Card = dict[str, Any]
+
+
+def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | None:
+    """None where no buffer is chosen. `colour` is the buffer's index in the palette."""
+    chosen = chosen_buffer(state, store)
+    if chosen is None:
+        return None
+    found = found_layouts(chosen, store)
+    now = found.trials.get(NOW.key)
+    value: dict[str, Any] = {
+        "id": chosen.name,
+        "name": chosen.buffer.name,
+        "dtype": chosen.buffer.dtype,
+        "scope": chosen.buffer.scope,
+        "colour": colour,
+        "facts": fact_rows(chosen, None if now is None else now.figures),
+        "people": people(chosen),
+        "grid": None,
+        "uses": None,
+        "cards": [],
+        "controls": control_values(chosen),
+        "draft": None,
+        "fixed": "this is an earlier step: new calls go to the end" if state.looks_back else "",
+        "note": "",
+    }
+    if chosen.bed is None or chosen.subject is None:
+        return {**value, "note": _why_not(chosen, state, store)}
+    value["grid"] = grid_value(chosen.bed, state.look)
+    value["uses"] = found.uses
+    value["use"] = state.look.use
+    value["cards"] = _cards(chosen, store, found)
+    value["draft"] = _draft(state, store, chosen, now)
+    return value
+
+
+def _why_not(chosen: Chosen, state: State, store: Store) -> str:
+    if not chosen.accesses:
+        return "No block reads or writes it."
+    found = store.report_now(state)
+    refusal = getattr(found, "refusal", None)
+    return f"Where it lies cannot be told: {refusal.message}." if refusal is not None else "It is not allocated."
+
+
+def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
+    """One a candidate; those that lie exactly as the program does already are left out."""
+    cards: list[Card] = []
+    now = found.trials.get(NOW.key)
+    for candidate in chosen.candidates:
+        trial = found.trials.get(candidate.key)
+        if trial is not None and candidate is not NOW and _is_same(chosen, trial, store):
+            continue
+        cards.append(_card(chosen, candidate, trial, now, store))
+    done = [c for c in cards if c["rank"] is not None and not c["overflows"]]
+    if found.is_complete and len(done) > 1:
+        # Of equals the first, which is the layout as it is.
+        min(done, key=lambda c: c["rank"])["best"] = True
+    return cards
+
+
+def _is_same(chosen: Chosen, trial: Trial, store: Store) -> bool:
+    bed = trial.bed
+    if bed is None or chosen.bed is None or bed.placement.total_bytes != chosen.bed.placement.total_bytes:
+        return False
+    if trial.report is None or chosen.report is None or trial.report.cycles != chosen.report.cycles:
+        return False
+    places = _thumb(chosen, trial, store).places
+    return places is not None and places == _thumb(chosen, Trial(NOW, None, chosen.bed), store).places
+
+
+def _thumb(chosen: Chosen, trial: Trial, store: Store) -> Thumb:
+    assert trial.bed is not None and chosen.bed is not None
+    now, bed, candidate = chosen.bed, trial.bed, trial.candidate
+    return store.remember(f"thumb {candidate.text}", (chosen, bed), lambda: thumb(candidate, bed, now))
+
+
+def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial | None, store: Store) -> Card:
+    card: Card = {
+        "key": candidate.key,
+        "title": candidate.title,
+        "note": candidate.note,
+        "call": call_value(candidate) if candidate.method else None,
+        "map": candidate.index_map,
+        "current": candidate is NOW,
+        "waiting": trial is None,
+        "refused": None,
+        "thumb": None,
+        "rank": None,
+        "overflows": False,
+        "best": False,
+        "figures": [],
+        "change": "",
+        "trend": "same",
+    }
+    if trial is None:
+        return card
+    if trial.error is not None:
+        return {**card, "refused": error_value(trial.error)}
+    if trial.bed is not None:
+        card["thumb"] = _thumb(chosen, trial, store).value
+    figures = trial.figures
+    if figures is None:
+        return card
+    card["rank"] = (figures.cycles, figures.conflict_cycles, figures.footprint_bytes)
+    card["overflows"] = figures.overflows
+    card["figures"] = [
+        ("conflicts", f"×{figures.degree}", _lost(figures)),
+        (
+            "run",
+            size_text(figures.run_bytes) if figures.run_bytes else "–",
+            "The shortest piece an access finds in one place",
+        ),
+        ("size", size_text(figures.footprint_bytes), "What is allocated, padding and slots included"),
+        ("cycles", grouped(figures.cycles), "Of the whole program"),
+    ]
+    if now is not None and now.figures is not None and candidate is not NOW:
+        card["change"], card["trend"] = change_of(now.figures.cycles, figures.cycles)
+    return card
+
+
+def _lost(figures: Figures) -> str:
+    turns = "a turn" if figures.degree == 1 else f"{figures.degree} turns"
+    return f"{grouped(figures.conflict_cycles)} cycles lost; the worst access takes {turns}"
+
+
+def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dict[str, Any]:
+    """The typed map: text, status ("empty", "wrong", "checking", "right"), error with its column, and the card of its trial."""
+    assert chosen.subject is not None
+    names = ", ".join(chosen.subject.names)
+    value: dict[str, Any] = {
+        "text": state.look.draft,
+        "example": f"lambda {names}: [{', '.join(reversed(chosen.subject.names))}]",
+        "status": "empty",
+        "error": None,
+        "column": 0,
+        "card": None,
+        "padded": None,
+    }
+    reading = draft_reading(state, store, chosen)
+    if reading is None:
+        return value
+    if reading.candidate is None:
+        assert reading.error is not None
+        if reading.error.refusal.code == "layout-needs-padding":
+            plain = _by_text(chosen, state.look.draft)
+            value["padded"] = call_value(with_padding(plain))
+        return {**value, "status": "wrong", "error": error_value(reading.error), "column": reading.column}
+    trial: Trial | None = store.known(*draft_key(chosen, reading.candidate))
+    card = _card(chosen, reading.candidate, trial, now, store)
+    if trial is None:
+        return {**value, "status": "checking", "card": None if reading.doubtful else card}
+    if trial.error is not None:
+        return {**value, "status": "wrong", "error": error_value(trial.error)}
+    return {**value, "status": "right", "card": card}
+
+
+def _by_text(chosen: Chosen, text: str) -> Candidate:
+    """The call of a typed map."""
+    assert chosen.subject is not None
+    return by_map(chosen.subject.access, text.strip(), "custom", "your map")
