@@ -1,8 +1,8 @@
 """`tilewright …`: the notebook without a browser, and the browser from the shell.
 
 Exit codes: 0 when all went well; 1 when the schedule is refused, by a primitive or by the machine, or does not compute what its program
-did; 2 when the input is not fit to be worked on; 130 when stopped from the keyboard. Errors go to standard error; with `--json` as
-`{"error": {code, message, found, expected, fix, place}}` to standard output too.
+did, or `lint` has an error or a warning to tell; 2 when the input is not fit to be worked on; 130 when stopped from the keyboard. Errors
+go to standard error; with `--json` as `{"error": {code, message, found, expected, fix, place}}` to standard output too.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from ..engine.execute import Verdict
 from ..engine.export import chrome_trace, knobs_text, report_text, to_c, to_tvm_python
 from ..engine.hwsim import Knob, Machine, MachineError, Report, load_machine, preset_names, sensitivity, simulate
 from ..engine.ir import PrimFunc, TilewrightError
+from ..engine.lint import NOT_ABOUT_THE_SCHEDULE
 from ..engine.lower import PASSES, LowerError, lower, missing_sizes, with_sizes
 from ..engine.schedule import Schedule, ScheduleError
 from ..engine.script import Note, to_script
 from .document import Document, Notebook, converted, evaluate, load_document, save_document, sizes_for
+from .lints import Mended, findings_of, is_serious, lint_text, mended, mended_text
 from .state import DEFAULT_MACHINE
 
 FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -128,6 +130,21 @@ def _parser() -> argparse.ArgumentParser:
     _takes_sizes(lowering)
     lowering.set_defaults(run=_lower)
 
+    linting = commands.add_parser(
+        "lint", help="say what is wrong or wasteful in a notebook's schedule, with calls that mend it"
+    )
+    linting.add_argument("file", metavar="FILE", help="a notebook file, or a TVMScript file")
+    linting.add_argument(
+        "--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})"
+    )
+    _takes_sizes(linting)
+    linting.add_argument("--json", action="store_true", help="print the findings as JSON")
+    linting.add_argument(
+        "--fix", action="store_true", help="write the best fix of each error and warning into the schedule"
+    )
+    linting.add_argument("-o", "--output", metavar="OUT", help="with --fix: the file to write (default: FILE itself)")
+    linting.set_defaults(run=_lint)
+
     convert = commands.add_parser(
         "convert", help="write TE text or posted code as a notebook, its schedule as block calls"
     )
@@ -203,9 +220,7 @@ def free_port(port: int, address: str = ADDRESS) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     notebook, schedule = _opened(arguments)
-    machine = (
-        load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
-    )
+    machine = _machine(arguments, notebook)
     sizes = _sizes(arguments, notebook, schedule)
     verdict = schedule.check(sizes)
     func = with_sizes(schedule.described, sizes).func
@@ -218,6 +233,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.trace is not None and not _written(arguments.trace, chrome_trace(report)):
         return BAD_INPUT
     return REFUSED if verdict.status == "failed" else FINE
+
+
+def _machine(arguments: argparse.Namespace, notebook: Notebook) -> Machine:
+    """The one that is asked for, else the notebook's."""
+    return load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
 
 
 def report_json(report: Report, verdict: Verdict, knobs: Sequence[Knob] = ()) -> dict[str, object]:
@@ -236,6 +256,33 @@ def _simulated(func: PrimFunc, machine: Machine) -> Report:
             options = " ".join(f"--size {name}=256" for name in missing_sizes(func))
             raise MachineError(replace(error.refusal, fix=(options, *error.refusal.fix))) from error
         raise RefusedError(error) from error
+
+
+def _lint(arguments: argparse.Namespace) -> int:
+    notebook, schedule = _opened(arguments)
+    machine = _machine(arguments, notebook)
+    sizes = _sizes(arguments, notebook, schedule)
+    try:
+        _simulated(with_sizes(schedule.described, sizes).func, machine)
+    except RefusedError as refused:
+        if refused.cause.code in NOT_ABOUT_THE_SCHEDULE:
+            raise
+    done: tuple[Mended, ...] = ()
+    if arguments.fix:
+        notebook, done, found = mended(notebook, machine, sizes, MAX_ACCESSES)
+        save_document(notebook.document, arguments.output or notebook.document.path or arguments.file)
+    else:
+        found = findings_of(notebook, machine, sizes, MAX_ACCESSES)
+    if arguments.json:
+        data = {
+            "machine": machine.name,
+            "findings": [f.to_json() for f in found],
+            "mended": [m.to_json() for m in done],
+        }
+        print(json.dumps(data, indent=2), flush=True)
+    else:
+        print("\n\n".join([*([mended_text(done)] if done else []), lint_text(found, machine.name)]), flush=True)
+    return REFUSED if any(map(is_serious, found)) else FINE
 
 
 def _lower(arguments: argparse.Namespace) -> int:

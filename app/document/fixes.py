@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 
 from ...engine.ir import For, Refusal, TilewrightError, Var, loops_and_blocks
-from ...engine.schedule import PRIMITIVES
+from ...engine.schedule import PRIMITIVES, Step
+from ...engine.schedule.trace import renamed
 from ...engine.script import CallStep, Ref, read_calls
+from .calls import call_method
 from .evaluate import evaluate
 from .files import DocumentError
 from .lines import apply_call
@@ -56,6 +58,24 @@ def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
             continue
         call = fix_call(notebook.states[-1], text)
         notebook = apply_call(notebook, call.method, *call.args, **call.kwargs)
+    return notebook
+
+
+def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
+    """The notebook with calls at its end that were traced on a copy of its schedule; what they made there is found again in what they make
+    here. Raises TilewrightError where one is refused; `notebook` stays as it is."""
+    new: dict[Any, Any] = {}
+    for step in steps:
+        arguments = renamed(dict(step.arguments), new)
+        listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
+        args = tuple(listed[0]) if listed else ()
+        if step.changes:
+            notebook = apply_call(notebook, step.method, *args, **arguments)
+            schedule = notebook.states[-1].schedule
+        else:
+            schedule = notebook.states[-1].schedule.copy()
+            call_method(schedule, step.method, args, arguments)
+        new.update(zip(step.results, schedule.trace.steps[-1].results, strict=True))
     return notebook
 
 
