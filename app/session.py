@@ -60,6 +60,9 @@ Message = dict[str, Any]
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""
 
+OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
+"""Messages whose refusal is said beside the tree."""
+
 STAND_STILL_MS = 200
 """A program that is shown for less is not verified: its successor is."""
 
@@ -161,6 +164,7 @@ class Session:
         """The page is gone: nothing more is worked out for it."""
         self._closed = True
         self._turn += 1
+        self.forecast.stop()
         self.forecast.stop()
         self.studies.stop()
 
@@ -299,6 +303,10 @@ def intent_of(message: Message, state: State) -> Intent | None:
     match message["kind"]:
         case "move" | "call" | "reorder":
             return _call_of(message, state)
+        case "moves" | "calls":
+            return _calls_of(message, state)
+        case "rename":
+            return Rename(handle_of(row_ids(_func_of(state)), str(message["id"])), str(message["name"]))
         case "moves" | "calls":
             return _calls_of(message, state)
         case "rename":

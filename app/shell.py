@@ -13,8 +13,8 @@ import panel as pn
 from bokeh.document import Document as BokehDocument
 from panel.io.server import get_server
 
-from ..engine.hwsim import Machine
-from ..engine.ir import PrimFunc, TilewrightError
+from ..engine.hwsim import Report
+from ..engine.ir import TilewrightError
 from .actions import OpenText, Say
 from .components.code import CodeView
 from .components.esm import STATIC, style
@@ -27,6 +27,7 @@ from .session import Session
 from .state import Notice, State
 from .store import Store
 from .views.code import python_value, script_value
+from .views.costs import row_costs
 from .views.gallery import FOLDER, Example, gallery_value, load_examples
 from .views.headline import headline_value
 from .views.inspector import held_buffers, inspector_value
@@ -52,7 +53,9 @@ class Page:
         self.gallery = GalleryView(data=gallery_value(session.state, examples), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
-        self.tree = LoopTree(find_targets=session.targets, find_repair=session.repair, **FILL)
+        self.tree = LoopTree(
+            find_targets=session.targets, find_repair=session.repair, find_menu=session.menu, **FILL
+        )
         self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
         self.timeline = Timeline()
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
@@ -100,12 +103,14 @@ class Page:
         func = state.moment.schedule.func
         held = held_buffers(state, func, store)
         live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
-        rows = store.remember("rows", (func, store.sized(state, func)), lambda: tree_rows(func, live))
-        machine = store.machine(state)
-        names = state.moment.schedule.intrinsics
-        menus = store.remember(f"menus {names}", (func, machine), lambda: _menus(func, machine, names))
-        if rows is not self.tree.rows or menus is not self.tree.menus:
-            self.tree.param.update(rows=rows, menus=menus, targets={})
+        told = state.moment
+        rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told))
+        report = store.report_now(state)
+        costs = store.remember("costs", (func, report), lambda: row_costs(func, report)) if isinstance(report, Report) else {}
+        if rows is not self.tree.rows:
+            self.tree.param.update(rows=rows, targets={}, costs=costs)
+        elif costs is not self.tree.costs:
+            self.tree.costs = costs
         if self.tree.selected != state.selected:
             self.tree.selected = state.selected
         notice = state.notice
@@ -146,11 +151,8 @@ class Page:
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)
 
-
-def _menus(func: PrimFunc, machine: Machine | TilewrightError, intrinsics: tuple[str, ...]) -> dict[str, Any]:
-    if isinstance(machine, TilewrightError):
-        return row_menus(func, intrinsics=intrinsics)
-    return row_menus(func, scopes_of(machine), machine=machine, intrinsics=intrinsics)
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        self.tree.tell(prediction)
 
 
 def _count(problems: dict[str, Any]) -> int:

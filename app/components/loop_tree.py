@@ -1,4 +1,4 @@
-"""The loop tree in the browser: rows, targets and menus in; what a person wants out. The picture is `static/components/loop_tree.js`."""
+"""The loop tree in the browser: rows, costs and answers in; what a person wants out. The picture is `static/components/loop_tree.js`."""
 
 from __future__ import annotations
 
@@ -17,43 +17,49 @@ Intent = dict[str, Any]
 class LoopTree(JSComponent):
     """The loop nest as a tree to drag in.
 
-    `rows`, `targets`, `menus` are what `views.tree` makes. They travel packed as JSON text, each only when it changed: twice as fast as
-    nested properties. Where `targets` has no entry for a block, `find_targets` is asked when the pointer comes near it, so that the
-    answers for all blocks need not be made at every change.
+    `rows`, `targets`, `menus` are what `views.tree` makes, `costs` what `views.costs` does. They travel packed as JSON text, each only when
+    it changed: twice as fast as nested properties. Where `targets` has no entry for a row, or `menus` none, `find_targets` and `find_menu`
+    are asked when the pointer or the cursor comes near it, so that the answers for all rows need not be made at every change.
 
-    `on_intent` callbacks get {"kind": "move", "block", "loop", "primitive"}, {"kind": "call", "method", "target", "arguments"},
-    {"kind": "reorder", "loops"}, {"kind": "repair", "block", "loop", "primitive"}, {"kind": "select", "id"}, {"kind": "undo"} or
-    {"kind": "redo"}; ids are row ids. Behind a drop that is not possible, `find_repair` is asked which calls would make it so.
+    `on_intent` callbacks get {"kind": "move", "block", "loop", "primitive"}, {"kind": "moves", "rows", "loop"}, {"kind": "reorder",
+    "loops"}, {"kind": "call", "method", "target", "arguments"}, {"kind": "calls", "method", "targets", "arguments"}, {"kind": "rename",
+    "id", "name"}, {"kind": "repair", "block", "loop", "primitive"}, {"kind": "select", "id"}, {"kind": "undo"} or {"kind": "redo"}; ids
+    are row ids. While something is in the hand they get {"kind": "grabbed", "rows", "near"}, {"kind": "near", "row"} and {"kind":
+    "released"}; `tell` says what its drops would do. Behind a drop that is not possible, `find_repair` is asked for calls that help.
     """
 
     rows = param.List(default=[], item_type=dict, doc="The rows of views.tree.tree_rows.")
     targets = param.Dict(default={}, doc="Block id -> where it may go, as views.tree.drop_targets.")
     menus = param.Dict(default={}, doc="Row id -> entries, as views.tree.row_menus.")
+    costs = param.Dict(default={}, doc="Row id -> what it costs with all below it, as views.costs.row_costs.")
     selected = param.String(default="", doc="The row that is chosen; a click sets it.")
     active = param.List(default=[], item_type=str, doc="Rows lit by the playhead.")
     busy = param.Boolean(default=False, doc="Whether an answer is on its way: a moving line at the top.")
 
     packed_rows = param.String(default="[]", doc="`rows` as JSON text.")
     packed_targets = param.String(default="{}", doc="`targets` as JSON text.")
+    packed_costs = param.String(default="{}", doc="`costs` as JSON text.")
     packed_menus = param.String(default='{"entries": [], "rows": {}}', doc="`menus` as JSON text, equal entries once.")
 
     _esm = bundle("loop_tree.js")
     _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("components/loop_tree.css")]
-    _rename: ClassVar[Mapping[str, str | None]] = {"rows": None, "targets": None, "menus": None}
+    _rename: ClassVar[Mapping[str, str | None]] = {"rows": None, "targets": None, "menus": None, "costs": None}
 
     def __init__(
         self,
         *,
-        find_targets: Callable[[str], list[dict[str, Any]]] | None = None,
+        find_targets: Callable[[list[str]], list[dict[str, Any]]] | None = None,
         find_repair: Callable[[Intent], list[str]] | None = None,
+        find_menu: Callable[[str], list[dict[str, Any]]] | None = None,
         **params: Any,
     ) -> None:
         self._find_targets = find_targets
         self._find_repair = find_repair
+        self._find_menu = find_menu
         self._intent_callbacks: list[Callable[[Intent], None]] = []
         super().__init__(**params)
         # Whoever sets them knows that they are new: comparing all rows and menus takes longer than packing them.
-        self.param.watch(self._pack, ["rows", "targets", "menus"], onlychanged=False)
+        self.param.watch(self._pack, ["rows", "targets", "menus", "costs"], onlychanged=False)
         self._pack()
 
     def on_intent(self, callback: Callable[[Intent], None]) -> None:
@@ -69,14 +75,26 @@ class LoopTree(JSComponent):
 
     def _pack(self, *_: Any) -> None:
         self.param.update(
-            packed_rows=_json(self.rows), packed_targets=_json(self.targets), packed_menus=_json(_shared(self.menus))
+            packed_rows=_json(self.rows),
+            packed_targets=_json(self.targets),
+            packed_menus=_json(_shared(self.menus)),
+            packed_costs=_json(self.costs),
         )
+
+    def tell(self, message: Intent) -> None:
+        """Say something that was found out: {"kind": "predicted", "rows", "loop", "primitive", "value"}."""
+        self._send_msg(message)
 
     def _handle_msg(self, data: Any) -> None:
         if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
             return
         if data["kind"] == "targets":
-            self._answer(str(data.get("block", "")))
+            self._answer([str(row) for row in data.get("rows", ())])
+            return
+        if data["kind"] == "menu":
+            row = str(data.get("row", ""))
+            entries = self._find_menu(row) if self._knows([row]) and self._find_menu is not None else []
+            self._send_msg({"kind": "menu", "row": row, "entries": entries})
             return
         if data["kind"] == "wish":
             calls = self._find_repair(data) if self._find_repair is not None else []
@@ -86,18 +104,29 @@ class LoopTree(JSComponent):
             self.selected = str(data.get("id", ""))
         for callback in list(self._intent_callbacks):
             callback(data)
-        if data["kind"] == "call":
+        if data["kind"] in ("call", "calls", "rename"):
             # Behind a refusal, where there was one: the form of the call knows now that it may close.
             self._send_msg({"kind": "answered"})
 
-    def _answer(self, block: str) -> None:
-        known = any(row["id"] == block and row["kind"] == "block" for row in self.rows)
-        entries = self._find_targets(block) if known and self._find_targets is not None else []
-        self._send_msg({"kind": "targets", "block": block, "entries": entries})
+    def _knows(self, rows: list[str]) -> bool:
+        return bool(rows) and set(rows) <= {row["id"] for row in self.rows}
+
+    def _answer(self, rows: list[str]) -> None:
+        entries = self._find_targets(rows) if self._knows(rows) and self._find_targets is not None else []
+        self._send_msg({"kind": "targets", "rows": rows, "entries": _by_answer(entries)})
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _by_answer(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Targets with equal answers as one entry with `loops`: of three thousand loops most say the same."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        answer = {key: value for key, value in entry.items() if key != "loop"}
+        found.setdefault(_json(answer), {**answer, "loops": []})["loops"].append(entry["loop"])
+    return list(found.values())
 
 
 def _shared(menus: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

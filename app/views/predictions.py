@@ -39,14 +39,18 @@ def prediction_value(
         return _value(why, parts, lines, "worse" if why else "")
     cycles = _change("Cycles", now.cycles, then.cycles, grouped)
     moved = _change("Bytes moved", moved_bytes(now), moved_bytes(then), size_text)
-    peaks, over = _peaks(now, then)
+    peaks, over, fits = _peaks(now, then)
     if cycles["trend"] == "worse":
         why.insert(0, f"{cycles['change']} cycles")
-    label = [f"{cycles['change']} cycles", *parts]
+    label = [*(f"fits {name}" for name in fits), f"{cycles['change']} cycles", *parts]
     if moved["trend"] != "same":
         label.append(f"{moved['change']} bytes")
     label += [f"over {name}" for name, _ in over]
-    return _value(why + [text for _, text in over], label, [cycles, moved, *lines, *peaks], cycles["trend"])
+    lines = [cycles, moved, *lines, *peaks]
+    if fits and not over:
+        # What did not fit could not run at all.
+        return {**_value(why, label, lines, "better"), "costly": False}
+    return _value(why + [text for _, text in over], label, lines, cycles["trend"])
 
 
 def moved_bytes(report: Report) -> int:
@@ -81,20 +85,29 @@ def _line(name: str, text: str, change: str = "", trend: str = "") -> Line:
     return {"name": name, "text": text, "change": change, "trend": trend, "word": SAID[trend]}
 
 
-def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]]]:
-    """A line for each memory that is used, and (memory, sentence) for those that would hold more than they can, and more than now."""
+def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]], list[str]]:
+    """A line for each memory that is used; (memory, sentence) for those that would hold more than they can, and more than now; those
+    that hold too much now and would not."""
     lines: list[Line] = []
     over: list[tuple[str, str]] = []
+    fits: list[str] = []
     for name, memory in then.memory.items():
-        was = now.memory[name].peak_bytes if name in now.memory else 0
-        if not memory.capacity_bytes or name == "global" or not (was or memory.peak_bytes):
+        was, limit, peak = (
+            now.memory[name].peak_bytes if name in now.memory else 0,
+            memory.capacity_bytes,
+            memory.peak_bytes,
+        )
+        if not limit or name == "global" or not (was or peak):
             continue
-        line = _change(f"Peak {name}", was, memory.peak_bytes, size_text)
-        line["text"] += f" of {size_text(memory.capacity_bytes)}"
+        line = _change(f"Peak {name}", was, peak, size_text)
+        line["text"] += f" of {size_text(limit)}"
         lines.append(line)
-        if memory.peak_bytes > memory.capacity_bytes:
-            line["word"], line["trend"] = "over capacity", "worse"
-            if memory.peak_bytes > was or was <= memory.capacity_bytes:
-                text = f"{name} would hold {size_text(memory.peak_bytes)} of {size_text(memory.capacity_bytes)}"
-                over.append((name.removeprefix("local."), text))
-    return lines, over
+        short = name.removeprefix("local.")
+        if peak > limit:
+            line |= {"word": "over capacity", "trend": "worse"}
+            if peak > was or was <= limit:
+                over.append((short, f"{name} would hold {size_text(peak)} of {size_text(limit)}"))
+        elif was > limit:
+            line |= {"word": "fits", "trend": "better"}
+            fits.append(short)
+    return lines, over, fits

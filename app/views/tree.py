@@ -27,6 +27,7 @@ from ...engine.ir import (
     uses_var,
     walk,
 )
+from ..document import State as Moment
 from .menus import row_menus
 from .palette import buffer_colours
 from .row_ids import RowIds, row_ids
@@ -40,25 +41,32 @@ Row = dict[str, Any]
 _KIND_LABELS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled"}
 
 
-def tree_rows(func: PrimFunc, live_bytes: Mapping[Buffer, int] | None = None) -> list[Row]:
+def tree_rows(
+    func: PrimFunc, live_bytes: Mapping[Buffer, int] | None = None, moment: Moment | None = None
+) -> list[Row]:
     """The loops and blocks below the root, parents first in text order.
 
     Every row: id, parent ("" at the top), depth, kind ("loop" or "block"), name, detail, badges [{text, tone, tip}], tooltip.
     A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
-    `live_bytes` are the sizes of buffers after compaction, where they are known: the memory that is really held.
+    `live_bytes` are the sizes of buffers after compaction, where they are known: the memory that is really held. Of a `moment` of a
+    notebook, a row also has `by`, the primitives that were called on it or made it (then it is `made`), and `variable`, where it is called
+    otherwise there.
     """
-    return list(_Rows(func, live_bytes or {}).below(func.body, parent="", depth=0))
+    return list(_Rows(func, live_bytes or {}, moment).below(func.body, parent="", depth=0))
 
 
 class _Rows:
     """One walk over a program, with what every row needs to know of it."""
 
-    def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int]) -> None:
+    def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int], moment: Moment | None) -> None:
         self.func = func
         self.ids: RowIds = row_ids(func)
         self.index = ProgramIndex(func)
         self.colours = buffer_colours(func)
         self.live_bytes = live_bytes
+        self.calls = calls_on(moment)
+        self.made = made_by_calls(moment)
+        self.variables = variables_of(moment)
 
     def below(self, node: Node, parent: str, depth: int) -> Iterator[Row]:
         """The rows of what stands below `node`."""
@@ -75,10 +83,22 @@ class _Rows:
     def _row(self, node: Node, parent: str, depth: int) -> Row | None:
         place = {"parent": parent, "depth": depth}
         if isinstance(node, For):
-            return {"id": self.ids.of(node.loop_var), **place, **self._loop(node)}
+            return {"id": self.ids.of(node.loop_var), **place, **self._loop(node), **self._told(node.loop_var)}
         if isinstance(node, BlockRealize):
-            return {"id": self.ids.of(node.block.name), **place, **self._block(node)}
+            return {"id": self.ids.of(node.block.name), **place, **self._block(node), **self._told(node.block.name)}
         return None
+
+    def _told(self, handle: Var | str) -> Row:
+        """What the notebook says of a loop or block, where it says something."""
+        told: Row = {}
+        if by := self.calls.get(handle):
+            told["by"] = by
+        if handle in self.made:
+            told["made"] = True
+        name = handle.name if isinstance(handle, Var) else handle
+        if (variable := self.variables.get(handle, name)) != name:
+            told["variable"] = variable
+        return told
 
     def _loop(self, loop: For) -> Row:
         extent = plain_text(loop.extent)
@@ -143,6 +163,32 @@ class _Rows:
             )
         lines.extend(f"{key} = {annotation_text(value)}" for key, value in block.annotations)
         return "\n".join(lines)
+
+
+def calls_on(moment: Moment | None) -> dict[Var | str, list[str]]:
+    """Loop or block -> the primitives that made it or were called on it, in order."""
+    found: dict[Var | str, list[str]] = {}
+    for step in () if moment is None else moment.schedule.trace.steps:
+        if not step.changes:
+            continue
+        given = [item for _, value in step.arguments for item in (value if isinstance(value, tuple) else (value,))]
+        for handle in dict.fromkeys(item for item in (*step.results, *given) if isinstance(item, Var | str)):
+            methods = found.setdefault(handle, [])
+            if step.method not in methods:
+                methods.append(step.method)
+    return found
+
+
+def made_by_calls(moment: Moment | None) -> set[Var | str]:
+    """The loops and blocks that the program did not have at first."""
+    steps = () if moment is None else moment.schedule.trace.steps
+    return {handle for step in steps if step.changes for handle in step.results}
+
+
+def variables_of(moment: Moment | None) -> dict[Var | str, str]:
+    """Loop or block -> the newest variable that holds it alone."""
+    names = {} if moment is None else moment.names
+    return {handle: name for name, handle in names.items() if isinstance(handle, Var | str)}
 
 
 def _buffers(regions: Iterable[BufferRegion]) -> list[Buffer]:

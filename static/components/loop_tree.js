@@ -1,16 +1,25 @@
-// The loop tree: shows the rows it is given and says what a person wants. It decides nothing about programs: which drops are legal comes
-// from Python, and a drop is only a message. Rows keep their element (and focus) from one program to the next, by id.
+// The loop tree: shows the rows it is given and says what a person wants. It decides nothing about programs: which drops are legal and what
+// they cost comes from Python, and a drop is only a message. Rows keep their element (and focus) from one program to the next, by id.
 //
-// Three ways to move: drag with the pointer; click the grip, then a loop; Enter, arrows, Enter. All three are one grab: `start`, `hover`,
-// `drop`, `cancel`.
+// What is known (folds, choice, grab, matches, costs) is in fields; `decorate` puts it on the elements of the rows that stand. Parts: the
+// hand (grabs), sheets (menus, forms, notices), search, minimap, window (which rows stand), pointer and keys.
 
-import { Popup, make, pointRect } from "./popup.js";
-import { menuBody } from "./menu.js";
-import { formBody } from "./forms.js";
-import { ancestors, icon, indexRows, rowElement, rowOf } from "./tree_rows.js";
-import { MARKS, blockOffers, loopOffers, reasonBody, repairBody } from "./tree_offers.js";
+import { Popup, make } from "./popup.js";
+import { ancestors, icon, indexRows, rowElement, rowOf, showCost } from "./tree_rows.js";
+import { MARKS } from "./tree_offers.js";
+import { Hand } from "./tree_hand.js";
+import { Sheets } from "./tree_sheets.js";
+import { Search } from "./tree_search.js";
+import { Minimap } from "./tree_minimap.js";
+import { Window } from "./tree_window.js";
+import { Choice } from "./tree_choice.js";
+import { renameField } from "./tree_rename.js";
+import { treeCommands } from "./tree_commands.js";
 import { Pointer } from "./tree_pointer.js";
-import { Keys, keysBody } from "./tree_keys.js";
+import { Keys } from "./tree_keys.js";
+
+const COST_MODES = ["", "cycles", "bytes"];
+const COST_WORDS = {"": "off", cycles: "busy cycles", bytes: "bytes copied"};
 
 export function render({model}) {
   const tree = new Tree(model);
@@ -25,14 +34,18 @@ class Tree {
     this.elements = new Map();
     this.drawn = new Map();
     this.folded = new Set();
-    this.answers = new Map();
-    this.held = null;
+    this.lit = new Set();
+    this.costs = {};
+    this.costMode = "";
     this.cursor = "";
-    this.grab = null;
     this.pending = new Set();
-    this.menuMemory = {more: false};
-    this.asking = null;
     this.build();
+    this.choice = new Choice(this);
+    this.window = new Window(this.list);
+    this.hand = new Hand(this);
+    this.sheets = new Sheets(this);
+    this.minimap = new Minimap(this);
+    this.body.append(this.minimap.canvas);
     this.pointer = new Pointer(this);
     this.keys = new Keys(this);
     this.listen();
@@ -42,34 +55,42 @@ class Tree {
   // ---- The frame.
 
   build() {
-    this.list = make("div", {class: "list", role: "tree", "aria-label": "Loop nest", "aria-multiselectable": "false"});
+    this.list = make("div", {class: "list", role: "tree", "aria-label": "Loop nest", "aria-multiselectable": "true", tabindex: -1});
     this.hint = make("div", {class: "hint"});
     this.live = make("div", {class: "tw-hidden", role: "status", "aria-live": "polite"});
     this.notice = make("div", {class: "notice", role: "alert", hidden: true});
     const tool = (name, label, run) => make("button", {class: "tool", type: "button", title: label, "aria-label": label, onclick: run}, icon(name));
     this.foldButton = tool("fold", "Fold all loops", () => this.foldAll());
-    const keys = make("button", {class: "tool", type: "button", title: "Keys", "aria-label": "Keys", onclick: (e) => this.openKeys(e.currentTarget)}, "?");
+    this.costButton = tool("costs", "Cost of rows: off", () => this.nextCosts());
+    const find = tool("find", "Find (/)", () => this.search.open());
+    const keys = make("button", {class: "tool", type: "button", title: "Keys (?)", "aria-label": "Keys", onclick: (e) => this.sheets.openKeys(e.currentTarget)}, "?");
+    this.search = new Search(this);
+    this.body = make("div", {class: "body"}, this.list);
     this.element = make(
-      "div", {class: "tw-tree"}, make("div", {class: "progress", "aria-hidden": "true"}), this.list, this.notice,
-      make("div", {class: "foot"}, this.hint, this.foldButton, keys), this.live,
+      "div", {class: "tw-tree"}, make("div", {class: "progress", "aria-hidden": "true"}), this.search.element, this.body, this.notice,
+      make("div", {class: "foot"}, this.hint, find, this.costButton, this.foldButton, keys), this.live,
     );
     this.tip = new Popup(this.element, "tip", {role: "tooltip"});
-    this.sheet = new Popup(this.element, "sheet");
   }
 
   listen() {
-    for (const name of ["packed_rows", "packed_menus", "packed_targets", "selected", "active", "busy"]) {
+    for (const name of ["packed_rows", "packed_menus", "packed_targets", "packed_costs", "selected", "active", "busy"]) {
       this.model.on(`change:${name}`, () => this.changed(name));
       this.pending.add(name);
     }
     this.model.on("msg:custom", (event) => this.told(event?.data ?? event));
     this.list.addEventListener("focusin", (event) => this.focused(event));
+    this.list.addEventListener("scroll", () => this.scrolled(), {passive: true});
+    this.collect = (event) => event.detail.push(...treeCommands(this));
+    window.addEventListener("tilewright:commands", this.collect);
   }
 
   remove() {
     this.pointer.remove();
     this.keys.remove();
-    for (const popup of [this.tip, this.sheet]) popup.hide();
+    this.minimap.remove();
+    window.removeEventListener("tilewright:commands", this.collect);
+    for (const popup of [this.tip, this.sheets.popup]) popup.hide();
   }
 
   send(message) {
@@ -88,65 +109,77 @@ class Tree {
     this.pending = new Set();
     if (pending.has("packed_menus")) this.menus = JSON.parse(model.packed_menus);
     if (pending.has("packed_targets")) this.targets = new Map(Object.entries(JSON.parse(model.packed_targets)));
-    if (pending.has("packed_rows")) this.draw(JSON.parse(model.packed_rows));
+    if (pending.has("packed_costs")) this.costs = JSON.parse(model.packed_costs);
+    if (pending.has("active")) this.lit = new Set(model.active);
     if (pending.has("busy")) this.element.classList.toggle("is-busy", model.busy);
-    if (pending.has("selected") || pending.has("packed_rows")) this.select(model.selected);
-    if (pending.has("active") || pending.has("packed_rows")) this.light(model.active);
+    if (pending.has("packed_rows")) this.draw(JSON.parse(model.packed_rows));
+    if (pending.has("selected")) this.choice.told(model.selected);
+    this.decorateAll();
   }
 
   told(message) {
-    if (message.kind === "notice" && this.asking) this.asking.refuse(message);
-    else if (message.kind === "notice") this.showNotice(message);
-    else if (message.kind === "answered") this.answered();
-    else if (message.kind === "repair") this.showRepair(message);
-    else if (message.kind === "targets") {
-      this.answers.set(message.block, message.entries);
-      if (this.grab?.row.id === message.block && !this.grab.offers) this.offer();
-      if (this.held?.row.id === message.block) this.dropHeld();
-    }
+    const {hand, sheets} = this;
+    if (message.kind === "notice") sheets.notify(message);
+    else if (message.kind === "answered") sheets.answered();
+    else if (message.kind === "repair") sheets.showRepair(message);
+    else if (message.kind === "targets") hand.told(message);
+    else if (message.kind === "predicted") hand.predicted(message);
+    else if (message.kind === "menu") sheets.told(message);
   }
 
   draw(rows) {
-    this.cancel();
-    this.letGo();
-    this.answers.clear();
+    this.hand.forget();
     const before = this.positions();
     const place = Math.max(0, [...this.byId.keys()].indexOf(this.cursor));
     this.byId = indexRows(rows);
-    const fresh = [];
-    const order = rows.map((row) => {
-      const full = this.byId.get(row.id);
-      const text = JSON.stringify([row, full.last, full.siblings, full.place, full.children.length > 0, ancestors(this.byId, full).map((o) => o.id)]);
-      let element = this.elements.get(row.id);
-      if (!element || this.drawn.get(row.id) !== text) {
-        const made = rowElement(this.byId, full);
-        if (element) this.takePlace(element, made);
-        else fresh.push(made);
-        element = made;
-        this.elements.set(row.id, element);
-        this.drawn.set(row.id, text);
-      }
-      return element;
-    });
-    for (const id of [...this.elements.keys()]) {
-      if (this.byId.has(id)) continue;
-      this.elements.get(id).remove();
-      this.elements.delete(id);
-      this.drawn.delete(id);
-    }
-    this.inOrder(order);
-    this.applyFolds();
+    const deepest = rows.reduce((most, row) => Math.max(most, row.depth), 1);
+    this.element.style.setProperty("--guide", `${Math.max(4, Math.min(14, Math.floor(240 / deepest)))}px`);
+    this.layFolds();
+    const fresh = this.stand();
+    this.choice.keep();
     this.setCursor(this.byId.has(this.cursor) ? this.cursor : rows[Math.min(place, rows.length - 1)]?.id ?? "");
     this.element.classList.toggle("is-empty", rows.length === 0);
     this.rest();
-    if (this.sheet.shown && !this.byId.has(this.sheetOf)) {
-      // The row of a form is gone (split, fused): the keyboard goes on where it was.
-      const focused = this.sheet.element.contains(this.list.getRootNode().activeElement);
-      this.closeSheet(false);
-      if (focused) this.focusRow(this.cursor);
-    }
+    this.sheets.forget();
+    this.search.look(false);
     if (before.size) this.animate(before, fresh);
     this.goAfter();
+  }
+
+  /** The elements of the rows in sight, in order; those that are new are returned. */
+  stand() {
+    const {byId} = this;
+    const fresh = [];
+    const focused = this.list.getRootNode().activeElement;
+    const [first, behind] = this.window.range();
+    const ids = this.window.ids.slice(first, behind);
+    const wanted = new Set(ids);
+    for (const [id, element] of this.elements) {
+      if (wanted.has(id)) continue;
+      if (element === focused) this.list.focus({preventScroll: true});
+      element.remove();
+      this.elements.delete(id);
+      this.drawn.delete(id);
+    }
+    const order = ids.map((id) => {
+      const row = byId.get(id);
+      const text = row.text ??= JSON.stringify([row.own, row.last, row.siblings, row.place, row.children.length > 0, ancestors(byId, row).map((o) => o.id)]);
+      let element = this.elements.get(id);
+      if (!element || this.drawn.get(id) !== text) {
+        const made = rowElement(byId, row);
+        if (element) this.takePlace(element, made);
+        else fresh.push(made);
+        element = made;
+        this.elements.set(id, element);
+        this.drawn.set(id, text);
+        this.decorate(id);
+      }
+      return element;
+    });
+    this.inOrder(order);
+    this.window.space([first, behind]);
+    if (focused === this.list && wanted.has(this.cursor)) this.elements.get(this.cursor).focus({preventScroll: true});
+    return fresh;
   }
 
   /** After a move, the moved row stays in sight, and keeps the keyboard where it had it. */
@@ -155,7 +188,7 @@ class Tree {
     this.after = null;
     if (!after || !this.byId.has(after.id)) return;
     if (after.focus) this.focusRow(after.id);
-    else this.elements.get(after.id).scrollIntoView({block: "nearest"});
+    else this.bring(after.id);
   }
 
   /** `made` instead of `element`, with the focus if it had it. */
@@ -167,7 +200,7 @@ class Tree {
 
   /** Put the elements in order, moving as few as possible: a moved element loses its focus. */
   inOrder(order) {
-    let at = this.list.firstChild;
+    let at = this.window.above.nextSibling;
     for (const element of order) {
       if (element === at) at = at.nextSibling;
       else this.list.insertBefore(element, at);
@@ -191,28 +224,100 @@ class Tree {
     }
   }
 
-  select(id) {
-    this.selected = id;
-    for (const [row, element] of this.elements) element.setAttribute("aria-selected", String(row === id));
-    if (this.byId.has(id)) this.setCursor(id);
+  scrolled() {
+    this.minimap.draw();
+    if (!this.window.whole) this.stand();
   }
 
-  light(ids) {
-    const lit = new Set(ids);
-    for (const [row, element] of this.elements) element.classList.toggle("is-active", lit.has(row));
+  /** The list has another size: rows may be of another height. */
+  resized() {
+    if (this.window.measure(this.elements) || !this.window.whole) this.stand();
+    this.minimap.draw();
+  }
+
+  // ---- What is known, on the rows that stand.
+
+  decorateAll() {
+    for (const id of this.elements.keys()) this.decorate(id);
+  }
+
+  decorate(id) {
+    const element = this.elements.get(id);
+    const row = this.byId.get(id);
+    if (!element || !row) return;
+    const {hand: {grab, held}, search} = this;
+    const folded = row.children.length > 0 && this.folded.has(id);
+    element.setAttribute("aria-selected", String(this.choice.has(id)));
+    if (row.children.length) element.setAttribute("aria-expanded", String(!folded));
+    element.setAttribute("tabindex", id === this.cursor ? "0" : "-1");
+    const marks = {
+      "is-active": this.lit.has(id), "is-open": this.sheets.of === id, "is-grabbed": grab?.rows.includes(id), "is-over": grab?.over === id && grab.offers?.has(id),
+      "is-held": held?.id === id, "is-match": search.has(id), "is-current": search.current === id,
+    };
+    for (const [name, on] of Object.entries(marks)) element.classList.toggle(name, Boolean(on));
+    this.decorateOffer(element, grab?.offers?.get(id));
+    showCost(element, this.costs[id], this.costMode, folded);
+  }
+
+  decorateOffer(element, offer) {
+    const said = offer ? `${offer.state} ${offer.label} ${offer.trend}` : "";
+    if ((element.offered ?? "") === said) return;
+    element.offered = said;
+    if (offer) element.dataset.offer = offer.state;
+    else delete element.dataset.offer;
+    element.querySelector(".mark").replaceChildren(...(offer ? [icon(MARKS[offer.state])] : []));
+    element.querySelector(".offer").textContent = offer?.label ?? "";
+  }
+
+  get chosen() {
+    return this.choice.rows;
+  }
+
+  /** The rows that are handled with row `id`: all that are chosen, where it is one of them and they are of one kind; else itself. */
+  together(id) {
+    return this.choice.together(id);
+  }
+
+  chosenInTurn() {
+    return [...this.choice.rows];
+  }
+
+  pick(id, event) {
+    this.focusRow(id);
+    this.choice.pick(id, event);
+  }
+
+  nextCosts() {
+    this.costMode = COST_MODES[(COST_MODES.indexOf(this.costMode) + 1) % COST_MODES.length];
+    this.costButton.title = this.costButton.ariaLabel = `Cost of rows: ${COST_WORDS[this.costMode]}`;
+    this.costButton.classList.toggle("is-on", this.costMode !== "");
+    this.say(this.costButton.title);
+    this.decorateAll();
   }
 
   // ---- Folding and the cursor.
 
-  applyFolds() {
+  /** Which rows are not folded away. */
+  layFolds() {
+    const ids = [];
+    const away = new Set();
     for (const [id, row] of this.byId) {
-      const element = this.elements.get(id);
-      element.hidden = ancestors(this.byId, row).some((outer) => this.folded.has(outer.id));
-      if (row.children.length) element.setAttribute("aria-expanded", String(!this.folded.has(id)));
+      const hidden = row.parent && (away.has(row.parent) || this.folded.has(row.parent));
+      if (hidden) away.add(id);
+      else ids.push(id);
     }
+    this.window.set(ids, (id) => this.byId.get(id)?.kind);
     const all = [...this.byId.values()].some((row) => row.children.length && !this.folded.has(row.id));
     this.foldButton.replaceChildren(icon(all ? "fold" : "unfold"));
     this.foldButton.title = this.foldButton.ariaLabel = all ? "Fold all loops" : "Unfold all loops";
+  }
+
+  applyFolds() {
+    this.layFolds();
+    this.stand();
+    if (!this.window.place.has(this.cursor)) this.setCursor(ancestors(this.byId, this.byId.get(this.cursor) ?? {}).find((row) => this.folded.has(row.id))?.id ?? this.cursor);
+    this.decorateAll();
+    this.minimap.draw();
   }
 
   fold(id, closed) {
@@ -231,295 +336,64 @@ class Tree {
   }
 
   visible() {
-    return [...this.byId.keys()].filter((id) => !this.elements.get(id).hidden);
+    return this.window.ids;
   }
 
   setCursor(id) {
-    this.elements.get(this.cursor)?.setAttribute("tabindex", "-1");
+    const before = this.cursor;
     this.cursor = id;
+    this.elements.get(before)?.setAttribute("tabindex", "-1");
     this.elements.get(id)?.setAttribute("tabindex", "0");
+    // A tree whose row of the cursor does not stand is still reached by Tab.
+    this.list.tabIndex = this.elements.has(id) || !this.byId.size ? -1 : 0;
+  }
+
+  /** Scroll so that row `id` is in sight, and stands. */
+  bring(id) {
+    const {list, window: rows} = this;
+    const top = rows.topOf(id);
+    if (top === undefined) return;
+    if (!this.elements.has(id)) {
+      list.scrollTop = top - list.clientHeight / 2;
+      this.stand();
+    }
+    this.elements.get(id)?.scrollIntoView({block: "nearest"});
   }
 
   focusRow(id) {
-    const element = this.elements.get(id);
-    if (!element) return;
+    if (!this.byId.has(id)) return;
+    this.bring(id);
     this.setCursor(id);
-    element.focus({preventScroll: true});
-    element.scrollIntoView({block: "nearest"});
+    this.elements.get(id)?.focus({preventScroll: true});
+  }
+
+  /** Bring a row into sight without the focus: what it is folded away in is unfolded. */
+  reveal(id) {
+    const around = ancestors(this.byId, this.byId.get(id)).filter((row) => this.folded.has(row.id));
+    around.forEach((row) => this.folded.delete(row.id));
+    if (around.length) this.applyFolds();
+    this.bring(id);
+    this.setCursor(id);
   }
 
   focused(event) {
     const id = rowOf(event.target);
-    if (id) this.setCursor(id);
-    if (id && this.grab && this.grab.by !== "pointer") this.hover(id);
-  }
-
-  // ---- A grab.
-
-  /** `by` is "pointer", "click" or "keyboard"; `only` narrows a block's move to one primitive. */
-  start(id, by, only = "") {
-    const row = this.byId.get(id);
-    if (!row || row.kind === "allocation") return;
-    this.cancel();
-    this.letGo();
-    this.closeSheet(false);
-    this.pointer.hideTip();
-    this.hideNotice();
-    this.grab = {row, by, only, offers: null, over: ""};
-    this.element.classList.add("is-grabbing");
-    this.elements.get(id).classList.add("is-grabbed");
-    if (this.knows(id)) this.offer();
-    else {
-      this.ask(id);
-      this.hint.replaceChildren("Asking which loops are legal…");
-    }
-  }
-
-  /** Whether the answer to "where may this go?" is here. Loops are answered by the shape of the tree. */
-  knows(id) {
-    return this.byId.get(id)?.kind === "loop" || this.targets.has(id) || this.answers.has(id);
-  }
-
-  ask(id) {
-    this.send({kind: "targets", block: id});
-  }
-
-  offer() {
-    const {row, only} = this.grab;
-    const answers = this.targets.get(row.id) ?? this.answers.get(row.id) ?? [];
-    const offers = row.kind === "loop" ? loopOffers(this.byId, row) : blockOffers(this.byId, answers, only);
-    this.grab.offers = offers;
-    const count = {legal: 0, costly: 0, illegal: 0};
-    for (const [id, offer] of offers) {
-      count[offer.state]++;
-      const element = this.elements.get(id);
-      element.dataset.offer = offer.state;
-      element.querySelector(".mark").replaceChildren(icon(MARKS[offer.state]));
-      element.querySelector(".offer").textContent = offer.label;
-    }
-    const part = (name, text) => make("span", {class: `legend legend-${name}`}, icon(MARKS[name]), `${count[name]} ${text}`);
-    this.hint.replaceChildren(
-      make("b", {}, row.name), part("legal", "legal"), count.costly ? part("costly", "costly") : "", part("illegal", "not possible"),
-      make("span", {class: "tw-kbd"}, "Esc"));
-    const how = this.grab.by === "keyboard" ? "Arrows choose a loop, Enter drops, Escape cancels." : "";
-    this.say(`${row.name} grabbed. ${count.legal} legal, ${count.costly} costly, ${count.illegal} not possible. ${how}`);
-    if (this.grab.over) this.hover(this.grab.over);
-    else if (this.grab.by !== "pointer") this.hover(this.cursor);
-  }
-
-  /** The pointer or cursor is over row `id`: say what a drop there would do. */
-  hover(id) {
-    const {grab} = this;
-    this.elements.get(grab.over)?.classList.remove("is-over");
-    grab.over = id;
-    const offer = grab.offers?.get(id);
-    if (!offer) {
-      this.tip.hide();
-      return;
-    }
-    const element = this.elements.get(id);
-    element.classList.add("is-over");
-    const lines = offer.reasons.map((reason) => reasonBody(reason, offer.state));
-    this.tip.element.dataset.offer = offer.state;
-    this.tip.show(element.getBoundingClientRect(), "beside", ...lines);
-    if (grab.by === "keyboard") this.say(`${this.byId.get(id).name}: ${offer.state}. ${offer.reasons.map((r) => r.text).join(" ")}`);
-  }
-
-  drop(id, point) {
-    const {row, offers, by, only} = this.grab;
-    this.cancel();
-    if (!offers && this.byId.get(id)?.kind === "loop") {
-      // The hand was faster than the answer: the drop waits for it.
-      this.held = {row, by, only, id, point};
-      this.elements.get(id).classList.add("is-held");
-      this.hint.replaceChildren(`Asking whether ${row.name} may go to ${this.byId.get(id).name}…`);
-      return;
-    }
-    this.dropped(row, by, offers?.get(id), id, point);
-  }
-
-  dropHeld() {
-    const {row, by, only, id, point} = this.held;
-    this.letGo();
-    this.dropped(row, by, blockOffers(this.byId, this.answers.get(row.id) ?? [], only).get(id), id, point);
-  }
-
-  /** A drop that waits is given up, or its answer is here. */
-  letGo() {
-    if (!this.held) return;
-    this.elements.get(this.held.id)?.classList.remove("is-held");
-    this.held = null;
-    this.rest();
-  }
-
-  dropped(row, by, offer, id, point) {
-    if (!offer) return;
-    this.after = {id: row.id, focus: by === "keyboard"};
-    if (offer.state === "illegal") {
-      this.showNotice({text: `${row.name} cannot go to ${this.byId.get(id).name}`, reasons: offer.reasons, otherwise: "not here"});
-      const primitive = offer.reasons[0]?.head;
-      if (row.kind === "block" && primitive) {
-        this.wish = {kind: "wish", block: row.id, loop: id, primitive};
-        this.send(this.wish);
-      }
-      return;
-    }
-    if (offer.order) {
-      this.send({kind: "reorder", loops: offer.order});
-      return;
-    }
-    if (offer.choices.length === 1) this.sendMove(row, offer.choices[0]);
-    else this.choose(row, offer.choices, point ? pointRect(point.x, point.y) : this.elements.get(id).getBoundingClientRect());
-  }
-
-  sendMove(row, choice) {
-    this.say(`${choice.primitive} ${row.name} at ${choice.loop}`);
-    this.send({kind: "move", block: row.id, loop: choice.loop, primitive: choice.primitive});
-  }
-
-  choose(row, choices, anchor) {
-    const items = choices.map((choice) => ({
-      label: choice.primitive, key: {compute_at: "c", reverse_compute_at: "r"}[choice.primitive], help: choice.reason,
-      run: () => this.sendMove(row, choice),
-    }));
-    this.openMenu(`${row.name} → ${this.byId.get(choices[0].loop)?.name}`, items, anchor, row.id);
-  }
-
-  cancel() {
-    if (!this.grab) {
-      this.letGo();
-      return;
-    }
-    const {row} = this.grab;
-    this.grab = null;
-    this.element.classList.remove("is-grabbing");
-    this.elements.get(row.id)?.classList.remove("is-grabbed");
-    for (const element of this.elements.values()) {
-      if (element.dataset.offer === undefined) continue;
-      delete element.dataset.offer;
-      element.classList.remove("is-over");
-      element.querySelector(".mark").replaceChildren();
-      element.querySelector(".offer").textContent = "";
-    }
-    this.tip.hide();
-    this.pointer.rest();
-    this.rest();
+    if (!id) return;
+    this.setCursor(id);
+    this.pointer.askSoon(id);
+    if (this.hand.grab && this.hand.grab.by !== "pointer" && id !== this.hand.grab.over) this.hand.hover(id);
   }
 
   rest() {
     const blocks = [...this.byId.values()].some((row) => row.kind === "block");
-    this.hint.replaceChildren(blocks ? "Drag a block onto a loop" : "No blocks");
+    const count = this.choice.rows.size;
+    this.hint.replaceChildren(count > 1 ? `${count} rows chosen` : blocks ? "Drag a block onto a loop" : "No blocks");
   }
 
-  /** Select row `id`. */
-  pick(id) {
+  rename(id) {
+    this.hand.cancel();
     this.focusRow(id);
-    if (this.selected !== id) {
-      this.select(id);
-      this.send({kind: "select", id});
-    }
-  }
-
-  // ---- Menus and forms.
-
-  entries(id) {
-    return (this.menus.rows[id] ?? []).map((n) => this.menus.entries[n]);
-  }
-
-  rowMenu(id, anchor) {
-    const row = this.byId.get(id);
-    if (!row) return;
-    this.cancel();
-    const entries = this.entries(id);
-    const move = row.kind === "block" ? "Move to a loop…" : "Reorder…";
-    const items = [
-      {label: move, key: "Enter", help: "then arrows and Enter, or click a loop", group: entries[0]?.group, run: () => {
-        this.focusRow(id);
-        this.start(id, "click");
-      }},
-      ...entries.map((entry) => ({...entry, run: () => this.run(id, entry, anchor)})),
-    ];
-    this.openMenu(row.kind === "loop" ? `${row.name} · ${row.extent}` : row.name, items, anchor, id);
-  }
-
-  openMenu(title, items, anchor, id) {
-    const body = menuBody(title, items, (back) => this.closeSheet(back), this.menuMemory);
-    this.openSheet(body, anchor, id);
-    body.onresize = () => this.sheet.move(anchor, "below");
-  }
-
-  /** Show a menu or a form beside its row. */
-  openSheet(body, anchor, id) {
-    this.closeSheet(false);  // with it the form that still waits for an answer: that one is not about this sheet
-    this.pointer.hideTip();
-    this.tip.hide();
-    this.hideNotice();
-    this.sheetOf = id;
-    this.sheet.show(anchor, "below", body.element);
-    this.elements.get(id)?.classList.add("is-open");
-    body.focus();
-  }
-
-  run(id, entry, anchor) {
-    const send = (values) => this.send({kind: "call", method: entry.method, target: id, arguments: values});
-    if (!entry.fields.length) {
-      this.focusRow(id);
-      send({});
-      return;
-    }
-    const form = formBody(entry, this.byId.get(id).name, (values) => {
-      this.asking = form;
-      send(values);
-    }, () => this.closeSheet(true));
-    form.onresize = () => this.sheet.move(anchor, "below");
-    this.openSheet(form, anchor, id);
-  }
-
-  /** The call of a form was answered: what was refused stays in the form, to be mended. */
-  answered() {
-    const form = this.asking;
-    this.asking = null;
-    if (form && !form.refused) this.closeSheet(true);
-  }
-
-  openKeys(from) {
-    const body = keysBody(this.entries(this.cursor), this.byId.get(this.cursor)?.name ?? "", () => this.closeSheet(true));
-    this.openSheet({element: body, focus: () => body.focus()}, from.getBoundingClientRect(), this.cursor);
-    return true;
-  }
-
-  closeSheet(back) {
-    this.asking = null;
-    if (!this.sheet.shown) return;
-    this.elements.get(this.sheetOf)?.classList.remove("is-open");
-    this.sheet.hide();
-    if (back) this.focusRow(this.sheetOf);
-  }
-
-  // ---- Words for the person.
-
-  /** Reasons without a primitive of their own are of the call that the text names. */
-  showNotice({text, reasons = [], tone = "bad", otherwise = ""}) {
-    const close = make("button", {class: "tool", type: "button", "aria-label": "Dismiss", onclick: () => this.hideNotice()}, icon("close"));
-    this.notice.dataset.tone = tone;
-    this.notice.replaceChildren(
-      make("div", {class: "notice-head"}, make("span", {}, text), close), ...reasons.map((reason) => reasonBody(reason, "illegal", otherwise)));
-    this.notice.hidden = false;
-  }
-
-  /** The calls that would make a refused drop possible, to be made in one click. */
-  showRepair({wish, calls}) {
-    if (!calls.length || this.notice.hidden || JSON.stringify(wish) !== JSON.stringify(this.wish)) return;
-    this.notice.querySelectorAll(".reason-fix").forEach((line) => line.remove());
-    this.notice.append(repairBody(calls, () => {
-      this.hideNotice();
-      this.send({kind: "repair", block: wish.block, loop: wish.loop, primitive: wish.primitive});
-    }));
-  }
-
-  hideNotice() {
-    this.wish = null;
-    this.notice.hidden = true;
+    renameField(this, id);
   }
 
   say(text) {

@@ -5,8 +5,9 @@ import { rowOf } from "./tree_rows.js";
 
 const KEYS = [
   ["↑ ↓", "previous, next row"], ["← →", "fold, unfold, go out, go in"], ["Enter", "grab, then drop"], ["⇧ ↑ ⇧ ↓", "grab, and go to the next legal loop"],
-  ["Esc", "cancel"], ["Space", "select"], [".", "actions of the row"], ["c / r", "compute_at, reverse_compute_at"],
-  ["Ctrl Z", "undo"], ["Ctrl ⇧ Z", "redo"], ["?", "these keys"],
+  ["Esc", "cancel"], ["Space", "choose"], ["Ctrl Space", "choose one more"], ["⇧ Space", "choose all up to here"], ["Ctrl ⇧ ↓", "choose the next one too"],
+  ["Ctrl A", "choose all of a kind"], [".", "actions of the row, or of all chosen"], ["c / r", "compute_at, reverse_compute_at"], ["F2", "rename"],
+  ["Ctrl F", "find; / too"], ["=", "cost of rows"], ["Ctrl Z", "undo"], ["Ctrl ⇧ Z", "redo"], ["Ctrl ⇧ P", "any action by its name"], ["?", "these keys"],
 ];
 
 export class Keys {
@@ -22,8 +23,9 @@ export class Keys {
   }
 
   key(event) {
-    const id = rowOf(event.target);
-    if (!id) return;
+    // A row that the cursor is on may have been scrolled away: then the list itself has the keys.
+    const id = rowOf(event.target) || (event.target === this.tree.list ? this.tree.cursor : "");
+    if (!id || event.target.tagName === "INPUT") return;
     if (this.command(event, id)) {
       event.preventDefault();
       event.stopPropagation();
@@ -34,19 +36,23 @@ export class Keys {
   command(event, id) {
     const {tree} = this;
     const {key} = event;
-    if (event.ctrlKey || event.metaKey) return this.history(event);
+    if (event.ctrlKey || event.metaKey) return this.withControl(event, id);
     if (event.altKey) return false;
     if (key === "ArrowDown" || key === "ArrowUp") return this.vertical(id, key === "ArrowDown" ? 1 : -1, event.shiftKey);
     if (key === "Home" || key === "End") return this.step(id, key === "Home" ? -Infinity : Infinity);
     if (key === "Enter") return this.enter(id);
-    if (key === "?") return tree.openKeys(tree.elements.get(id));
-    if (tree.grab) {
-      if (key === "Tab") tree.cancel();
+    if (key === "?") return this.openKeys(id);
+    if (tree.hand.grab) {
+      if (key === "Tab") tree.hand.cancel();
       return false;
     }
     if (key === "ArrowLeft" || key === "ArrowRight") return this.sideways(id, key === "ArrowRight");
-    if (key === " ") tree.pick(id);
-    else if (key === "." || key === "ContextMenu" || (key === "F10" && event.shiftKey)) tree.rowMenu(id, tree.elements.get(id).getBoundingClientRect());
+    if (key === " ") tree.pick(id, event);
+    else if (key === "." || key === "ContextMenu" || (key === "F10" && event.shiftKey)) tree.sheets.rowMenu(id, this.anchor(id));
+    else if (key === "F2") tree.rename(id);
+    else if (key === "/") tree.search.open();
+    else if (key === "=") tree.nextCosts();
+    else if (key === "Escape") return tree.choice.single();
     else return key.length === 1 && this.letter(id, key);
     return true;
   }
@@ -55,15 +61,37 @@ export class Keys {
     return toLegal ? this.nextLegal(id, by) : this.step(id, by);
   }
 
-  history(event) {
-    if (event.key.toLowerCase() === "z") this.tree.send({kind: event.shiftKey ? "redo" : "undo"});
-    else if (event.key.toLowerCase() === "y") this.tree.send({kind: "redo"});
+  withControl(event, id) {
+    const {tree} = this;
+    const key = event.key.toLowerCase();
+    if (key === "z") tree.send({kind: event.shiftKey ? "redo" : "undo"});
+    else if (key === "y") tree.send({kind: "redo"});
+    else if (key === "f" && !event.shiftKey) tree.search.open();
+    else if (tree.hand.grab) return false;
+    else if (key === "a") tree.choice.all();
+    else if (key === " ") tree.pick(id, event);
+    else if (key === "arrowdown" || key === "arrowup") this.reach(id, key === "arrowdown" ? 1 : -1, event.shiftKey);
     else return false;
     return true;
   }
 
+  /** To the next row, choosing it too or leaving the choice as it is. */
+  reach(id, by, choosing) {
+    this.step(id, by);
+    if (choosing) this.tree.choice.extend(id, this.tree.cursor);
+  }
+
+  anchor(id) {
+    return (this.tree.elements.get(id) ?? this.tree.list).getBoundingClientRect();
+  }
+
+  openKeys(id) {
+    return this.tree.sheets.openKeys(this.tree.elements.get(id) ?? this.tree.list);
+  }
+
   step(id, by) {
-    const rows = this.tree.visible().filter((row) => !this.tree.grab || this.tree.byId.get(row).kind === "loop" || row === id);
+    const {grab} = this.tree.hand;
+    const rows = grab ? this.tree.visible().filter((row) => this.tree.byId.get(row).kind === "loop" || row === id) : this.tree.visible();
     const at = rows.indexOf(id);
     const to = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
     if (to) this.tree.focusRow(to);
@@ -71,13 +99,14 @@ export class Keys {
   }
 
   nextLegal(id, by) {
-    if (!this.tree.grab) this.tree.start(id, "keyboard");
-    if (!this.tree.grab?.offers) return true;
-    const rows = this.tree.visible();
+    const {tree, tree: {hand}} = this;
+    if (!hand.grab) hand.start(id, "keyboard");
+    if (!hand.grab?.offers) return true;
+    const rows = tree.visible();
     for (let at = rows.indexOf(id) + by; at >= 0 && at < rows.length; at += by) {
-      const state = this.tree.grab.offers.get(rows[at])?.state;
+      const state = hand.grab.offers.get(rows[at])?.state;
       if (state === "legal" || state === "costly") {
-        this.tree.focusRow(rows[at]);
+        tree.focusRow(rows[at]);
         break;
       }
     }
@@ -95,31 +124,36 @@ export class Keys {
   }
 
   enter(id) {
-    if (!this.tree.grab) this.tree.start(id, "keyboard");
-    else if (id === this.tree.grab.row.id) this.tree.cancel();
-    else this.tree.drop(id, null);
+    const {hand} = this.tree;
+    if (!hand.grab) hand.start(id, "keyboard");
+    else if (id === hand.grab.row.id) hand.cancel();
+    else hand.drop(id, null);
     return true;
   }
 
   letter(id, key) {
     const row = this.tree.byId.get(id);
     if (row.kind === "block" && (key === "c" || key === "r")) {
-      this.tree.start(id, "keyboard", key === "c" ? "compute_at" : "reverse_compute_at");
+      this.tree.hand.start(id, "keyboard", key === "c" ? "compute_at" : "reverse_compute_at");
       return true;
     }
-    const entry = this.tree.entries(id).find((item) => item.key === key);
-    if (!entry) return false;
-    if (entry.disabled) this.tree.showNotice({text: `${entry.method}: ${entry.disabled}`, reasons: []});
-    else this.tree.run(id, entry, this.tree.elements.get(id).getBoundingClientRect());
+    const {sheets} = this.tree;
+    const rows = this.tree.together(id);
+    sheets.whenKnown(rows, () => {
+      const item = sheets.items(rows, id, this.anchor(id)).find((entry) => entry.key === key);
+      if (item?.disabled) sheets.showNotice({text: `${item.method}: ${item.disabled}`, reasons: []});
+      else item?.run();
+    });
     return true;
   }
 
   escape(event) {
-    if (event.key !== "Escape" || !this.tree.grab) return;
+    const {hand} = this.tree;
+    if (event.key !== "Escape" || !hand.grab) return;
     event.preventDefault();
     event.stopPropagation();
-    const {row, by} = this.tree.grab;
-    this.tree.cancel();
+    const {row, by} = hand.grab;
+    hand.cancel();
     if (by === "keyboard") this.tree.focusRow(row.id);
     this.tree.say("Cancelled.");
   }

@@ -22,7 +22,7 @@ export class Pointer {
     list.addEventListener("dblclick", (e) => this.doubleClick(e));
     list.addEventListener("scroll", () => this.hideTip(), {passive: true});
     this.anywhere = {
-      pointermove: (e) => this.move(e), pointerup: (e) => this.up(e), pointercancel: () => tree.cancel(), pointerdown: (e) => this.elsewhere(e),
+      pointermove: (e) => this.move(e), pointerup: (e) => this.up(e), pointercancel: () => tree.hand.cancel(), pointerdown: (e) => this.elsewhere(e),
     };
     for (const [name, handler] of Object.entries(this.anywhere)) window.addEventListener(name, handler, true);
   }
@@ -48,7 +48,7 @@ export class Pointer {
     const act = event.target.closest("[data-act]")?.dataset.act;
     if (act === "menu") return this.toggleMenu(event, id);
     if (act === "fold") return this.tree.fold(id, !this.tree.folded.has(id));
-    if (this.tree.grab?.by === "click") return undefined;
+    if (this.tree.hand.grab?.by === "click") return undefined;
     if (event.pointerType !== "mouse" && act !== "grip") return undefined;
     this.press = {id, act, x: event.clientX, y: event.clientY, pointer: event.pointerId};
     return undefined;
@@ -58,46 +58,51 @@ export class Pointer {
     event.preventDefault();
     event.stopPropagation();
     const anchor = event.target.closest("[data-act]").getBoundingClientRect();
-    if (this.tree.sheet.shown && this.tree.sheetOf === id) this.tree.closeSheet(true);
-    else this.tree.rowMenu(id, anchor);
+    if (this.tree.sheets.shown && this.tree.sheets.of === id) this.tree.sheets.close(true);
+    else this.tree.sheets.rowMenu(id, anchor);
   }
 
   move(event) {
-    if (this.press && !this.tree.grab) {
+    const {hand} = this.tree;
+    if (this.press && !hand.grab) {
       const far = Math.hypot(event.clientX - this.press.x, event.clientY - this.press.y);
       if (far < DRAG_PIXELS) return undefined;
-      this.tree.start(this.press.id, "pointer");
-      if (!this.tree.grab) this.press = null;
+      hand.start(this.press.id, "pointer");
+      if (!hand.grab) this.press = null;
     }
-    if (!this.tree.grab || this.tree.grab.by === "keyboard") return undefined;
+    if (!hand.grab || hand.grab.by === "keyboard") return undefined;
     const point = {x: event.clientX, y: event.clientY};
-    if (this.tree.grab.by === "pointer") {
-      if (event.buttons === 0) return this.tree.cancel(); // it was let go of outside of the window
+    if (hand.grab.by === "pointer") {
+      if (event.buttons === 0) return hand.cancel(); // it was let go of outside of the window
       event.preventDefault();
       this.showGhost(point);
       this.scrollAtEdge(point);
     }
-    this.tree.hover(this.rowAt(point));
+    const id = this.rowAt(point);
+    if (id !== hand.grab.over || hand.grab.by === "click") hand.hover(id);
     return undefined;
   }
 
   up(event) {
-    const {press, tree: {grab}} = this;
+    const {press, tree: {hand}} = this;
+    const {grab} = hand;
     this.press = null;
     const point = {x: event.clientX, y: event.clientY};
     if (grab?.by === "pointer") {
-      this.tree.drop(this.rowAt(point), point);
+      hand.drop(this.rowAt(point), point);
       return;
     }
     if (grab?.by === "click") {
       const id = this.rowAt(point);
-      if (id === grab.row.id || !id) this.tree.cancel();
-      else this.tree.drop(id, point);
+      if (id === grab.row.id || !id) hand.cancel();
+      else hand.drop(id, point);
       return;
     }
     if (!press || this.rowAt(point) !== press.id) return;
-    this.tree.pick(press.id);
-    if (press.act === "grip") this.tree.start(press.id, "click");
+    const several = event.ctrlKey || event.metaKey || event.shiftKey;
+    // A grip of several chosen rows takes them all.
+    if (press.act !== "grip" || several || this.tree.together(press.id).length < 2) this.tree.pick(press.id, event);
+    if (press.act === "grip" && !several) hand.start(press.id, "click");
   }
 
   rowAt({x, y}) {
@@ -107,7 +112,7 @@ export class Pointer {
   }
 
   showGhost(point) {
-    const {row} = this.tree.grab;
+    const {row, name} = this.tree.hand.grab;
     const anchor = pointRect(point.x + 10, point.y + 6);
     if (this.ghost.shown) {
       this.ghost.element.style.left = `${anchor.left}px`;
@@ -116,7 +121,7 @@ export class Pointer {
     }
     const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : "";
     this.ghost.element.style.cssText = colour;
-    this.ghost.show(anchor, "below", make("i", {class: "tw-swatch"}), row.name);
+    this.ghost.show(anchor, "below", make("i", {class: "tw-swatch"}), name);
   }
 
   scrollAtEdge({y}) {
@@ -125,7 +130,7 @@ export class Pointer {
     this.speed = speed / 3;
     if (!speed || this.scrolling) return;
     const step = () => {
-      this.scrolling = Boolean(this.tree.grab?.by === "pointer" && this.speed);
+      this.scrolling = Boolean(this.tree.hand.grab?.by === "pointer" && this.speed);
       if (!this.scrolling) return;
       this.tree.list.scrollTop += this.speed;
       requestAnimationFrame(step);
@@ -136,16 +141,16 @@ export class Pointer {
 
   over(event) {
     const id = rowOf(event.target);
-    if (!id || this.tree.grab || this.press || id === this.pointed) return;
+    if (!id || this.tree.hand.grab || this.press || id === this.pointed) return;
     this.pointed = id;
     const row = this.tree.byId.get(id);
     this.tint(row);
-    if (row.kind === "block" && !this.tree.knows(id)) this.askSoon(id);
+    this.askSoon(id);
     clearTimeout(this.tipTimer);
     this.tree.tip.hide();
     if (!row.tooltip) return;
     this.tipTimer = setTimeout(() => {
-      if (this.tree.grab || this.tree.sheet.shown || this.pointed !== id) return;
+      if (this.tree.hand.grab || this.tree.sheets.shown || this.pointed !== id) return;
       delete this.tree.tip.element.dataset.offer;
       this.tree.tip.show(this.tree.elements.get(id).getBoundingClientRect(), "beside", make("div", {class: "tip-text"}, row.tooltip));
     }, TIP_DELAY);
@@ -155,20 +160,25 @@ export class Pointer {
   askSoon(id) {
     clearTimeout(this.askTimer);
     this.askTimer = setTimeout(() => {
-      if (this.pointed === id && !this.tree.knows(id)) this.tree.ask(id);
+      const {tree} = this;
+      if ((this.pointed !== id && tree.cursor !== id) || !tree.byId.has(id)) return;
+      const rows = tree.together(id);
+      if (!tree.hand.knows(rows)) tree.hand.ask(rows);
+      tree.sheets.ask(id);
     }, ASK_DELAY);
   }
 
   left() {
     this.pointed = "";
     this.tint(null);
-    if (!this.tree.grab) this.hideTip();
-    else if (this.tree.grab.by !== "keyboard") this.tree.hover("");
+    const {grab} = this.tree.hand;
+    if (!grab) this.hideTip();
+    else if (grab.by !== "keyboard") this.tree.hand.hover("");
   }
 
   hideTip() {
     clearTimeout(this.tipTimer);
-    if (!this.tree.grab) this.tree.tip.hide();
+    if (!this.tree.hand.grab) this.tree.tip.hide();
   }
 
   /** Bring out the guide line of the loop that is pointed at. */
@@ -181,18 +191,21 @@ export class Pointer {
 
   doubleClick(event) {
     const id = rowOf(event.target);
-    if (id && !event.target.closest("[data-act]")) this.tree.fold(id, !this.tree.folded.has(id));
+    if (!id || event.target.closest("[data-act]")) return;
+    if (event.target.closest(".loop-name, .block-name, .variable")) this.tree.rename(id);
+    else this.tree.fold(id, !this.tree.folded.has(id));
   }
 
   elsewhere(event) {
     const path = event.composedPath();
     const {tree} = this;
-    if (tree.sheet.shown && !path.includes(tree.sheet.element) && !path[0]?.closest?.("[data-act=menu]")) tree.closeSheet(false);
-    if (tree.grab?.by === "click" && !path.includes(tree.list)) tree.cancel();
-    if (this.tree.grab?.by !== "keyboard") return;
+    if (tree.sheets.shown && !path.includes(tree.sheets.popup.element) && !path[0]?.closest?.("[data-act=menu]")) tree.sheets.close(false);
+    const {hand} = tree;
+    if (hand.grab?.by === "click" && !path.includes(tree.list)) hand.cancel();
+    if (hand.grab?.by !== "keyboard") return;
     // A grab by keyboard may end with a click on a loop.
-    if (path.includes(this.tree.list)) this.tree.grab.by = "click";
-    else this.tree.cancel();
+    if (path.includes(tree.list)) hand.grab.by = "click";
+    else hand.cancel();
   }
 
   contextMenu(event) {
@@ -200,6 +213,6 @@ export class Pointer {
     if (!id) return;
     event.preventDefault();
     this.press = null;
-    this.tree.rowMenu(id, pointRect(event.clientX, event.clientY));
+    this.tree.sheets.rowMenu(id, pointRect(event.clientX, event.clientY));
   }
 }

@@ -16,6 +16,10 @@ const ICONS = {
   fold: "M4 6.5 8 3l4 3.5M4 9.5 8 13l4-3.5",
   unfold: "M4 3.5 8 7l4-3.5M4 12.5 8 9l4 3.5",
   close: "M4.5 4.5l7 7M11.5 4.5l-7 7",
+  find: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.3 10.3l3.2 3.2",
+  costs: "M2.5 4h10M2.5 8h6M2.5 12h3.500",
+  up: "M4 10l4-4 4 4",
+  down: "M4 6l4 4 4-4",
 };
 
 export function icon(name, className = "") {
@@ -33,7 +37,7 @@ const KIND_WORDS = {parallel: "parallel", vectorized: "vectorized", unrolled: "u
 
 /** Rows with what the list alone does not say: children, place among siblings, ancestors. */
 export function indexRows(rows) {
-  const byId = new Map(rows.map((row) => [row.id, {...row, children: [], last: false, place: 0, siblings: 1}]));
+  const byId = new Map(rows.map((row) => [row.id, {...row, own: row, children: [], last: false, place: 0, siblings: 1}]));
   const tops = [];
   for (const row of byId.values()) {
     const parent = byId.get(row.parent);
@@ -56,31 +60,6 @@ export function ancestors(byId, row) {
   return found;
 }
 
-/** The loops that stand directly in one another around and below `loop`, outermost first: those it can be reordered with. */
-export function chainOf(byId, loop) {
-  const chain = [loop];
-  for (let at = loop; at; ) {
-    const parent = byId.get(at.parent);
-    at = parent && parent.kind === "loop" && parent.children.length === 1 ? parent : null;
-    if (at) chain.unshift(at);
-  }
-  for (let at = loop; at; ) {
-    const [only, second] = at.children;
-    at = only && !second && only.kind === "loop" ? only : null;
-    if (at) chain.push(at);
-  }
-  return chain;
-}
-
-/** The loops from `moved` to `target` with `moved` brought to the place of `target`: what reorder is called with. */
-export function reordered(chain, moved, target) {
-  const ids = chain.map((row) => row.id);
-  const [from, to] = [ids.indexOf(moved), ids.indexOf(target)];
-  const span = ids.slice(Math.min(from, to), Math.max(from, to) + 1);
-  const rest = span.filter((id) => id !== moved);
-  return from < to ? [...rest, moved] : [moved, ...rest];
-}
-
 function bufferChip(buffer, written) {
   // A read says where it comes from in its tooltip; a cache has its scope in its name already.
   const scope = !written || buffer.name.includes(`_${buffer.scope}`) ? null : make("span", {class: "buf-scope"}, buffer.scope);
@@ -101,12 +80,18 @@ function guides(byId, row) {
   return make("span", {class: "guides", "aria-hidden": "true"}, ...lines);
 }
 
+/** What the notebook's code calls it, where that is another name. */
+function variableOf(row) {
+  return row.variable ? make("span", {class: "variable", title: `${row.variable} in the notebook`}, row.variable) : null;
+}
+
 function loopContent(row) {
   const kind = row.loop_kind && row.loop_kind !== "serial"
     ? make("span", {class: "loop-kind"}, icon(row.loop_kind), KIND_WORDS[row.loop_kind] ?? row.detail) : null;
   return [
     make("span", {class: "loop-name"}, row.name),
     make("span", {class: "loop-extent"}, row.extent),
+    variableOf(row),
     row.reduces ? make("span", {class: "loop-sum", title: "drives a reduction"}, "Σ") : null,
     kind,
     ...(row.badges ?? []).map(badge),
@@ -128,7 +113,7 @@ function blockContent(row) {
     "span",
     {class: "block-body"},
     make("span", {class: "block-line"},
-      make("span", {class: "block-name"}, row.name), make("span", {class: "iters"}, ...iters),
+      make("span", {class: "block-name"}, row.name), variableOf(row), make("span", {class: "iters"}, ...iters),
       ...(row.badges ?? []).map(badge), make("span", {class: "block-detail"}, row.detail ?? "")),
     flow,
   );
@@ -156,9 +141,23 @@ export function rowElement(byId, row) {
     guides(byId, row),
     row.kind === "block" && !row.children.length ? null : twist,
     ...content,
+    make("span", {class: "cost", hidden: true}),
     make("span", {class: "offer"}),
     make("button", {class: "kebab", type: "button", tabindex: -1, "data-act": "menu", "aria-label": `Actions of ${row.name}`}, icon("dots")),
   );
+}
+
+/** What a row costs with all below it: as a bar in `mode` "cycles" or "bytes"; a folded row says both. */
+export function showCost(element, cost, mode, folded) {
+  const place = element.querySelector(".cost");
+  const parts = !cost ? [] : mode ? [cost[mode]] : folded ? [cost.cycles, cost.bytes] : [];
+  const said = JSON.stringify([parts, mode]);
+  if (place.said === said) return;
+  place.said = said;
+  place.hidden = !parts.length;
+  place.title = parts.map((part) => part.tip).join("\n");
+  const bar = (part) => make("span", {class: "cost-bar", "aria-hidden": "true"}, make("i", {style: `width: ${100 * part.share}%`}));
+  place.replaceChildren(...parts.flatMap((part) => [mode ? bar(part) : null, make("span", {class: "cost-text"}, part.text)]).filter(Boolean));
 }
 
 /** The id of the row that a node is in; "" for none. */

@@ -186,9 +186,9 @@ def test_given_export_then_the_file_has_the_calls(session: Session) -> None:
 
 def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
-    entries = session.targets("A_local.vtcm")
+    entries = session.targets(["A_local.vtcm"])
     assert any(entry["legal"] for entry in entries) and any(not entry["legal"] for entry in entries)
-    assert session.targets("nobody") == []
+    assert session.targets(["nobody"]) == []
 
 
 def test_given_a_file_when_saved_then_it_has_the_notebooks_text(tmp_path: Path) -> None:

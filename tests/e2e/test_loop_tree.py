@@ -103,7 +103,7 @@ def test_given_a_block_when_dragged_onto_a_legal_loop_then_the_program_follows(b
     shoot(page, "loop-tree-drag-legal")
     page.mouse.up()
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
-    assert made.intents[-1] == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
+    assert made.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
     assert [f.loop_var.name for f in made.schedule.index.loops_of(COPY)][:3] == ["io", "jo", "ko"]
     assert order(page) == list(row_ids(made.schedule.func))
     assert made.schedule.verify().status == "tested"
@@ -148,7 +148,7 @@ def test_given_an_illegal_drop_that_calls_make_legal_then_one_click_asks_for_the
     shoot(page, "loop-tree-repair")
     page.get_by_role("button", name="Make both calls").click()
     expect(page.locator(".notice")).to_be_hidden()
-    assert made.intents[-1] == {"kind": "repair", "block": "B", "loop": target, "primitive": "compute_at"}
+    assert made.last == {"kind": "repair", "block": "B", "loop": target, "primitive": "compute_at"}
 
 
 def inside(page: Page, target: Locator) -> None:
@@ -185,7 +185,7 @@ def test_given_a_consumer_when_dragged_then_it_is_reverse_computed(bench):
     page.wait_for_function("() => true")
     expect(page.locator(".row").first).to_be_visible()
     wait_for(lambda: made.kinds() == ["move"])
-    assert made.intents[-1]["primitive"] == "reverse_compute_at"
+    assert made.last["primitive"] == "reverse_compute_at"
     assert made.schedule.verify().status == "tested"
 
 
@@ -211,7 +211,7 @@ def test_given_two_primitives_that_fit_then_a_small_menu_asks_which(bench, shoot
     shoot(page, "loop-tree-both")
     menu.get_by_role("menuitem").nth(1).click()
     wait_for(lambda: made.kinds() == ["move"])
-    assert made.intents[-1]["primitive"] == "reverse_compute_at"
+    assert made.last["primitive"] == "reverse_compute_at"
 
 
 def test_given_a_refusal_by_the_engine_then_it_is_shown(bench):
@@ -228,7 +228,7 @@ def test_given_a_loop_when_dragged_in_its_chain_then_it_is_reordered(bench):
     made, page = bench(MATMUL, lambda _: None)
     drag(page, "k", "i")
     expect(page.locator(".row").first).to_have_attribute("data-id", "k")
-    assert made.intents[-1] == {"kind": "reorder", "loops": ["k", "i", "j"]}
+    assert made.last == {"kind": "reorder", "loops": ["k", "i", "j"]}
     assert [f.loop_var.name for f in made.schedule.index.loops_of("C")] == ["k", "i", "j"]
 
 
@@ -249,7 +249,7 @@ def test_given_the_grip_when_clicked_and_then_a_loop_then_the_block_moves(bench)
     expect(page.locator(".tip")).to_contain_text("compute_at")
     row(page, "ko").click()
     wait_for(lambda: made.kinds() == ["move"])
-    assert made.intents[-1]["loop"] == "ko"
+    assert made.last["loop"] == "ko"
 
 
 def test_given_the_menus_move_when_a_loop_is_clicked_then_the_block_moves(bench):
@@ -259,7 +259,7 @@ def test_given_the_menus_move_when_a_loop_is_clicked_then_the_block_moves(bench)
     page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
     row(page, "ko").click()
     wait_for(lambda: made.kinds() == ["move"])
-    assert made.intents[-1]["loop"] == "ko"
+    assert made.last["loop"] == "ko"
 
 
 def test_given_only_a_keyboard_then_a_block_can_be_moved_and_taken_back(bench, shoot):
@@ -277,7 +277,7 @@ def test_given_only_a_keyboard_then_a_block_can_be_moved_and_taken_back(bench, s
     shoot(page, "loop-tree-keyboard")
     page.keyboard.press("Enter")
     wait_for(lambda: made.kinds() == ["move"])
-    assert made.intents[-1] == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
+    assert made.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
     expect(row(page, COPY)).to_be_focused()
     page.keyboard.press("Control+z")
@@ -304,7 +304,7 @@ def test_given_a_grab_by_keyboard_when_a_loop_is_clicked_then_the_block_moves(be
     page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
     row(page, "jo").click()
     wait_for(lambda: made.kinds() == ["move"])
-    assert made.intents[-1]["loop"] == "jo"
+    assert made.last["loop"] == "jo"
 
 
 def test_given_a_wish_for_less_motion_when_rows_change_then_nothing_slides(bench):
@@ -355,7 +355,7 @@ def test_given_a_menu_and_its_form_then_the_call_is_sent_and_the_tree_follows(be
     form.get_by_role("button", name="Apply").click()
     row(page, "io").wait_for()
     expect(row(page, "ii").locator(".loop-extent")).to_have_text("32")
-    assert made.intents[-1]["arguments"] == {"factors": [None, 32], "names": ["io", "ii"]}
+    assert made.last["arguments"] == {"factors": [None, 32], "names": ["io", "ii"]}
 
 
 def test_given_a_menu_when_typed_into_then_it_narrows_and_enter_takes_the_best(bench, shoot):
@@ -491,7 +491,7 @@ def test_given_a_finger_then_the_grip_drags(bench):
         page.wait_for_timeout(30)
     touch("touchEnd")
     wait_for(lambda: made.kinds() == ["move"])
-    assert made.intents[-1]["loop"] == "ko"
+    assert made.last["loop"] == "ko"
 
 
 def many_rows(sch: Schedule) -> None:

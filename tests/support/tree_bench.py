@@ -9,11 +9,15 @@ import panel as pn
 
 from tilewright.app.components.loop_tree import LoopTree
 from tilewright.app.views.menus import call_arguments, scopes_of
+from tilewright.app.views.targets import moves_of, targets_of
 from tilewright.app.views.tree import drop_targets, row_ids, row_menus, tree_rows
 from tilewright.engine.hwsim import Machine
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.schedule import Schedule, TensorIntrin
 from tilewright.engine.script import parse
+
+QUIET = ("select", "grabbed", "near", "released")
+"""Messages that change nothing."""
 
 PAGE_CSS = "html, body { background: var(--tw-bg); margin: 0; }"
 
@@ -35,14 +39,17 @@ class Bench:
         self.eager = eager
         self.machine = machine
         self.intents: list[dict[str, Any]] = []
-        self.tree = LoopTree(find_targets=self.targets_of, find_repair=self.repair_of, sizing_mode="stretch_both")
+        self.tree = LoopTree(
+            find_targets=lambda rows: self.targets_of(*rows),
+            find_repair=self.repair_of,
+            find_menu=lambda row: self.menus()[row],
+            sizing_mode="stretch_both",
+        )
         self.tree.on_intent(self.act)
         self.show()
 
-    def targets_of(self, row: str) -> list[dict[str, Any]]:
-        block = row_ids(self.schedule.func)[row]
-        assert isinstance(block, str)
-        return drop_targets(self.schedule, [block])[row]
+    def targets_of(self, *rows: str) -> list[dict[str, Any]]:
+        return targets_of(self.schedule, rows)
 
     def repair_of(self, wish: dict[str, Any]) -> list[str]:
         ids = row_ids(self.schedule.func)
@@ -56,7 +63,8 @@ class Bench:
     def show(self) -> None:
         func = self.schedule.func
         targets = drop_targets(self.schedule) if self.eager else {}
-        self.tree.param.update(rows=tree_rows(func), menus=self.menus(), targets=targets)
+        menus = self.menus() if self.eager else {}
+        self.tree.param.update(rows=tree_rows(func), menus=menus, targets=targets)
 
     def menus(self) -> dict[str, list[dict[str, Any]]]:
         func, intrinsics = self.schedule.func, self.schedule.intrinsics
@@ -66,6 +74,8 @@ class Bench:
 
     def act(self, intent: dict[str, Any]) -> None:
         self.intents.append(intent)
+        if intent["kind"] in QUIET:
+            return
         ids = row_ids(self.schedule.func)
         try:
             match intent["kind"]:
@@ -78,6 +88,15 @@ class Bench:
                         self.schedule.func, intent["method"], intent["target"], intent["arguments"]
                     )
                     getattr(self.schedule, intent["method"])(*args, **kwargs)
+                case "moves":
+                    moves = moves_of(self.schedule, [str(ids[row]) for row in intent["rows"]], ids[intent["loop"]])
+                    assert isinstance(moves, list)
+                    for method, block in moves:
+                        getattr(self.schedule, method)(block, ids[intent["loop"]])
+                case "calls":
+                    for target in intent["targets"]:
+                        args, kwargs = call_arguments(self.schedule.func, intent["method"], target, intent["arguments"])
+                        getattr(self.schedule, intent["method"])(*args, **kwargs)
                 case "undo":
                     self.schedule.undo()
         except TilewrightError as error:
@@ -86,8 +105,13 @@ class Bench:
             return
         self.show()
 
+    @property
+    def last(self) -> dict[str, Any]:
+        """The last message that asks for a change."""
+        return next(i for i in reversed(self.intents) if i["kind"] not in QUIET)
+
     def kinds(self) -> list[str]:
-        return [intent["kind"] for intent in self.intents if intent["kind"] != "select"]
+        return [intent["kind"] for intent in self.intents if intent["kind"] not in QUIET]
 
     def view(self, width: int = 460, height: int = 640) -> Any:
         return pn.Column(self.tree, width=width, height=height)

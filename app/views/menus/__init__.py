@@ -1,15 +1,17 @@
 """What may be done to a row besides dragging it: menus of primitives with the fields of their forms, and forms read back into calls."""
 
 from .arguments import call_arguments, handle_of, read_index_map
-from .facts import SCOPES, scopes_of
-from .table import BLOCK_ITEMS, LOOP_ITEMS, row_menus
+from .facts import SCOPES, Facts, scopes_of
+from .table import BLOCK_ITEMS, LOOP_ITEMS, menu_of, row_menus
 
 __all__ = [
     "BLOCK_ITEMS",
     "LOOP_ITEMS",
     "SCOPES",
+    "Facts",
     "call_arguments",
     "handle_of",
+    "menu_of",
     "read_index_map",
     "row_menus",
     "scopes_of",

@@ -129,10 +129,12 @@ def row_menus(
     `intrinsics` are the names that tensorize finds.
     """
     facts = Facts(func, scopes, machine, intrinsics)
-    menus: dict[str, list[Entry]] = {}
-    for row, handle in facts.ids.items():
-        if isinstance(handle, Var):
-            menus[row] = entries(LOOP_MENU, facts, facts.index.loop(handle))
-        else:
-            menus[row] = entries(BLOCK_MENU, facts, facts.index.block(handle))
-    return menus
+    return {row: menu_of(facts, row) for row in facts.ids}
+
+
+def menu_of(facts: Facts, row: str) -> list[Entry]:
+    """The entries of one row, as in `row_menus`."""
+    handle = facts.ids[row]
+    if isinstance(handle, Var):
+        return entries(LOOP_MENU, facts, facts.index.loop(handle))
+    return entries(BLOCK_MENU, facts, facts.index.block(handle))

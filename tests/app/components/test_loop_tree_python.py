@@ -66,10 +66,26 @@ def test_given_a_drop_that_is_not_possible_then_the_calls_before_it_are_asked_fo
     assert told == [{"kind": "repair", "wish": wish, "calls": ["sch.compute_at(…)"]}]
 
 
-def test_given_a_question_for_targets_then_only_a_known_block_is_looked_up():
-    asked: list[str] = []
-    tree = LoopTree(rows=tree_rows(FUNC), find_targets=lambda block: asked.append(block) or [])
+def test_given_a_question_then_only_rows_that_are_there_are_looked_up():
+    asked: list[object] = []
+    tree = LoopTree(
+        rows=tree_rows(FUNC),
+        find_targets=lambda rows: asked.append(rows) or [],
+        find_menu=lambda row: asked.append(row) or [],
+    )
     tree.on_intent(lambda _: asked.append("intent"))
-    for block in ("C", "i", "zz"):
-        tree._handle_msg({"kind": "targets", "block": block})
-    assert asked == ["C"]
+    for rows in (["C"], ["C", "i"], ["zz"], ["C", "zz"], []):
+        tree._handle_msg({"kind": "targets", "rows": rows})
+    for row in ("i", "zz"):
+        tree._handle_msg({"kind": "menu", "row": row})
+    assert asked == [["C"], ["C", "i"], "i"]
+
+
+def test_given_loops_with_the_same_answer_then_it_travels_once():
+    entry = {"legal": False, "primitive": "compute_at", "reason": "not here"}
+    entries = [{**entry, "loop": loop} for loop in ("i", "j")] + [{**entry, "legal": True, "loop": "k"}]
+    tree = LoopTree(rows=tree_rows(FUNC), find_targets=lambda _: entries)
+    told: list[dict] = []
+    tree._send_msg = told.append
+    tree._handle_msg({"kind": "targets", "rows": ["C"]})
+    assert [(e["legal"], e["loops"]) for e in told[0]["entries"]] == [(False, ["i", "j"]), (True, ["k"])]

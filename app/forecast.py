@@ -1,0 +1,198 @@
+"""What drops would do, worked out while the thing is still in the hand: the map of where it may go at once, then figures, nearest first.
+
+A prediction is the drop itself, made and simulated in a thread. What it came to is kept in the store, so that the drop has only to be
+written down. A person who lets go, or takes hold of something else, ends the work after the drop that is being tried.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ..engine.analysis import ProgramIndex
+from ..engine.hwsim import Machine
+from ..engine.ir import TilewrightError, Var
+from ..engine.lower import planned, with_sizes
+from .actions import Call, Calls, act
+from .document import Notebook
+from .state import State
+from .store import Store, attempt, report_of, sizes_of
+from .views.predictions import prediction_value
+from .views.row_ids import RowIds, row_ids
+from .views.targets import moves_of, targets_of
+
+Entry = dict[str, Any]
+Tell = Callable[[Entry], None]
+
+
+class Clock(Protocol):
+    """The server's loop."""
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Run `work` on the loop; may be called from another thread."""
+        ...
+
+
+class Grab:
+    """Something in the hand: the drops that are still to be tried, and the row that the hand is near."""
+
+    def __init__(self, state: State, rows: Sequence[str], entries: Sequence[Entry], near: str) -> None:
+        assert state.moment is not None
+        self.state = state
+        self.rows = tuple(rows)
+        self.schedule = state.moment.schedule
+        self.ids = row_ids(self.schedule.func)
+        self.places = {row: n for n, row in enumerate(self.ids)}
+        self.near = near
+        self.over = False
+        self._left = list(entries)
+
+    def next(self) -> Entry | None:
+        """The nearest drop that was not tried yet; None when all were, or the thing was let go."""
+        if self.over or not self._left:
+            return None
+        here = self.places.get(self.near, 0)
+        entry = min(self._left, key=lambda e: abs(self.places[e["loop"]] - here))
+        self._left.remove(entry)
+        return entry
+
+
+class Forecast:
+    """The map and the predictions of one page. `tell` gets each prediction, on the loop."""
+
+    def __init__(self, store: Store, clock: Clock, tell: Tell) -> None:
+        self._store = store
+        self._clock = clock
+        self._tell = tell
+        self._grab: Grab | None = None
+
+    def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
+        """Where the blocks or loops of `rows` may be dropped; nothing is applied."""
+        if state.moment is None or not rows:
+            return []
+        schedule = state.moment.schedule
+        key = f"targets {' '.join(rows)}"
+        found = self._store.remember(
+            key, (schedule.func,), lambda: attempt("targets", lambda: targets_of(schedule, rows))
+        )
+        return [] if isinstance(found, TilewrightError) else found
+
+    def begin(self, state: State, rows: Sequence[str], near: str) -> None:
+        """Something was grabbed: say what is known of its drops, and try the others, those near the row `near` first."""
+        self.stop()
+        entries = self.targets(state, rows)
+        machine = self._store.machine(state)
+        if state.moment is None or isinstance(machine, TilewrightError) or not any(e["legal"] for e in entries):
+            return
+        known = [self._store.known(_told(rows, e), (state.moment, machine)) for e in entries]
+        for value in known:
+            if value is not None:
+                self._tell(value)
+        left = [entry for entry, value in zip(entries, known, strict=True) if value is None and entry["legal"]]
+        grab = self._grab = Grab(state, rows, left, near)
+        threading.Thread(target=lambda: self._try_all(grab, machine), name="forecast", daemon=True).start()
+
+    def look(self, row: str) -> None:
+        """The hand is over `row` now."""
+        if self._grab is not None:
+            self._grab.near = row
+
+    def stop(self) -> None:
+        """It was let go: what is left is not tried."""
+        if self._grab is not None:
+            self._grab.over = True
+            self._grab = None
+
+    def with_made(self, state: State, move: Call | Calls) -> Call | Calls:
+        """The move with the notebook that a prediction made of it, where there is one."""
+        if state.notebook is None or any(c.kwargs for c in (move.calls if isinstance(move, Calls) else (move,))):
+            return move
+        what, of = _key(state.notebook, move)
+        made = self._store.known(what, of)
+        return move if made is None else type(move)(**{**_fields(move), "made": made})
+
+    # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
+
+    def _try_all(self, grab: Grab, machine: Machine) -> None:
+        now = self._store.known("report", (self._store.costed(grab.state, grab.schedule), machine))
+        before = ProgramIndex(grab.schedule.func)
+        while (entry := grab.next()) is not None:
+            told = attempt("prediction", lambda entry=entry: self._tried(grab, entry, machine, now, before))
+            if isinstance(told, TilewrightError):
+                continue
+            value, keep = told
+            self._clock.soon(lambda value=value, keep=keep: self._found(grab, value, keep))
+
+    def _found(self, grab: Grab, value: Entry, keep: Callable[[], None]) -> None:
+        keep()
+        if not grab.over:
+            self._tell(value)
+
+    def _tried(
+        self, grab: Grab, entry: Entry, machine: Machine, now: Any, before: ProgramIndex
+    ) -> tuple[Entry, Callable[[], None]]:
+        """What to say of a drop, and how to remember what it came to."""
+        state = grab.state
+        move = move_of(grab.ids, grab.schedule, {**entry, "rows": grab.rows})
+        after = act(state, move)
+        said = {"kind": "predicted", "rows": list(grab.rows), "loop": entry["loop"], "primitive": entry["primitive"]}
+        assert state.notebook is not None
+        if after.notice is not None or after.notebook is None or after.moment is None:
+            why = after.notice.message if after.notice is not None else "refused"
+            return {**said, "value": {"refused": why}}, lambda: None
+        assert state.moment is not None
+        schedule = after.moment.schedule
+        func, sizes = schedule.described, sizes_of(after, schedule.described)
+        sized = with_sizes(func, sizes)
+        report = report_of(sized.func, machine, attempt("plan", lambda: planned(sized.func)))
+        blocks = tuple(handle for row in grab.rows if isinstance(handle := grab.ids[row], str))
+        value = prediction_value(now, report, before, ProgramIndex(schedule.func), blocks)
+        what, of = _key(state.notebook, move)
+        made, moment = after.notebook, state.moment
+        prediction = {**said, "value": value}
+
+        def keep() -> None:
+            self._store.keep(what, of, made)
+            self._store.foreseen(func, sizes, sized, machine, report)
+            self._store.keep(_told(grab.rows, entry), (moment, machine), prediction)
+
+        return prediction, keep
+
+
+def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
+    """The move of a drop: `rows` onto `loop`, loops by the `order` that the map gave. Raises TilewrightError where it is not legal."""
+    handles = [ids[row] for row in message["rows"]]
+    if message.get("order"):
+        return Call("reorder", tuple(ids[row] for row in message["order"]))
+    loop = ids[message["loop"]]
+    assert isinstance(loop, Var)
+    blocks = [handle for handle in handles if isinstance(handle, str)]
+    if len(blocks) == 1:
+        return Call(message["primitive"], (blocks[0], loop))
+    moves = moves_of(schedule, blocks, loop)
+    if isinstance(moves, TilewrightError):
+        raise moves
+    return Calls(tuple(Call(method, (block, loop)) for method, block in moves))
+
+
+def _told(rows: Sequence[str], entry: Entry) -> str:
+    """What is known of a drop of `rows`."""
+    return f"told {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
+
+
+def _key(notebook: Notebook, move: Call | Calls) -> tuple[str, tuple[object, ...]]:
+    """The same for the same calls on the same notebook: loops are told apart by what they are, blocks by their names."""
+    of: list[object] = [notebook]
+    words = ["after"]
+    for call in move.calls if isinstance(move, Calls) else (move,):
+        words.append(call.method)
+        for argument in call.args:
+            words.append(argument if isinstance(argument, str) else "·")
+            if not isinstance(argument, str):
+                of.append(argument)
+    return " ".join(words), tuple(of)
+
+
+def _fields(move: Call | Calls) -> dict[str, Any]:
+    return {name: getattr(move, name) for name in move.__struct_fields__}
