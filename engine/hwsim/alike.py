@@ -26,8 +26,11 @@ from ..ir import (
     FloorDiv,
     FloorMod,
     IntImm,
+    Max,
+    Min,
     Predicate,
     Range,
+    Select,
     Var,
     build,
     free_vars,
@@ -89,30 +92,63 @@ def runs_of(var: Var, extent: int, behaviour: Behaviour, at: Mapping[Var, int], 
     fixed = [e for e in behaviour.fixed if var in free_vars(e)]
     turns = [count for v, count in behaviour.slots if v is var]
     period = _period(var, [*conditions, *shifted, *fixed], turns)
-    if (
-        var in behaviour.single
-        or period >= extent
-        or not all(_shift(e, var, period, analyzer) is not None for e in shifted)
-    ):
-        return (Run(0, extent, max(extent, 1)),)
-    if not all(_shift(e, var, period, analyzer) == 0 for e in fixed):
-        return (Run(0, extent, max(extent, 1)),)
+    whole = (Run(0, extent, max(extent, 1)),)
+    if var in behaviour.single or period >= extent:
+        return whole
+    moves = _moves_evenly(var, period, shifted, fixed, analyzer)
+    if not moves:
+        chosen = _choices(var, [*shifted, *fixed])
+        if not chosen:
+            return whole
+        conditions += chosen
+    known = {v: build.const(n, v.dtype) for v, n in at.items()}
     cuts: set[int] = {0, extent}
     apart: list[tuple[int, int]] = []
     for condition in conditions:
         if not _comes_back(condition, var, period, analyzer):
-            known = {v: build.const(n, v.dtype) for v, n in at.items()}
             edges, unclear = _edges(substitute(condition, known), var, extent, analyzer)
             cuts |= edges
             apart += unclear
     for start, stop in apart:
         cuts |= {start, stop}
+    shifted, fixed = ([substitute(e, known) for e in exprs] for exprs in (shifted, fixed))
     points = sorted(c for c in cuts if 0 <= c <= extent)
     found: list[Run] = []
     for start, stop in pairwise(points):
-        alone = any(a <= start and stop <= b for a, b in apart)
+        alone = any(a <= start and stop <= b for a, b in apart) or (
+            not moves and not _moves_evenly(var, period, shifted, fixed, _between(var, start, stop - period, analyzer))
+        )
         found.append(Run(start, stop, stop - start if alone else min(period, stop - start)))
     return tuple(found)
+
+
+def _between(var: Var, start: int, stop: int, analyzer: Analyzer) -> Analyzer:
+    """What is known where the loop is in this range."""
+    count = build.const(max(stop - start, 1), var.dtype)
+    return Analyzer({**analyzer.ranges, var: Range(build.const(start, var.dtype), count)})
+
+
+def _moves_evenly(var: Var, period: int, shifted: Sequence[Expr], fixed: Sequence[Expr], analyzer: Analyzer) -> bool:
+    """Whether a period later all of `shifted` are moved by a constant, and `fixed` by nothing."""
+    return all(_shift(e, var, period, analyzer) is not None for e in shifted) and all(
+        _shift(e, var, period, analyzer) == 0 for e in fixed
+    )
+
+
+def _choices(var: Var, exprs: Sequence[Expr]) -> list[Expr]:
+    """What decides which side of a choice an address takes, where the loop has a part in it."""
+    found: list[Expr] = []
+    for node in (n for e in exprs for n in walk(e)):
+        if isinstance(node, Min | Max):
+            found += [build.le(a, b) for a in _sides(node.a) for b in _sides(node.b)]
+        elif isinstance(node, Select):
+            found.append(node.condition)
+    return [c for c in dict.fromkeys(found) if var in free_vars(c)]
+
+
+def _sides(expr: Expr) -> list[Expr]:
+    """All that a smallest or largest value may be."""
+    return [*_sides(expr.a), *_sides(expr.b)] if isinstance(expr, Min | Max) else [expr]
 
 
 def _period(var: Var, exprs: Sequence[Expr], turns: Sequence[int]) -> int:
@@ -214,8 +250,7 @@ def _halved(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple
         if not open_ranges:
             break
         start, stop = open_ranges.pop()
-        within = {**analyzer.ranges, var: Range(build.const(start, var.dtype), build.const(stop - start, var.dtype))}
-        near = Analyzer(within)
+        near = _between(var, start, stop, analyzer)
         if near.proves(condition) or near.proves(build.logical_not(condition)):
             edges |= {start, stop}
         elif stop - start == 1:
