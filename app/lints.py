@@ -10,7 +10,7 @@ import msgspec
 from ..engine.hwsim import Machine, simulate
 from ..engine.ir import TilewrightError
 from ..engine.lint import Fix, LintFinding, lint
-from .document import Notebook, apply_steps
+from .document import Notebook, apply_lint
 
 MAX_ROUNDS = 50
 """Findings that are mended one after the other."""
@@ -26,7 +26,12 @@ class Mended(msgspec.Struct, frozen=True, eq=False):
 
     def to_json(self) -> dict[str, object]:
         """The finding as JSON values, with the calls."""
-        return {"code": self.finding.code, "message": self.finding.message, "calls": list(self.fix.calls)}
+        return {
+            "code": self.finding.code,
+            "message": self.finding.message,
+            "calls": list(self.fix.calls),
+            "replaces": self.fix.replaces,
+        }
 
 
 def findings_of(
@@ -48,7 +53,7 @@ def mended(
         if finding is None:
             break
         try:
-            notebook = apply_steps(notebook, finding.fixes[0].steps)
+            notebook = apply_lint(notebook, finding.fixes[0])
         except TilewrightError:
             break
         done.append(Mended(finding, finding.fixes[0]))
@@ -74,8 +79,15 @@ def mended_text(done: Sequence[Mended]) -> str:
     lines: list[str] = []
     for mend in done:
         lines.append(f"mended   {mend.finding.code}: {_gain(mend.fix)}")
-        lines += [f"         {call}" for call in mend.fix.calls]
+        lines += [f"         {line}" for line in fix_lines(mend.fix)]
     return "\n".join(lines)
+
+
+def fix_lines(fix: Fix) -> Iterator[str]:
+    """What is to be written, a line each."""
+    if fix.replaces:
+        yield f"{'in place of' if fix.calls else 'without'} {fix.replaces}"
+    yield from fix.calls
 
 
 def _summary(found: Sequence[LintFinding], machine: str) -> str:
@@ -93,8 +105,8 @@ def _lines(finding: LintFinding) -> Iterator[str]:
         yield f"         at {', '.join(dict.fromkeys(p for p in places if p))}"
     for number, fix in enumerate(finding.fixes):
         yield f"         {'fix' if number == 0 else 'or'}: {_gain(fix)}"
-        for call in fix.calls:
-            yield f"             {call}"
+        for line in fix_lines(fix):
+            yield f"             {line}"
 
 
 def _gain(fix: Fix) -> str:

@@ -9,7 +9,7 @@ from .cells import Cell, CellKind, Document, read_document
 from .edit import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
 from .evaluate import evaluate
 from .files import DocumentError, load_document, save_document
-from .fixes import apply_fix, apply_steps, is_applicable
+from .fixes import apply_fix, apply_lint, is_applicable
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
 from .pasted import Converted, converted, edited_cell
@@ -29,7 +29,7 @@ __all__ = [
     "append_call",
     "apply_call",
     "apply_fix",
-    "apply_steps",
+    "apply_lint",
     "call_method",
     "converted",
     "editable_name",

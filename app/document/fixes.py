@@ -8,15 +8,18 @@ from typing import Any
 import msgspec
 
 from ...engine.ir import For, Refusal, TilewrightError, Var, loops_and_blocks
+from ...engine.lint import Fix as LintFix
 from ...engine.schedule import PRIMITIVES, Step
 from ...engine.schedule.trace import renamed
 from ...engine.script import CallStep, Ref, read_calls
 from .calls import call_method
+from .edit import remove_call, replace_call
 from .evaluate import evaluate
 from .files import DocumentError
-from .lines import apply_call
+from .lines import apply_call, line_for
 from .notebook import Notebook, State
 from .sizes import is_sizes_line, with_sizes_line
+from .workload import program_names
 
 
 class FixCall(msgspec.Struct, frozen=True, eq=False):
@@ -77,6 +80,37 @@ def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
             call_method(schedule, step.method, args, arguments)
         new.update(zip(step.results, schedule.trace.steps[-1].results, strict=True))
     return notebook
+
+
+def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebook:
+    """The notebook with the line that made step `number` of the trace written as another call, or without it. Raises TilewrightError where a
+    later line does not go with that; `notebook` stays as it is."""
+    index = max(s.index for s in notebook.steps if s.first_trace_step is not None and s.first_trace_step <= number)
+    document = notebook.document
+    if step is None:
+        document = remove_call(document, index)
+    else:
+        state = notebook.states[index]
+        line = line_for(
+            state.names,
+            step.method,
+            dict(step.arguments),
+            schedule=state.schedule,
+            receiver=notebook.schedule_name,
+            reserved=program_names(document),
+        )
+        document = replace_call(document, index, line)
+    revised = evaluate(document, notebook)
+    if revised.error is not None:
+        raise revised.error
+    return revised
+
+
+def apply_lint(notebook: Notebook, fix: LintFix) -> Notebook:
+    """The notebook after a lint's fix of it: calls at its end, or one of its lines made otherwise."""
+    if fix.revision is not None:
+        return apply_revision(notebook, fix.revision.number, fix.revision.step)
+    return apply_steps(notebook, fix.steps)
 
 
 def _resolved(state: State, call: CallStep) -> FixCall:

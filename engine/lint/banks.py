@@ -15,7 +15,7 @@ from .subject import Subject
 from .tiles import in_parts
 
 PART_OF_ALL = 20
-"""Conflicts that take less than one in so many of the program's cycles are to know, and no warning."""
+"""Conflicts that take less than one in so many of the program's cycles are in the report, but no finding."""
 
 WAITS = 10
 """An engine that waits for its operands less than one in so many cycles is not idle because of them."""
@@ -33,10 +33,8 @@ def find_bank_conflicts(subject: Subject) -> Iterator[LintFinding]:
     if subject.report is None:
         return
     for finding in subject.report.findings:
-        if finding.code == "bank-conflict":
-            warns = finding.cycles * PART_OF_ALL >= subject.report.cycles
-            said = told(finding)
-            yield said if warns else LintFinding(said.code, "info", said.message, said.blocks, (), said.buffers)
+        if finding.code == "bank-conflict" and finding.cycles * PART_OF_ALL >= subject.report.cycles:
+            yield told(finding)
 
 
 def remedies_bank_conflict(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
@@ -51,7 +49,7 @@ def remedies_bank_conflict(subject: Subject, finding: LintFinding) -> Iterator[S
         if rank > 1:
             order = (*range(rank - 2), rank - 1, rank - 2)
             yield subject.then(lambda sch, b=block, n=placement.buffer.name, o=order: sch.set_layout(b, n, o))
-    if 1 < len(own) <= MOST_TOGETHER and finding.severity != "info":
+    if 1 < len(own) <= MOST_TOGETHER:
         each = [(None, *_paddings(subject, p)[: MOST_SHIFTS // 2 + 1]) for p in own]
         for chosen in product(*each):
             calls = [c for c in chosen if c is not None]

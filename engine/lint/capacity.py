@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ..hwsim import Placement
-from ..ir import build
+from ..ir import Var, build
 from .finding import LintFinding, told
+from .rule import too_much
 from .slots import is_doubled, one_slot
-from .subject import Subject, move
+from .subject import Chain, Subject, move
 from .tiles import in_parts
 
 DEEPEST = 4
@@ -42,20 +43,24 @@ def remedies_overflow(subject: Subject, finding: LintFinding) -> Iterator[Subjec
     inside split and its outer part moved out, so that the tile is smaller. Where one call is not enough, several one after the other."""
     now, scope = subject, finding.memory
     for _ in range(DEEPEST):
-        tried = [after for after in _smaller(now, scope) if after.report is not None]
+        over = _over(now, scope)
+        tried = [after for after in _smaller(now, scope) if after.report is not None and _over(after, scope) < over]
         enough = [after for after in tried if not _over(after, scope)]
         yield from enough
-        best = min(tried, key=lambda s: (_over(s, scope), s.report.cycles if s.report else 0), default=None)
-        if enough or best is None or _over(best, scope) >= _over(now, scope):
+        if enough or not tried:
             return
-        now = best
+        now = min(tried, key=lambda s, over=over: _still_ahead(s, scope, over))
 
 
 def _over(subject: Subject, scope: str) -> int:
-    """Bytes that a memory would have to hold more than it has, in all its blocks."""
     assert subject.report is not None
-    rows = (m for m in subject.report.memory.values() if m.scope == scope)
-    return sum(max(m.peak_bytes - m.capacity_bytes, 0) for m in rows)
+    return too_much(subject.report, scope)
+
+
+def _still_ahead(subject: Subject, scope: str, before: int) -> float:
+    """Cycles, and what is over yet as cycles too: the call to go on from takes much off the memory for few of them."""
+    assert subject.report is not None
+    return subject.report.cycles * (1 + _over(subject, scope) / before)
 
 
 def _smaller(subject: Subject, scope: str) -> Iterator[Subject]:
@@ -82,21 +87,33 @@ def _largest(subject: Subject, scope: str) -> list[Placement]:
 
 
 def _in_parts(subject: Subject, copy: str) -> Iterator[Subject]:
-    """A copy for each part of a loop of its consumer: the loop is split, its outer part goes up to the copy, and the copy below it."""
+    """The copies of a consumer for each part of one of its loops: it is split, its outer part goes up to the copies, and these below."""
     if not subject.is_copy(copy):
         return
     around = [f.loop_var for f in subject.loops_above(copy)]
     for consumer in subject.index.consumers(copy):
         inside = [f for f in subject.index.loops_of(consumer) if f.loop_var not in around]
-        for loop in inside:
-            extent = build.int_value(loop.extent) or 1
-            for parts in SPLITS:
-                if extent % parts or extent <= parts:
-                    continue
-                after = subject.then(
-                    lambda sch, loop=loop.loop_var, parts=parts, top=inside[0].loop_var: in_parts(
-                        sch, (copy,), loop, top, parts
-                    )
-                )
-                if after is not None:
-                    yield after
+        for copies in dict.fromkeys(((copy,), _beside(subject, copy, consumer))):
+            for loop in inside:
+                for parts in SPLITS:
+                    extent = build.int_value(loop.extent) or 1
+                    if extent % parts or extent <= parts:
+                        continue
+                    after = subject.then(_parted(copies, loop.loop_var, inside[0].loop_var, parts))
+                    if after is not None:
+                        yield after
+
+
+def _parted(copies: tuple[str, ...], loop: Var, top: Var, parts: int) -> Chain:
+    return lambda sch: in_parts(sch, copies, loop, top, parts)
+
+
+def _beside(subject: Subject, copy: str, consumer: str) -> tuple[str, ...]:
+    """The copies that a consumer reads and that stand under the same loop as one of them."""
+    around = subject.index.loops_of(consumer)
+    own = [f for f in subject.index.loops_of(copy) if f in around]
+    return tuple(
+        name
+        for name in subject.index.producers(consumer)
+        if subject.is_copy(name) and [f for f in subject.index.loops_of(name) if f in around] == own
+    )

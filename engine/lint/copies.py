@@ -9,10 +9,13 @@ from itertools import permutations
 from ..hwsim import Template
 from ..schedule import Schedule, ScheduleError
 from .finding import LintFinding, told
-from .subject import Subject, depth_of, move
+from .subject import Subject, move
 
 PART_OF_COPY, PART_OF_ALL = 4, 20
 """A copy is in runs that are too short when they take a fourth of its time, and a twentieth of the program's."""
+
+BURSTS = 4
+"""What is less than so many bursts in all cannot be in long runs."""
 
 MOST_AXES = 4
 """Orders of more axes are too many to try."""
@@ -73,36 +76,41 @@ def find_short_runs(subject: Subject) -> Iterator[LintFinding]:
         return
     spent: Counter[Template] = Counter()
     lost: Counter[Template] = Counter()
+    copied: Counter[Template] = Counter()
     for template, number, count in subject.tasks():
         cost = subject.report.program.variants[number].cost
         if cost.descriptor is None:
             continue
         spent[template] += cost.duration * count
+        copied[template] += cost.descriptor.wanted_bytes * count
         lost[template] += _wasted(subject, template, number) * count
     for template, cycles in lost.most_common():
-        if cycles * PART_OF_COPY >= spent[template] and cycles * PART_OF_ALL >= subject.report.cycles:
+        share = cycles * PART_OF_COPY >= spent[template] and cycles * PART_OF_ALL >= subject.report.cycles
+        if share and copied[template] >= BURSTS * _burst(subject, template):
             yield _short_runs(subject, template, cycles, spent[template])
 
 
 def _wasted(subject: Subject, template: Template, number: int) -> int:
-    """The cycles of a copy that one run of the same bytes would not take."""
+    """The cycles of a copy that one run of the same bytes would not take: of set-up all where a run is shorter than a burst, else all but
+    one descriptor's."""
     assert subject.report is not None
     program = subject.report.program
     cost, engine = program.variants[number].cost, program.machine.engines[template.engine]
     descriptor = cost.descriptor
     assert descriptor is not None
     moved = max(descriptor.read_bytes, descriptor.written_bytes)
-    work = max((cycles for _, cycles in cost.demands), default=0)
-    whole = max(work * descriptor.wanted_bytes // moved, 1)
-    return max(cost.duration - engine.setup_cycles - max(whole, _by_engine(subject, template, number)), 0)
+    asked = max((cycles for _, cycles in cost.demands), default=0) * descriptor.wanted_bytes // moved
+    copied = descriptor.wanted_bytes // getattr(engine, "bytes_per_cycle", 1)
+    setup = 0 if descriptor.run_bytes < _burst(subject, template) else engine.setup_cycles
+    return max(cost.duration - setup - max(asked, copied, 1), 0)
 
 
-def _by_engine(subject: Subject, template: Template, number: int) -> int:
-    """The cycles that the engine itself takes for the bytes that are wanted."""
+def _burst(subject: Subject, template: Template) -> int:
+    """The most that a memory of the copy moves at once."""
     assert subject.report is not None
-    descriptor = subject.report.program.variants[number].cost.descriptor
-    rate = getattr(subject.machine.engines[template.engine], "bytes_per_cycle", 1)
-    return 0 if descriptor is None else -(-descriptor.wanted_bytes // rate)
+    places = subject.report.program.places.by_buffer
+    works = template.choices[0].works
+    return max(places[a.buffer].memory.burst_bytes for work in works for a in (*work.reads, *work.writes))
 
 
 def _short_runs(subject: Subject, template: Template, cycles: int, spent: int) -> LintFinding:
@@ -110,31 +118,29 @@ def _short_runs(subject: Subject, template: Template, cycles: int, spent: int) -
     variants = subject.report.program.variants
     found = [variants[n].cost.descriptor for t, n, _ in subject.tasks() if t is template]
     worst = max((d for d in found if d is not None), key=lambda d: d.runs)
-    burst = max(
-        subject.report.program.places.by_buffer[a.buffer].memory.burst_bytes
-        for work in template.choices[0].works
-        for a in (*work.reads, *work.writes)
-    )
+    burst = _burst(subject, template)
     takes = f", and takes {worst.descriptors} descriptors" if worst.descriptors > 1 else ""
     return LintFinding(
         "short-runs", "warning",
-        f"{template.name} copies {worst.wanted_bytes} bytes in {worst.runs} runs of {worst.run_bytes}, where {burst} move at once{takes}: "
-        f"{cycles} of its {spent} cycles are for that",
+        f"{template.name} copies {worst.wanted_bytes} bytes in {_runs(worst.runs)} of {worst.run_bytes}, where {burst} move at "
+        f"once{takes}: {cycles} of its {spent} cycles are for that",
         tuple(b.name for b in template.blocks if b.name),
         buffers=tuple(dict.fromkeys(a.buffer.name for w in template.choices[0].works for a in w.writes)),
     )  # fmt: skip
 
 
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
 def remedies_short_runs(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """The copy made under a loop further out, where its runs are longer; another order of the axes of the buffer on chip, where it is that
-    which breaks them (`set_layout`)."""
+    """The copy made under another loop, where its runs are longer, or left where it was at first; another order of the axes of the buffer
+    on chip, where it is that which breaks them (`set_layout`)."""
     for block in finding.blocks:
         if not subject.index.has_block(block) or not subject.is_copy(block):
             continue
-        around = subject.index.loops_above(subject.index.realize(block))
-        for target in subject.targets(block):
-            if depth_of(around, target.loop) >= 0:
-                yield subject.then(move(block, target))
+        yield from subject.elsewhere(block)
+        yield from (subject.then(move(block, target)) for target in subject.targets(block))
         write = subject.index.block(block).writes[0]
         rank = len(write.buffer.shape)
         if rank <= MOST_AXES and not subject.index.is_param(write.buffer):

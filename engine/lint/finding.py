@@ -8,6 +8,7 @@ from ..export import call_text, quoted
 from ..hwsim import Finding
 from ..ir import Var
 from ..schedule import Step
+from .revisions import Revision
 
 SEPARATOR = "tilewright.AXIS_SEPARATOR"
 
@@ -25,17 +26,25 @@ class Peak(msgspec.Struct, frozen=True):
 
 class Fix(msgspec.Struct, frozen=True, eq=False):
     """Calls that were made on a copy of the schedule: legal, and the finding is gone after them. Cycles are those of the whole program;
-    `cycles_before` is None where the machine could not run it. `steps` has the queries between the calls too, for handles."""
+    `cycles_before` is None where the machine could not run it. `steps` has the queries between the calls too, for handles; with a
+    `revision` there are none: a call that was made is made otherwise."""
 
     steps: tuple[Step, ...]
     cycles_before: int | None
     cycles: int
     peaks: tuple[Peak, ...]
+    revision: Revision | None = None
 
     @property
     def calls(self) -> tuple[str, ...]:
         """The calls in Python, on `sch`, loops by their names."""
-        return tuple(_line(step) for step in self.steps if step.changes)
+        steps = self.steps if self.revision is None else (self.revision.step,)
+        return tuple(_line(step) for step in steps if step is not None and step.changes)
+
+    @property
+    def replaces(self) -> str:
+        """The call of the schedule that the call is made in place of, or that is left out; "" where the calls come at the end."""
+        return "" if self.revision is None else _line(self.revision.before)
 
     @property
     def gain(self) -> float:
@@ -70,6 +79,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
             "fixes": [
                 {
                     "calls": list(fix.calls),
+                    "replaces": fix.replaces,
                     "cycles_before": fix.cycles_before,
                     "cycles": fix.cycles,
                     "peaks": msgspec.to_builtins(fix.peaks),

@@ -62,13 +62,20 @@ def _made(sch: Schedule, calls: tuple[str, ...]) -> None:
 
 
 def _placed(before: Subject, staged: Subject) -> Iterator[Subject | None]:
-    """The new copies under each loop of the program where all of them can be."""
-    new = [n for n in staged.index.block_names if n and not before.index.has_block(n)]
-    loops = {t.loop for block in new for t in staged.targets(block)}
+    """The copies that are new, or in another scope now, under each loop of the program where all of them can be."""
+    moved = [n for n in staged.index.block_names if n and _is_new(before, staged, n)]
+    loops = {t.loop for block in moved for t in staged.targets(block)}
     for loop in (f.loop_var for f in before.index.loops if f.loop_var in loops):
         after = staged
-        for block in new:
+        for block in moved:
             target = next((t for t in after.targets(block) if t.loop is loop), None)
             after = after if target is None else after.then(move(block, target)) or after
         if after is not staged:
             yield after
+
+
+def _is_new(before: Subject, staged: Subject, block: str) -> bool:
+    if not before.index.has_block(block):
+        return True
+    scopes = [[w.buffer.scope for w in subject.index.block(block).writes] for subject in (before, staged)]
+    return scopes[0] != scopes[1]

@@ -46,17 +46,14 @@ def _placed_under(subject: Subject, block: str) -> Var | None:
 
 
 def remedies_recompute(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """`compute_at` under each other loop that it may stand under; there `rolling_buffer`, which keeps the rows that the next turn
-    needs too."""
+    """Another loop in the call that put it there (`compute_at`), as the block cannot be moved out of it again, or that call left out; where
+    it is, `rolling_buffer`, which keeps the rows that the next turn needs too."""
     for block in finding.blocks:
         runs = subject.iterations(block) or 0
-        for target in _spread(subject.targets(block)):
-            after = subject.then(move(block, target))
-            if after is None:
-                continue
+        yield subject.then(lambda sch, block=block: sch.rolling_buffer(block, 0))
+        for after in subject.elsewhere(block):
             if (after.iterations(block) or runs) < runs:
                 yield after
-            yield after.then(lambda sch, block=block: sch.rolling_buffer(block, 0))
 
 
 def find_whole(subject: Subject) -> Iterator[LintFinding]:

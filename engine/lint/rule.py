@@ -22,6 +22,9 @@ MOST_TRIALS = 40
 FAR_BEHIND = 1.5
 """What takes so many times the cycles of the best fix is not offered beside it."""
 
+DEAREST = 4
+"""What makes a program fit may cost so many times the cycles that it would take if the memory were large enough."""
+
 WORTH = 0.02
 """What is a matter of taste unless it pays has to save this part of the cycles."""
 
@@ -83,9 +86,9 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
             return None
         if self.pays and not _pays(before, after):
             return None
-        steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :]
+        steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :] if after.revision is None else ()
         cycles = None if before.report is None else before.report.cycles
-        return Fix(steps, cycles, after.report.cycles, _peaks(before.report, after.report))
+        return Fix(steps, cycles, after.report.cycles, _peaks(before.report, after.report), after.revision)
 
 
 def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
@@ -107,7 +110,15 @@ def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
     new = {f.severity for f in after.findings if (f.code, f.memory) not in old}
     if "error" in new or ("warning" in new and after.cycles > before.cycles * (1 - WORTH)):
         return False
-    return any_price or after.cycles <= before.cycles
+    if any(too_much(after, scope) > too_much(before, scope) for scope in {m.scope for m in after.memory.values()}):
+        return False
+    return after.cycles <= before.cycles * (DEAREST if any_price else 1)
+
+
+def too_much(report: Report, scope: str) -> int:
+    """Bytes that a memory would have to hold more than it has, in all its blocks."""
+    rows = (m for m in report.memory.values() if m.scope == scope)
+    return sum(max(m.peak_bytes - m.capacity_bytes, 0) for m in rows)
 
 
 def _pays(before: Subject, after: Subject) -> bool:

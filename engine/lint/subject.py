@@ -9,9 +9,10 @@ from typing import Protocol
 
 from ..analysis import ProgramIndex
 from ..hwsim import DmaEngine, Machine, MachineError, Placement, Report, TaskProgram, Template
-from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
+from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, build
 from ..lower import with_sizes
 from ..schedule import Schedule, ScheduleError, Target
+from .revisions import Revision, left_where_it_was, other_places
 
 Chain = Callable[[Schedule], object]
 """Calls on a schedule that it may have for itself. One that is refused ends the chain."""
@@ -33,13 +34,16 @@ class Subject:
         sizes: Mapping[str, int],
         simulate: Simulate,
         report: Report | None = None,
+        revision: Revision | None = None,
     ) -> None:
-        """`report` is what `simulate` says of the schedule, where that is known."""
+        """`report` is what `simulate` says of the schedule, where that is known; `revision` how it was made of another one, if not by calls
+        at its end."""
         self.schedule = schedule
         self.machine = machine
         self.sizes = sizes
         self._simulate = simulate
         self._known = report
+        self.revision = revision
 
     @cached_property
     def func(self) -> PrimFunc:
@@ -80,6 +84,12 @@ class Subject:
         if trial.func is self.schedule.func:
             return None
         return Subject(trial, self.machine, self.sizes, self._simulate)
+
+    def elsewhere(self, block: str) -> Iterator[Subject]:
+        """The subject with a block put under another loop by the call that put it where it is, and without that call."""
+        without = left_where_it_was(self.schedule, block)
+        for schedule, revision in (*other_places(self.schedule, block), *([] if without is None else [without])):
+            yield Subject(schedule, self.machine, self.sizes, self._simulate, revision=revision)
 
     # Facts.
 
@@ -162,8 +172,3 @@ class Subject:
 def move(block: str, target: Target) -> Chain:
     """The call that a legal target stands for."""
     return lambda sch: getattr(sch, target.primitive)(block, target.loop)
-
-
-def depth_of(loops: tuple[For, ...], loop: Var) -> int:
-    """How deep a loop stands among those around something; -1 where it does not."""
-    return next((n for n, f in enumerate(loops) if f.loop_var is loop), -1)

@@ -30,7 +30,7 @@ LINTS: tuple[Lint, ...] = (
     Lint("double-buffer-idle", "warning", "Two slots, nothing to overlap", find_idle_slots, remedies_idle_slots),
     Lint("recompute", "warning", "Computed over again", find_recomputed, remedies_recompute, pays=True),
     Lint("whole-buffer", "warning", "Held whole where a tile would do", find_whole, remedies_whole, pays=True),
-    Lint("guard", "warning", "A condition in the innermost loop", find_guards, remedies_guard),
+    Lint("guard", "warning", "A condition in the innermost loop", find_guards, remedies_guard, mild=True),
     Lint("uncoalesced", "warning", "Lanes that are no neighbours", find_uncoalesced),
     Lint("unused-block", "warning", "Work for nothing", find_unused_blocks),
     Lint("unused-buffer", "info", "A buffer that nobody touches", find_unused_buffers),
