@@ -71,6 +71,7 @@ class Page:
             self.script,
             self.python,
             self.problems,
+            self.inspector,
             self.tree,
         )
         for view in views:
@@ -135,6 +136,7 @@ class Page:
         if state.notebook is not None:
             with pn.io.hold():
                 self._draw_code(state, store)
+                self.inspector.draw(inspector_value(state, store))
 
     def draw_later(self, state: State, store: Store) -> None:
         """What was found out after the paint."""

@@ -16,6 +16,7 @@ from ..engine.hwsim import Report
 from ..engine.ir import TilewrightError
 from .state import State
 from .store import Store
+from .views.layouts import layout_work
 from .views.sensitivity import Tried, trying
 
 STAND_STILL_MS = 250
@@ -98,7 +99,13 @@ class Studies:
 
 def next_study(state: State, store: Store) -> Study | None:
     """The first thing that `state` shows and that is not known."""
-    return sensitivity_study(state, store)
+    return layout_study(state, store) or sensitivity_study(state, store)
+
+
+def layout_study(state: State, store: Store) -> Study | None:
+    """Other layouts of the chosen buffer, and who takes what of it."""
+    work = layout_work(state, store)
+    return None if work is None else Study(work.what, work.of, work.pieces)
 
 
 def sensitivity_study(state: State, store: Store) -> Study | None:

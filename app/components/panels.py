@@ -1,6 +1,8 @@
 """The page's own views, each a JSON value drawn by its module in static/components. `views/<same name>.py` says what a value holds."""
 
-from .esm import bundle
+from typing import ClassVar
+
+from .esm import bundle, style
 from .json_view import JsonView
 
 
@@ -27,9 +29,10 @@ class NotebookView(JsonView):
 
 
 class InspectorView(JsonView):
-    """Facts about what is chosen."""
+    """Facts about what is chosen, and the layout of a buffer. Messages: select, look, call."""
 
     _esm = bundle("inspector.js")
+    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("inspector.css")]
 
 
 class ProblemsView(JsonView):

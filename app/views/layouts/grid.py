@@ -18,6 +18,8 @@ from .trials import placed, run_of
 
 CELLS = 64
 """Cells across and down at most."""
+MOST_CELLED = 4 * CELLS
+"""Elements across that are still shown as cells of several, where nobody asked for it."""
 MOST_ELEMENTS = 1 << 20
 """Elements that are looked at for one picture."""
 THUMB = 32
@@ -39,7 +41,7 @@ def grid_value(bed: Bed, look: Look) -> dict[str, Any]:
     addresses and units (MIXED where elements of a cell differ), row by row; `slots`, `slot`; what a unit is.
     """
     rows, columns = plane(bed.shape)
-    across = _across(look, rows, columns)
+    across = _across(bed, look, rows, columns)
     scale = max(1, -(-across // CELLS))
     across = min(across, CELLS * scale)
     slot = min(look.slot, bed.placement.slots - 1)
@@ -74,10 +76,11 @@ def grid_value(bed: Bed, look: Look) -> dict[str, Any]:
     }
 
 
-def _across(look: Look, rows: int, columns: int) -> int:
-    """Elements across the window: a power of two, or all there are."""
-    wanted = look.across or min(CELLS, max(rows if rows < columns else columns, 16))
-    return max(4, min(wanted, _widest(rows, columns)))
+def _across(bed: Bed, look: Look, rows: int, columns: int) -> int:
+    """Elements across the window: as many as suit one cell each; of physical blocks all of them, if that is not too many."""
+    widest = _widest(rows, columns)
+    whole = bed.unit.kind == "block" and widest <= MOST_CELLED
+    return max(4, min(look.across or (widest if whole else CELLS), widest))
 
 
 def _widest(rows: int, columns: int) -> int:

@@ -122,7 +122,7 @@ def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial 
     card["rank"] = (figures.cycles, figures.conflict_cycles, figures.footprint_bytes)
     card["overflows"] = figures.overflows
     card["figures"] = [
-        ("conflicts", f"×{figures.degree}", _lost(figures)),
+        ("conflicts", f"×{figures.degree}" if figures.degree > 1 else "none", _lost(figures)),
         (
             "run",
             size_text(figures.run_bytes) if figures.run_bytes else "–",

@@ -1,0 +1,102 @@
+// The layout of one buffer: where its elements lie, who takes them, other layouts with their figures, settings, a map of one's own, facts.
+
+import { h } from "./dom.js";
+import { ElementGrid } from "./layout_grid.js";
+import { AccessSteps } from "./layout_steps.js";
+import { layoutCard } from "./layout_cards.js";
+import { MapDraft, controlRow } from "./layout_controls.js";
+
+export class LayoutPicker {
+  constructor(model) {
+    this.model = model;
+    const look = (changes) => this.look(changes);
+    const apply = (call) => this.apply(call);
+    this.grid = new ElementGrid(look);
+    this.steps = new AccessSteps((lit) => this.grid.light(lit), look);
+    this.draft = new MapDraft(look, apply, (card, use) => this.card(card, use));
+    this.head = h("div", { class: "picker-head" });
+    this.note = h("p", { class: "quiet picker-note", role: "status" });
+    this.cards = h("div", { class: "layout-cards" });
+    this.call = h("code", { class: "picker-call" });
+    this.controls = h("div", { class: "layout-controls" });
+    this.facts = h("dl", { class: "facts" });
+    this.people = h("p", { class: "people" });
+    const part = (title, ...children) => h("section", { class: "facts-section", "aria-label": title }, h("h3", {}, title), ...children);
+    this.parts = [
+      part("Where it lies", this.grid.element, this.steps.element),
+      part("Layouts", this.cards, this.call),
+      part("Map of your own", this.draft.element),
+      part("Settings", this.controls),
+    ];
+    const [place, ...others] = this.parts;
+    const facts = part("Facts", this.people, this.facts);
+    const columns = [h("div", { class: "picker-column" }, place, facts), h("div", { class: "picker-column" }, ...others)];
+    this.element = h("div", { class: "layout-picker" }, this.head, this.note, h("div", { class: "picker-columns" }, ...columns));
+  }
+
+  look(changes) {
+    this.looked = { ...this.looked, ...changes };
+    this.model.send_msg({ kind: "look", look: this.looked });
+  }
+
+  apply(call) {
+    this.model.send_msg({ kind: "call", method: call.method, target: call.target, arguments: call.arguments });
+  }
+
+  card(card, use = (call) => this.apply(call)) {
+    return layoutCard(card, this.value.colour, this.value.fixed, use, (shown) => (this.call.textContent = shown.refused ? shown.refused.expected || shown.refused.code : shown.call?.text ?? shown.note));
+  }
+
+  update(value) {
+    const other = this.value?.id !== value.id;
+    this.value = value;
+    if (other) this.looked = { row: 0, column: 0, across: 0, slot: 0, use: 0, draft: "" };
+    this.head.replaceChildren(
+      h("i", { class: "swatch", style: `background:var(--tw-buffer-${value.colour})` }), h("b", {}, value.name), h("span", { class: "kind" }, `${value.dtype} in ${value.scope}`));
+    this.note.textContent = value.note || value.fixed;
+    this.note.hidden = !this.note.textContent;
+    for (const section of this.parts) section.hidden = !value.grid;
+    if (value.grid) this.updateLayout(value);
+    this.people.replaceChildren(...this.peopleLinks(value.people));
+    this.facts.replaceChildren(...value.facts.map(([name, text, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, text)]).flat());
+  }
+
+  updateLayout(value) {
+    this.grid.update(value.grid, value.colour);
+    this.steps.update(value.uses, value.use, value.grid, value.colour);
+    this.keepingFocus(() => {
+      this.changed("cards", [value.cards, value.colour, value.fixed], () => this.cards.replaceChildren(...value.cards.map((card) => this.card(card))));
+      this.changed("controls", [value.controls, value.fixed], () => this.controls.replaceChildren(...value.controls.map((control) => controlRow(control, value.fixed, (call) => this.apply(call)))));
+      this.draft.update(value.draft, value.colour, value.fixed);
+    });
+  }
+
+  /** `draw` where `value` is another than it was. */
+  changed(name, value, draw) {
+    this.was ??= {};
+    const text = JSON.stringify(value);
+    if (this.was[name] === text) return;
+    this.was[name] = text;
+    draw();
+  }
+
+  /** A card or a setting that is drawn anew keeps the keyboard. */
+  keepingFocus(draw) {
+    const root = this.element.getRootNode();
+    const held = root.activeElement?.closest?.("[data-card], [data-control]");
+    const key = held && (held.dataset.card !== undefined ? `[data-card="${CSS.escape(held.dataset.card)}"]` : `[data-control="${held.dataset.control}"] .field-control`);
+    draw();
+    if (key && !held.isConnected) (this.element.querySelector(key) ?? this.cards.querySelector("button"))?.focus({ preventScroll: true });
+  }
+
+  peopleLinks(people) {
+    const groups = { write: "written by", read: "read by" };
+    const parts = [];
+    for (const [side, word] of Object.entries(groups)) {
+      const blocks = people.filter((one) => one.side === side);
+      if (!blocks.length) continue;
+      parts.push(h("span", { class: "quiet" }, `${word} `), ...blocks.map((one) => h("button", { class: "link", type: "button", onclick: () => this.model.send_msg({ kind: "select", id: one.row }) }, one.block)));
+    }
+    return parts.length ? parts : [h("span", { class: "quiet" }, "No block reads or writes it.")];
+  }
+}
