@@ -83,8 +83,8 @@ def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
 
 
 def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebook:
-    """The notebook with the line that made step `number` of the trace written as another call, or without it. Raises TilewrightError where a
-    later line does not go with that; `notebook` stays as it is."""
+    """The notebook with the line that made step `number` of the trace written as another call, or without it. Raises TilewrightError where
+    a later line does not go with that; `notebook` stays as it is."""
     index = max(s.index for s in notebook.steps if s.first_trace_step is not None and s.first_trace_step <= number)
     document = notebook.document
     if step is None:
