@@ -35,6 +35,7 @@ from .document.rename import renamed
 from .document.workload import program_names
 from .edits import EDITS, KEEPS_DRAFT, MAX_TEXT, edited, picture, settled
 from .intents import Intent
+from .sides import COMPARING
 from .state import DEFAULT_MACHINE, Look, Notice, Pane, State, Theme
 
 
@@ -425,6 +426,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     RemoveStep: _remove_step,
     ViewStep: _view_step,
     **EDITS,
+    **COMPARING,
     PickMachine: _pick_machine,
     TurnKnob: _turn_knob,
     ResetKnob: _reset_knob,

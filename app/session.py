@@ -46,7 +46,8 @@ from .actions import (
 from .document import DocumentError, save_document
 from .edits import edit_of
 from .forecast import Forecast, move_of
-from .state import Look, Pane, State
+from .sides import Compare, EndCompare, ShowSpan, side_of, usual_sides
+from .state import Look, Pane, Side, State
 from .store import Store, report_of, sizes_of
 from .studies import Studies
 from .views.code import EXPORT_FILE
@@ -56,9 +57,6 @@ from .views.menus import SCOPES, Facts, call_arguments, handle_of, menu_of, scop
 from .views.row_ids import row_ids
 
 Message = dict[str, Any]
-
-OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
-"""Messages whose refusal is said beside the tree."""
 
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""
@@ -134,6 +132,8 @@ class Session:
             self.forecast.look(str(message["row"]))
         elif message["kind"] == "released":
             self.forecast.stop()
+        elif message["kind"] in COMPARISONS:
+            self._compare(message)
         elif message["kind"] == "export":
             self._export()
         elif message["kind"] == "save":
@@ -148,6 +148,24 @@ class Session:
                 intent = self.forecast.with_made(self.state, intent)
             if intent is not None:
                 self.dispatch(intent)
+
+    def _compare(self, message: Message) -> None:
+        """Two sides by their keys, the usual ones where none are named; "b" may be a text that was opened for it."""
+        usual = usual_sides(self.state)
+        shown = self.state.comparison
+        sides = [shown.a, shown.b] if shown is not None else list(usual)
+        for n, name in enumerate(("a", "b")):
+            if name in message:
+                sides[n] = side_of(str(message[name]), self.state, self._opened_example)
+        if "text" in message:
+            title, notebook = opened_text(str(message["text"]), str(message["name"]))
+            sides[1 if message["side"] == "b" else 0] = Side(f"file:{title}", title, notebook)
+        self.dispatch(Compare(*sides))
+
+    def _opened_example(self, name: str) -> tuple[str, Notebook]:
+        example = {e.name: e for e in self.examples}[name]
+        found = self.store.remember(f"example {name}", (), lambda: opened_text(example.text, example.title))
+        return example.title, found[1]
 
     def dispatch(self, intent: Intent) -> None:
         """The next state, drawn."""
@@ -295,6 +313,18 @@ def verdict_of(schedule: Schedule, sizes: Mapping[str, int] | None = None) -> Ve
         return Verdict(status="unknown", detail=f"{type(error).__name__}: {error}")
 
 
+def opened_text(text: str, title: str) -> tuple[str, Notebook]:
+    """Title and notebook of a text, as if it were opened. Raises what opening it says."""
+    opened = act(State(), OpenText(text, title))
+    if opened.notebook is None:
+        notice = opened.notice
+        raise DocumentError(Refusal(notice.code, notice.message, notice.found) if notice else Refusal("no-workload", "there is no program"))
+    return opened.title, opened.notebook
+
+
+COMPARISONS = ("compare", "compare_text")
+
+
 def intent_of(message: Message, state: State) -> Intent | None:
     """The intent that a message of a view stands for; row ids become handles of the picture. None for a kind that is not ours.
 
@@ -339,6 +369,10 @@ def intent_of(message: Message, state: State) -> Intent | None:
             return SetTheme("dark" if message["theme"] == "dark" else "light")
         case "pane":
             return ShowPane(message["pane"] if message["pane"] in get_args(Pane) else "script")
+        case "uncompare":
+            return EndCompare()
+        case "span":
+            return ShowSpan(message["start"], message["end"])
         case "knob":
             path = str(message["path"])
             return TurnKnob(path, figure_value(path.rpartition(".")[2], str(message["text"])))

@@ -18,7 +18,7 @@ from ..engine.ir import TilewrightError
 from .actions import OpenText, Say
 from .components.code import CodeView
 from .components.esm import STATIC, style
-from .components.figures import MachineView, TrafficView
+from .components.figures import CompareView, MachineView, OverlayView, TrafficView
 from .components.loop_tree import LoopTree
 from .components.panels import GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
 from .components.timeline import Timeline
@@ -27,6 +27,8 @@ from .session import Session
 from .state import Notice, State
 from .store import Store
 from .views.code import python_value, script_value
+from .views.commands import commands_value
+from .views.compare import compare_value, overlay_now
 from .views.costs import row_costs
 from .views.gallery import FOLDER, Example, gallery_value, load_examples
 from .views.headline import headline_value
@@ -63,6 +65,9 @@ class Page:
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
         self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
         self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
+        self.compare = CompareView(data=compare_value(session.state, session.store, examples), **FILL)
+        self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
+        self.commands = CommandsView(data=commands_value(session.state, examples), sizing_mode="fixed", width=0, height=0)
         views = (
             self.page,
             self.gallery,
@@ -71,6 +76,9 @@ class Page:
             self.script,
             self.python,
             self.problems,
+            self.machine,
+            self.compare,
+            self.overlay,
             self.inspector,
             self.tree,
         )
@@ -79,8 +87,8 @@ class Page:
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
-        names = ("page", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine", "traffic")
-        return {name: getattr(self, name) for name in names} | {"timeline": self.timeline.view}
+        names = ("page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine", "traffic", "compare", "overlay", "timeline")
+        return {name: getattr(self, name) for name in names}
 
     def draw(self, state: State, store: Store) -> None:
         """Show `state`. Each component compares with what it shows already, so only differences travel; they travel together."""
@@ -90,6 +98,7 @@ class Page:
             self.gallery.draw(gallery_value(state, self._examples))
             if state.notebook is None:
                 return
+            self._draw_comparison(state, store)
             self._draw_tree(state, store)
             self.timeline.show(timeline_chart(state, store), dark=state.theme == "dark")
             self.timeline.legend.draw(legend_value(state, store))
@@ -136,7 +145,12 @@ class Page:
         if state.notebook is not None:
             with pn.io.hold():
                 self._draw_code(state, store)
+                self._draw_comparison(state, store)
                 self.inspector.draw(inspector_value(state, store))
+
+    def _draw_comparison(self, state: State, store: Store) -> None:
+        self.compare.draw(compare_value(state, store, self._examples))
+        self.overlay.draw(overlay_now(state, store))
 
     def draw_later(self, state: State, store: Store) -> None:
         """What was found out after the paint."""
@@ -149,6 +163,7 @@ class Page:
             self.headline.draw(headline_value(state, store))
             self.notebook.draw(notebook_value(state, store, step_changes(state, store)))
             self._draw_code(state, store)
+            self._draw_comparison(state, store)
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)

@@ -45,6 +45,26 @@ class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft: Annotated[str, Meta(max_length=2_000)] = ""
 
 
+class Side(msgspec.Struct, frozen=True, eq=False):
+    """One of two programs that are compared: `notebook` after `count` of its schedule lines, after all of them for None.
+
+    Without a notebook it is the one that is open, as it is at the time. `key` says in the browser which one is meant, `label` to people.
+    """
+
+    key: str
+    label: str = ""
+    notebook: Notebook | None = None
+    count: int | None = None
+
+
+class Comparison(msgspec.Struct, frozen=True, eq=False):
+    """Two sides beside each other. `span` is what their timelines show, in cycles; None is all."""
+
+    a: Side
+    b: Side
+    span: tuple[float, float] | None = None
+
+
 class State(msgspec.Struct, frozen=True, eq=False):
     """A moment of the page.
 
@@ -54,7 +74,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `selected` is a row id of the tree, `buffer` the id of a buffer whose layout is looked at. `saved` is the text that is kept elsewhere:
     as it was opened, saved or downloaded last.
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
-    None when nothing is being typed.
+    None when nothing is being typed. `comparison` stands in the place of tree and timeline.
     """
 
     notebook: Notebook | None = None
@@ -72,6 +92,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     saved: str = ""
     notes: tuple[Note, ...] = ()
     draft_of: Notebook | None = None
+    comparison: Comparison | None = None
 
     @property
     def good(self) -> Notebook | None:

@@ -1,4 +1,5 @@
-"""What is worked out because somebody looks at it, piece by piece in a thread: what each figure of the machine would gain.
+"""What is worked out because somebody looks at it, piece by piece in a thread: what each figure of the machine would
+gain, what two sides of a comparison cost, which step explains it.
 
 A study begins once the picture has stood still, tells each piece as it is found, and is given up between two pieces when something else
 is looked at.
@@ -14,8 +15,10 @@ import msgspec
 
 from ..engine.hwsim import Report
 from ..engine.ir import TilewrightError
+from .sides import side_state
 from .state import State
-from .store import Store
+from .store import Store, report_of
+from .views.explanation import explained_now, explaining, study_of
 from .views.layouts import layout_work
 from .views.sensitivity import Tried, trying
 
@@ -99,13 +102,42 @@ class Studies:
 
 def next_study(state: State, store: Store) -> Study | None:
     """The first thing that `state` shows and that is not known."""
-    return layout_study(state, store) or sensitivity_study(state, store)
+    return layout_study(state, store) or comparison_study(state, store) or sensitivity_study(state, store)
 
 
 def layout_study(state: State, store: Store) -> Study | None:
     """Other layouts of the chosen buffer, and who takes what of it."""
     work = layout_work(state, store)
     return None if work is None else Study(work.what, work.of, work.pieces)
+
+
+def comparison_study(state: State, store: Store) -> Study | None:
+    """What two sides cost, then which step explains the difference where the steps between them do not say it."""
+    if state.comparison is None:
+        return None
+    a, b = (side_state(state, side) for side in (state.comparison.a, state.comparison.b))
+    reports: list[Any] = []
+    for side in (a, b):
+        if side.moment is None:
+            return None
+        func, machine = store.costed(side, side.moment.schedule), store.machine(side)
+        if not store.has("report", (func, machine)):
+            return Study("report", (func, machine), lambda func=func, machine=machine: iter([report_of(func, machine)]))
+        reports.append(store.known("report", (func, machine)))
+    if a.shown is b.shown:
+        return None  # the steps between are simulated after the paint
+    first, second = store.machine(a), store.machine(b)
+    known = explained_now(a, b, store)
+    if (
+        isinstance(first, TilewrightError)
+        or isinstance(second, TilewrightError)
+        or (known and known.done == known.total)
+    ):
+        return None
+    if not all(isinstance(report, Report) for report in reports):
+        return None
+    machines = first, second
+    return Study("explanation", study_of(a, b, store), lambda: explaining(a, b, machines, (reports[0], reports[1])))
 
 
 def sensitivity_study(state: State, store: Store) -> Study | None:

@@ -26,3 +26,15 @@ class TrafficView(FiguresView):
     """Bytes from scope to scope, and the roofline."""
 
     _esm = bundle("traffic.js")
+
+
+class CompareView(FiguresView):
+    """Two programs in line, and in figures. Messages: compare, compare_text, uncompare."""
+
+    _esm = bundle("compare.js")
+
+
+class OverlayView(FiguresView):
+    """Two runs on one scale. Message: span."""
+
+    _esm = bundle("overlay.js")

@@ -31,6 +31,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "figures": figures(state, store),
         "can_undo": bool(state.past),
         "can_redo": bool(state.future),
+        "comparing": state.comparison is not None,
         "theme": state.theme,
         "unsaved": state.unsaved,
         "leaving": state.loses_work,

@@ -1,4 +1,4 @@
-"""What the page as a whole shows: which screen, which theme, which pane, and what could not be done."""
+"""What the page as a whole shows: which screen, which theme, which pane, whether two programs are compared, and what could not be done."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "screen": "gallery" if state.notebook is None else "notebook",
         "theme": state.theme,
         "pane": state.pane,
+        "comparing": state.comparison is not None,
         "title": f"{mark}{state.title} · Tilewright" if state.title else "Tilewright",
         "notice": notice,
         "unsaved": state.loses_work,

@@ -24,6 +24,14 @@ const ICON_PATHS = {
   remove: "M6 6l12 12M18 6 6 18",
   save: "M5 4h11l3 3v13H5zM8 4v5h7V4M8 20v-6h8v6",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  compare: "M4 5h7v14H4zM13 5h7v14h-7zM6 9h3M15 9h3M6 13h3M15 13h3",
+  swap: "M7 7h12l-3-3M17 17H5l3 3",
+  up: "m6 15 6-6 6 6",
+  down: "m6 9 6 6 6-6",
+  power: "M12 3v9M6.500 7a8 8 0 1 0 11 0",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
+  add: "M12 5v14M5 12h14",
+  branch: "M6 4v16M6 14c0-4 12-2 12-7M18 4a2 2 0 1 0 0 4 2 2 0 0 0 0-4",
 };
 
 /** A line icon in the colour of the text; hidden from screen readers, so its button needs a label. */

@@ -107,6 +107,12 @@ export function render({ model }) {
         { class: "tools" },
         button(model, "undo", "Undo (Ctrl+Z)", { kind: "undo" }, !data.can_undo),
         button(model, "redo", "Redo (Ctrl+Shift+Z)", { kind: "redo" }, !data.can_redo),
+        h(
+          "button",
+          { class: "tool", "aria-label": "A/B comparison", title: "A/B: compare two steps, branches or files", "aria-pressed": String(data.comparing), onclick: () => model.send_msg({ kind: data.comparing ? "uncompare" : "compare" }) },
+          icon("compare"),
+          h("span", { class: "words" }, "A/B"),
+        ),
         button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.unsaved),
         button(
           model,

@@ -90,6 +90,7 @@ export function render({ model }) {
   follow(model, (data) => {
     root.dataset.theme = data.theme;
     root.dataset.screen = data.screen;
+    root.dataset.mode = data.comparing ? "compare" : "";
     root.style.colorScheme = data.theme;
     document.title = data.title;
     unsaved = data.unsaved;
@@ -98,8 +99,9 @@ export function render({ model }) {
     }
     choosePane(data.pane);
     holder.replaceChildren(...(data.notice ? [noticeBox(model, data.notice)] : []));
-    if (screen !== data.screen) {
-      screen = data.screen;
+    const place = `${data.screen} ${data.comparing}`;
+    if (screen !== place) {
+      screen = place;
       // Bokeh measures its figures when they come into sight.
       requestAnimationFrame(() => window.dispatchEvent(new Event("resize")));
     }

@@ -1,0 +1,218 @@
+"""Which step explains most of a difference in cycles.
+
+Two moments of one schedule: each step between them was simulated, the one with the largest part of the difference is named. Of two
+schedules: each step that only one of them has is left out by itself and the rest made again; the one whose absence changes most is named.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ...engine.hwsim import Machine, Report
+from ...engine.ir import PrimFunc, TilewrightError
+from ...engine.lower import with_sizes
+from ...engine.schedule import PRIMITIVES
+from ..document import Notebook, NotebookStep, sizes_for
+from ..document.without import replay_without
+from ..sides import side_state
+from ..state import Comparison, State
+from ..store import Store, attempt, report_of
+from .numbers import grouped
+
+MOST_STEPS = 60
+"""So many steps are left out one by one."""
+
+NAMED = 5
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What step `number` (`text`) of side `side` changes: cycles without it and with it, or before it and after it. `also` are steps that
+    cannot be without it."""
+
+    side: str
+    number: int
+    text: str
+    before: int
+    after: int
+    also: int = 0
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """The effects that are known so far, of `total`."""
+
+    effects: tuple[Effect, ...]
+    done: int
+    total: int
+
+
+def is_one_schedule(state: State, comparison: Comparison) -> bool:
+    """Whether both sides are moments of one schedule."""
+    a, b = (side_state(state, side).shown for side in (comparison.a, comparison.b))
+    return a is b
+
+
+def explanation_value(state: State, store: Store) -> dict[str, Any]:
+    """text, how (it was decided), effects {side, number, text, change, part, trend}, done and total while it is being worked out."""
+    assert state.comparison is not None
+    a, b = (side_state(state, side) for side in (state.comparison.a, state.comparison.b))
+    known = between(a, b, store) if a.shown is b.shown else explained_now(a, b, store)
+    how = (
+        "Each step between the two was simulated"
+        if a.shown is b.shown
+        else "Each step that only one of them has was left out by itself, and the later ones made again"
+    )
+    reports = [store.known("report", (_func(side, store), store.machine(side))) for side in (a, b)]
+    if known is None or not all(isinstance(report, Report) for report in reports):
+        return _value("", how)
+    if known.done < known.total:
+        return _value("Looking for the step that explains most…", how, done=known.done, total=known.total)
+    difference = reports[1].cycles - reports[0].cycles
+    return _said(known, difference, how, one_schedule=a.shown is b.shown, turned=a.step_count > b.step_count)
+
+
+def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, turned: bool) -> dict[str, Any]:
+    if not difference:
+        return _value("Both take the same cycles", how if known.effects else "")
+    sign = -1 if turned else 1
+    ranked = sorted(known.effects, key=lambda e: -abs(e.after - e.before))
+    wanted = [e for e in ranked if one_schedule is False or sign * (e.after - e.before) * difference > 0]
+    effects = [_effect(e, difference, sign if one_schedule else None) for e in ranked[:NAMED]]
+    if not wanted:
+        return _value("No single step explains it", how, effects)
+    best = wanted[0]
+    part = 100 * sign * (best.after - best.before) / difference
+    share = f", {part:.0f} % of the difference" if one_schedule else ""
+    where = f"Step {best.number}" if one_schedule else f"Step {best.number} of {best.side}"
+    also = (
+        f" (with {best.also} later {'step' if best.also == 1 else 'steps'} that cannot be without it)"
+        if best.also
+        else ""
+    )
+    cycles = (
+        f"{grouped(best.before)} → {grouped(best.after)} cycles"
+        if one_schedule
+        else f"without it {grouped(best.before)} cycles in place of {grouped(best.after)}"
+    )
+    return _value(f"{where}, {best.text}, explains most: {cycles}{share}{also}", how, effects)
+
+
+def _effect(effect: Effect, difference: int, sign: int | None) -> dict[str, Any]:
+    change = effect.after - effect.before
+    trend = "better" if change < 0 else "worse" if change > 0 else "same"
+    mark = "−" if change < 0 else "+" if change > 0 else "±"
+    return {
+        "side": effect.side,
+        "number": effect.number,
+        "text": effect.text,
+        "change": f"{mark}{grouped(abs(change))}",
+        "trend": trend,
+        "part": 0.0 if sign is None else sign * change / difference,
+        "size": abs(change),
+    }
+
+
+def _value(
+    text: str, how: str, effects: list[dict[str, Any]] | None = None, done: int = 0, total: int = 0
+) -> dict[str, Any]:
+    return {"text": text, "how": how, "effects": effects or [], "done": done, "total": total}
+
+
+# Two moments of one schedule.
+
+
+def between(a: State, b: State, store: Store) -> Explained | None:
+    """The steps between two moments of one notebook, as far as their programs were simulated."""
+    if a.shown is None:
+        return None
+    first, last = sorted((a.step_count, b.step_count))
+    machine = store.machine(a)
+    reports = [store.known("report", (store.costed(a, m.schedule), machine)) for m in a.shown.states[first : last + 1]]
+    if any(report is None for report in reports):
+        return Explained((), sum(report is not None for report in reports), len(reports))
+    numbers = step_numbers(a.shown.steps)
+    effects: list[Effect] = []
+    before = next((r for r in reports if isinstance(r, Report)), None)
+    for step, report in zip(a.shown.steps[first:last], reports[1:], strict=True):
+        if not isinstance(report, Report) or before is None:
+            continue  # the machine cannot run it: what comes of it is the step's that makes it run
+        if report.cycles != before.cycles:
+            text = " ".join(step.text.split())
+            effects.append(Effect("", numbers.get(step.index, 0), text, before.cycles, report.cycles))
+        before = report
+    return Explained(tuple(effects), len(reports), len(reports))
+
+
+def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
+    """Steps that change the program are counted from 1, as in the notebook; queries have no number."""
+    changing = [step.index for step in steps if step.call.method in PRIMITIVES]
+    return {index: number for number, index in enumerate(changing, 1)}
+
+
+# Two schedules.
+
+
+def explained_now(a: State, b: State, store: Store) -> Explained | None:
+    """What a study found so far."""
+    return store.known("explanation", study_of(a, b, store)) if a.moment is not None and b.moment is not None else None
+
+
+def study_of(a: State, b: State, store: Store) -> tuple[object, ...]:
+    """What an explanation is about."""
+    return a.moment, b.moment, store.machine(a), store.machine(b)
+
+
+def explaining(
+    a: State, b: State, machines: tuple[Machine, Machine], reports: tuple[Report, Report]
+) -> Iterator[Explained]:
+    """What is known after each step that is left out. Takes a simulation each: not for the server's own thread."""
+    todo = list(_own_steps(a, b))[:MOST_STEPS]
+    effects: list[Effect] = []
+    if not todo:
+        yield Explained((), 0, 0)
+    for done, (which, step) in enumerate(todo, 1):
+        side = (a, b)[which]
+        assert side.shown is not None
+        effect = _left_out(side.shown, side.step_count, step, machines[which], reports[which], "AB"[which])
+        if effect is not None:
+            effects.append(effect)
+        yield Explained(tuple(effects), done, len(todo))
+
+
+def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:
+    """The steps that only one side has, those of B first: which side, which step."""
+    assert a.shown is not None and b.shown is not None
+    steps = tuple(
+        [s for s in side.shown.steps[: side.step_count] if s.call.method in PRIMITIVES] for side in (a, b) if side.shown
+    )
+    texts = [[" ".join(step.text.split()) for step in own] for own in steps]
+    codes = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes()
+    changed = [code for code in codes if code[0] != "equal"]
+    yield from ((1, step) for _, _, _, low, high in changed for step in steps[1][low:high])
+    yield from ((0, step) for _, low, high, _, _ in changed for step in steps[0][low:high])
+
+
+def _left_out(
+    notebook: Notebook, count: int, step: NotebookStep, machine: Machine, report: Report, side: str
+) -> Effect | None:
+    without = attempt("without", lambda: replay_without(notebook, count, step.index))
+    if isinstance(without, TilewrightError):
+        return None
+    found = report_of(sized(notebook, without.moment.schedule.described), machine)
+    if not isinstance(found, Report):
+        return None
+    number = step_numbers(notebook.steps).get(step.index, 0)
+    text = " ".join(step.text.split())
+    return Effect(side, number, text, found.cycles, report.cycles, len(without.dropped))
+
+
+def sized(notebook: Notebook, func: PrimFunc) -> PrimFunc:
+    """The program with the notebook's sizes."""
+    return with_sizes(func, sizes_for(func, notebook.sizes)).func
+
+
+def _func(side: State, store: Store) -> PrimFunc | None:
+    return None if side.moment is None else store.costed(side, side.moment.schedule)

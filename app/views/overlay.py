@@ -1,0 +1,85 @@
+"""Two runs on one scale: for each engine what it does in A and below it in B, as bars where there is room for each task, else as the part
+of each short stretch that it is at work, by buffer.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ...engine.hwsim import Density, Folding, Report, Segment
+from .numbers import grouped
+
+MOST_BARS = 400
+"""More tasks in sight than this on a side are shown as stretches."""
+
+STRETCHES = 240
+
+Value = dict[str, Any]
+Colours = dict[str, int]
+GREY = 9
+
+
+def overlay_value(a: Report, b: Report, colours: Colours, span: tuple[float, float] | None) -> Value:
+    """cycles of both, the span in sight, and for each engine with work in either: name and what A and B do there."""
+    longest = max(a.cycles, b.cycles, 1)
+    start, end = (0, longest) if span is None else (max(0, int(span[0])), min(longest, int(span[1]) + 1))
+    end = max(end, start + 1)
+    names = [n for n in dict.fromkeys((*a.engines, *b.engines)) if _works(a, n) or _works(b, n)]
+    lanes_a, lanes_b = (_lanes(report, colours, start, end) for report in (a, b))
+    nothing: Value = {"bars": [], "stretches": []}
+    return {
+        "cycles": [a.cycles, b.cycles],
+        "longest": longest,
+        "start": start,
+        "end": end,
+        "engines": [{"name": n, "a": lanes_a.get(n, nothing), "b": lanes_b.get(n, nothing)} for n in names],
+    }
+
+
+def _works(report: Report, engine: str) -> bool:
+    return engine in report.engines and report.engines[engine].tasks > 0
+
+
+def _lanes(report: Report, colours: Colours, start: int, end: int) -> dict[str, Value]:
+    """Engine -> bars [start, end, colour, words] or stretches [[colour, share of each stretch]]."""
+    tasks = list(islice(report.segments.between(start, end), MOST_BARS + 1))
+    if len(tasks) > MOST_BARS:
+        return _stretches(report, colours, start, end)
+    found: dict[str, Value] = {}
+    for task in tasks:
+        lane = found.setdefault(task.engine, {"bars": [], "stretches": []})
+        lane["bars"].append([task.start, task.end, _colour(task, colours), _words(task)])
+    return found
+
+
+def _colour(task: Segment, colours: Colours) -> int:
+    written = (*task.writes, *task.reads)
+    return colours.get(written[0].partition("#")[0], GREY) if written else GREY
+
+
+def _words(task: Segment) -> str:
+    indices = ", ".join(f"{name} = {value}" for name, value in task.indices)
+    return f"{task.block}  {indices}  {grouped(task.start)} to {grouped(task.end)}: {grouped(task.end - task.start)} cycles"
+
+
+def _stretches(report: Report, colours: Colours, start: int, end: int) -> dict[str, Value]:
+    """How much of each of many stretches every engine is at work, by colour: exact, repeats included."""
+    line = report.timeline
+    first_of = dict(zip(line.numbers.tolist()[::-1], range(len(line.numbers) - 1, -1, -1), strict=True))
+    colour_of = {number: _colour(report.segments[row], colours) for number, row in first_of.items()}
+    of_row = np.array([colour_of[number] for number in line.numbers.tolist()], np.int64)
+    keys, bands = np.unique(np.stack([line.engines, of_row]), axis=1, return_inverse=True)
+    length = int(line.there.max(initial=0))
+    density = Density(line.starts, line.ends, bands.reshape(-1), keys.shape[1], Folding(line.repeats, length))
+    edges = np.linspace(start, end, STRETCHES + 1).astype(np.int64).tolist()
+    shares = density.shares(edges)
+    found: dict[str, Value] = {}
+    names = list(report.engines)
+    for band, (engine, colour) in enumerate(keys.T.tolist()):
+        column = [round(share, 3) for share in shares[:, band].tolist()]
+        if any(column):
+            found.setdefault(names[engine], {"bars": [], "stretches": []})["stretches"].append([colour, column])
+    return found
