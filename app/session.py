@@ -43,7 +43,7 @@ from .actions import (
     act,
     repair_of,
 )
-from .document import DocumentError, save_document
+from .document import DocumentError, load_document, save_document
 from .edits import edit_of
 from .forecast import Forecast, move_of
 from .sides import Compare, EndCompare, ShowSpan, side_of, usual_sides
@@ -139,8 +139,7 @@ class Session:
         elif message["kind"] == "save":
             self._save()
         elif message["kind"] == "open":
-            example = {e.name: e for e in self.examples}[message["name"]]
-            self.dispatch(OpenText(example.text, example.title))
+            self._open({e.name: e for e in self.examples}[message["name"]])
         else:
             intent = intent_of(message, self.state)
             if isinstance(intent, Call | Calls):
@@ -166,6 +165,13 @@ class Session:
         example = {e.name: e for e in self.examples}[name]
         found = self.store.remember(f"example {name}", (), lambda: opened_text(example.text, example.title))
         return example.title, found[1]
+
+    def _open(self, example: Example) -> None:
+        """An example as it was read, or a person's own file as it is now."""
+        if example.path is None:
+            self.dispatch(OpenText(example.text, example.title))
+        else:
+            self.dispatch(OpenText(load_document(example.path).text, path=example.path))
 
     def dispatch(self, intent: Intent) -> None:
         """The next state, drawn."""

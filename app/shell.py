@@ -23,14 +23,15 @@ from .components.loop_tree import LoopTree
 from .components.panels import GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
 from .components.timeline import Timeline
 from .document import load_document
-from .session import Session
+from .session import STAND_STILL_MS, Session
+from .shelf import Shelf, Thumbnails
 from .state import Notice, State
 from .store import Store
 from .views.code import python_value, script_value
 from .views.commands import commands_value
 from .views.compare import compare_value, overlay_now
 from .views.costs import row_costs
-from .views.gallery import FOLDER, Example, gallery_value, load_examples
+from .views.gallery import gallery_value
 from .views.headline import headline_value
 from .views.inspector import held_buffers, inspector_value
 from .views.machine import machine_value
@@ -48,11 +49,11 @@ FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 class Page:
     """The components of one page; a session's screen."""
 
-    def __init__(self, session: Session, examples: tuple[Example, ...]) -> None:
-        self._examples = examples
+    def __init__(self, session: Session, shelf: Shelf) -> None:
+        self._shelf = shelf
         self._notice: Notice | None = None
         self.page = PageView(data=page_value(session.state, 0), sizing_mode="fixed", width=0, height=0, margin=0)
-        self.gallery = GalleryView(data=gallery_value(session.state, examples), **FILL)
+        self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
         self.tree = LoopTree(
@@ -95,7 +96,7 @@ class Page:
         with pn.io.hold():
             problems = problems_value(state, store)
             self.page.draw(page_value(state, _count(problems)))
-            self.gallery.draw(gallery_value(state, self._examples))
+            self.gallery.draw(self._gallery(state))
             if state.notebook is None:
                 return
             self._draw_comparison(state, store)
@@ -107,6 +108,9 @@ class Page:
             self.inspector.draw(inspector_value(state, store))
             self.problems.draw(problems)
             self._draw_code(state, store)
+
+    def _gallery(self, state: State) -> dict[str, Any]:
+        return gallery_value(state, self._shelf.examples, self._shelf.thumbnails.known, self._shelf.folder)
 
     def _draw_tree(self, state: State, store: Store) -> None:
         assert state.moment is not None
@@ -222,23 +226,36 @@ class PageTemplate(pn.Template):
             return super().server_doc(doc, title, location)
 
 
-def make_page(path: str | Path | None = None) -> pn.Template:
-    """A page of its own for one browser tab: the gallery, or the notebook at `path` (a folder: its notebooks as the gallery).
+def make_page(path: str | Path | None = None, thumbnails: Thumbnails | None = None) -> pn.Template:
+    """A page of its own for one browser tab: the gallery, or the notebook at `path` (a folder: its notebooks in the gallery).
 
-    `?example=NAME` in the address opens an example.
+    `?example=NAME` in the address opens an example. `thumbnails` are those that the pages of a server share.
     """
-    folder = Path(path) if path is not None and Path(path).is_dir() else FOLDER
-    examples = load_examples(folder)
+    folder = Path(path) if path is not None and Path(path).is_dir() else None
+    shelf = Shelf(folder, thumbnails)
     document = pn.state.curdoc
-    session = Session(ServerClock(document), examples, savable=path is not None)
-    page = Page(session, examples)
+    clock = ServerClock(document)
+    session = Session(clock, shelf.examples, savable=path is not None)
+    page = Page(session, shelf)
     session.screen = page
     if document is not None:
         document.on_session_destroyed(lambda _: session.close())
-    _open_first(session, path if path is not None and Path(path) != folder else None)
+    _open_first(session, path if folder is None else None)
+    _draw_missing(shelf, session, clock)
     template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
     return template
+
+
+def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:
+    """Thumbnails that are not known yet, once the page is there and as long as the gallery is looked at."""
+
+    def draw() -> None:
+        if session.screen is not None and session.state.notebook is None:
+            session.screen.draw(session.state, session.store)
+
+    if shelf.missing:
+        clock.after(STAND_STILL_MS, lambda: shelf.fill(lambda: session.state.notebook is None, lambda: clock.soon(draw)))
 
 
 def _open_first(session: Session, path: str | Path | None) -> None:
@@ -267,8 +284,10 @@ def serve(path: str | Path | None = None, port: int = 5006, address: str = "127.
 
 
 async def _serve(path: str | Path | None, port: int, address: str, show: bool) -> None:
+    thumbnails = Thumbnails()
+
     def page() -> pn.Template:
-        return make_page(path)
+        return make_page(path, thumbnails)
 
     on_interrupt = signal.getsignal(signal.SIGINT)
     server = get_server(page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False)

@@ -45,3 +45,4 @@ class GalleryView(JsonView):
     """The start screen. Messages: open, open_text, theme."""
 
     _esm = bundle("gallery.js")
+    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("gallery.css")]

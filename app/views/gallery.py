@@ -1,20 +1,29 @@
-"""The start screen's value: worked examples by title, one sentence and small facts, all of it read from their texts."""
+"""The start screen's value: notebooks by title, one sentence, the question that they answer and small facts, all of it read from their
+texts, and a picture in miniature of each."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ...engine.ir import TilewrightError
 from ..document import Document, load_document
 from ..state import State
+from .numbers import grouped, percent_text
+from .thumbnails import Thumbnail, digest
 
 FOLDER = Path(__file__).resolve().parents[2] / "static" / "examples"
 
+THUMBNAILS = "thumbnails.json"
+"""In the folder of the examples: their thumbnails, by name. `tests/support/record_thumbnails.py` writes it."""
+
 ORDER = (
     "place_the_copies",
+    "what_moves_what",
     "vtcm_double_buffer",
     "vtcm_two_halves",
     "fused_matmul_relu_roundtrip",
@@ -25,23 +34,71 @@ ORDER = (
 
 LONGEST_TEXT = 230
 
+MOST_FILES = 60
+"""Notebooks of a folder that have cards: those that were changed last."""
+
+MOST_LOOKED_AT = 1_000
+"""Files of a folder that are looked into."""
+
+_NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b", re.MULTILINE)
+"""What a file has that can be opened."""
+
 
 class Example(msgspec.Struct, frozen=True):
-    """A card. `text` is the notebook file's."""
+    """A card. `text` is the notebook file's; a person's own file has a `path`, and when it was `changed` (seconds since 1970)."""
 
     name: str
     title: str
     sentence: str
     facts: tuple[str, ...]
     text: str
+    discussion: str = ""
+    question: str = ""
+    machine: str = ""
+    calls: tuple[str, ...] = ()
+    path: str | None = None
+    changed: float = 0.0
 
 
 def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
-    """The notebooks of a folder, as cards."""
+    """The notebooks that come with Tilewright, as cards."""
     paths = sorted(
         folder.glob("*.py"), key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem)
     )
     return tuple(example_of(path.stem, load_document(path)) for path in paths if path.stem != "__init__")
+
+
+def load_folder(folder: Path) -> tuple[Example, ...]:
+    """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card."""
+    dated = [(stat.st_mtime, path) for path in sorted(folder.glob("*.py"))[:MOST_LOOKED_AT] if (stat := _stat(path))]
+    found: list[Example] = []
+    for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)):
+        try:
+            document = load_document(path)
+        except TilewrightError:
+            continue
+        if _NOTEBOOK.search(document.text):
+            made = example_of(path.name, document)
+            found.append(msgspec.structs.replace(made, path=str(path), changed=changed))
+        if len(found) == MOST_FILES:
+            break
+    return tuple(found)
+
+
+def _stat(path: Path) -> Any:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def load_thumbnails(folder: Path = FOLDER) -> dict[str, Thumbnail]:
+    """The kept thumbnails by the digest of their text; none where there is no file of them."""
+    try:
+        kept = msgspec.json.decode((folder / THUMBNAILS).read_bytes(), type=dict[str, Thumbnail])
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return {thumbnail.text: thumbnail for thumbnail in kept.values()}
 
 
 def example_of(name: str, document: Document) -> Example:
@@ -50,24 +107,42 @@ def example_of(name: str, document: Document) -> Example:
     paragraphs = re.split(r"\n\s*\n", cells[0].prose) if cells else []
     titles = [line[2:].strip() for line in paragraphs[0].splitlines() if line.startswith("# ")] if paragraphs else []
     spoken = [p for p in paragraphs if not p.lstrip().startswith(("#", ">", "|", "-", "1."))]
+    quotes = [p for p in paragraphs if p.lstrip().startswith(">")]
+    named = re.search(r"(?:discussion|reading of) \*([^*]+)\*", cells[0].prose) if cells else None
+    machine, calls = _used(document)
     return Example(
         name=name,
         title=_plain(titles[0]) if titles else name,
         sentence=_first_sentences(_plain(spoken[-1])) if spoken else "",
-        facts=_facts(document),
+        facts=_facts(machine, calls),
         text=document.text,
+        discussion=_plain(named[1]) if named else "",
+        question=_question(quotes[0]) if quotes else "",
+        machine=machine,
+        calls=tuple(dict.fromkeys(calls)),
     )
 
 
-def _facts(document: Document) -> tuple[str, ...]:
+def _used(document: Document) -> tuple[str, list[str]]:
+    """The machine's name, and the calls that change the program."""
     schedule = "".join(cell.body for cell in document.of_kind("schedule"))
     machine = "".join(cell.body for cell in document.of_kind("machine"))
-    calls = re.findall(r"\bsch\.(\w+)\(", schedule)
-    changing = [call for call in calls if not call.startswith("get_")]
     named = re.findall(r"machine\(\s*[\"']([^\"']+)", machine)
+    calls = re.findall(r"\bsch\.(\w+)\(", schedule)
+    return named[0] if named else "", [call for call in calls if not call.startswith("get_")]
+
+
+def _facts(machine: str, calls: list[str]) -> tuple[str, ...]:
     telling = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at", "tile")
-    used = next((call for call in telling if call in changing), None)
-    return tuple(fact for fact in (named[0] if named else None, f"{len(changing)} steps", used) if fact)
+    used = next((call for call in telling if call in calls), None)
+    return tuple(fact for fact in (machine, f"{len(calls)} steps", used) if fact)
+
+
+def _question(quote: str) -> str:
+    """Of a quoted post the sentence that asks; else its last one, which says what is wanted."""
+    text = _plain(" ".join(line.lstrip().removeprefix(">").strip() for line in quote.splitlines()))
+    sentences = re.split(r"(?<=[.?!]) (?=[A-Z\[])", text.replace("[…]", "").replace("  ", " ").strip())
+    return next((s for s in sentences if s.endswith("?")), sentences[-1]).strip()
 
 
 def _plain(markdown: str) -> str:
@@ -85,7 +160,37 @@ def _first_sentences(text: str) -> str:
     return f"{taken[:-1]}." if taken.endswith(":") else taken
 
 
-def gallery_value(state: State, examples: tuple[Example, ...]) -> dict[str, Any]:
-    """Cards, theme, and what was wrong with a text that did not open."""
-    cards = [{"name": e.name, "title": e.title, "sentence": e.sentence, "facts": e.facts} for e in examples]
-    return {"examples": cards, "theme": state.theme, "problem": state.notice if state.notebook is None else None}
+def gallery_value(
+    state: State, examples: tuple[Example, ...], thumbnails: Mapping[str, Thumbnail] | None = None, folder: str = ""
+) -> dict[str, Any]:
+    """Cards, theme, what was wrong with a text that did not open, and the folder that is served. `thumbnails` by the digest of a text."""
+    known = thumbnails or {}
+    return {
+        "examples": [_card(example, known.get(digest(example.text))) for example in examples],
+        "theme": state.theme,
+        "problem": state.notice if state.notebook is None else None,
+        "folder": folder,
+    }
+
+
+def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
+    """What a card shows; `words` is what a search looks through."""
+    figures: list[str] = []
+    if thumbnail is not None and thumbnail.cycles is not None:
+        figures = [f"{grouped(thumbnail.cycles)} cycles"]
+        if thumbnail.overlap is not None:
+            figures.append(f"{percent_text(thumbnail.overlap)} overlap")
+    words = (example.name, example.title, example.sentence, example.question, example.discussion, example.machine)
+    return {
+        "name": example.name,
+        "title": example.title,
+        "sentence": example.sentence,
+        "facts": example.facts,
+        "figures": figures,
+        "discussion": example.discussion,
+        "question": example.question,
+        "machine": example.machine,
+        "words": " ".join((*words, *example.calls)).lower(),
+        "changed": example.changed if example.path is not None else None,
+        "thumbnail": thumbnail,
+    }

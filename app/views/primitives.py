@@ -1,4 +1,4 @@
-"""What each primitive does, out of its own docstring: the drawn rewrite in two columns, what it requires and returns. Docs are written once."""
+"""What each primitive does, out of its own docstring: the rewrite drawn in two columns, what it requires and returns."""
 
 from __future__ import annotations
 

@@ -1,18 +1,62 @@
-// The start screen: worked examples as cards, and a place for a program of one's own.
+// The start screen: a program of one's own, recent files, and worked examples with their pictures, to be looked through by word and by kind.
 
 import { h, icon, follow } from "./dom.js";
+import { thumbnail } from "./thumbnail.js";
 
-function card(model, example) {
+const FORUM = "forum";
+
+function card(model, example, featured) {
+  const id = `card-${example.name.replace(/\W/g, "-")}`;
   return h(
     "button",
-    { class: "card", "data-example": example.name, onclick: () => model.send_msg({ kind: "open", name: example.name }) },
-    h("h2", {}, example.title),
-    h("p", {}, example.sentence),
-    h("ul", { class: "facts" }, example.facts.map((fact) => h("li", {}, fact))),
+    {
+      class: `card${featured ? " is-featured" : ""}`, type: "button", "data-example": example.name, "aria-labelledby": `${id}-title`, "aria-describedby": `${id}-about`,
+      onclick: () => model.send_msg({ kind: "open", name: example.name }),
+    },
+    thumbnail(example.thumbnail, featured ? 208 : undefined),
+    h(
+      "span",
+      { class: "card-words" },
+      h("span", { class: "card-title", id: `${id}-title` }, example.title),
+      h(
+        "span",
+        { class: "card-about", id: `${id}-about` },
+        example.question ? h("span", { class: "card-question" }, h("q", {}, example.question), example.discussion ? h("cite", {}, example.discussion) : null) : null,
+        h("span", { class: "card-sentence" }, example.sentence),
+        h("span", { class: "card-facts" }, example.figures.map((text) => h("b", {}, text)), example.facts.map((text) => h("span", {}, text))),
+      ),
+    ),
   );
 }
 
-export function render({ model }) {
+/** A person's own file: a line with a small picture. */
+function fileRow(model, example) {
+  return h(
+    "li",
+    {},
+    h(
+      "button",
+      { class: "file card", type: "button", "data-example": example.name, onclick: () => model.send_msg({ kind: "open", name: example.name }) },
+      thumbnail(example.thumbnail),
+      h(
+        "span",
+        { class: "card-words" },
+        h("span", { class: "card-title" }, example.title),
+        h("span", { class: "quiet" }, [example.name, ago(example.changed), ...example.figures].filter(Boolean).join(" · ")),
+      ),
+    ),
+  );
+}
+
+/** "3 minutes ago", for a time in seconds. */
+function ago(seconds) {
+  const past = Date.now() / 1000 - seconds;
+  const [unit, length] = [["minute", 60], ["hour", 3600], ["day", 86400], ["week", 604800], ["year", 31557600]].findLast(([, l]) => past >= l) ?? ["second", 1];
+  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.round(past / length), unit);
+}
+
+/** Text or a file: by typing, by the file chooser, by dropping a file anywhere on the screen. */
+function ownProgram(model, view) {
   const area = h("textarea", {
     class: "paste",
     spellcheck: "false",
@@ -20,48 +64,153 @@ export function render({ model }) {
     placeholder: "from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((64,), \"float32\"), …):\n    …",
   });
   const problem = h("div", { class: "paste-problem", role: "alert" });
-  const cards = h("div", { class: "cards" });
-  const theme = h("button", { class: "tool" });
   const open = () => model.send_msg({ kind: "open_text", text: area.value });
+  const take = async (file) => {
+    if (!file) return;
+    area.value = await file.text();
+    open();
+  };
+  const chooser = h("input", { type: "file", accept: ".py,.txt,.tir,text/x-python,text/plain", hidden: true, "aria-label": "A file", onchange: () => take(chooser.files[0]) });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) open();
   });
-  const view = h(
-    "main",
-    { class: "gallery" },
+  view.addEventListener("dragover", (event) => {
+    if (![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    view.classList.add("is-dropping");
+  });
+  view.addEventListener("dragleave", (event) => event.relatedTarget && view.contains(event.relatedTarget) ? null : view.classList.remove("is-dropping"));
+  view.addEventListener("drop", (event) => {
+    event.preventDefault();
+    view.classList.remove("is-dropping");
+    take(event.dataTransfer.files[0]);
+  });
+  const part = h(
+    "section",
+    { class: "own", "aria-labelledby": "own-title" },
+    h("h2", { id: "own-title" }, "Your own program"),
+    h("p", { class: "quiet" }, "Paste TVMScript, TE or a notebook, or drop a file on this page. The text is read, never run."),
+    area,
+    problem,
+    h(
+      "div",
+      { class: "own-buttons" },
+      h("button", { class: "tool primary", type: "button", title: "Ctrl+Enter", onclick: open }, "Open"),
+      h("button", { class: "tool framed", type: "button", onclick: () => chooser.click() }, "Choose a file…"),
+      chooser,
+    ),
+  );
+  return { part, problem };
+}
+
+/** The field and the kinds that narrow the cards. */
+class Finder {
+  constructor(changed) {
+    this.kind = "";
+    this.changed = changed;
+    this.field = h("input", {
+      class: "find", type: "search", placeholder: "Find an example", "aria-label": "Find an example: a word, a call, a machine", autocomplete: "off", oninput: changed,
+    });
+    this.kinds = h("div", { class: "kinds", role: "group", "aria-label": "Kinds of examples" });
+    this.found = h("span", { class: "quiet found", role: "status" });
+    this.element = h("div", { class: "finder" }, this.field, this.kinds, this.found);
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.field.value) this.clear();
+    });
+  }
+
+  /** All kinds there are: the forum's, and each machine's. */
+  offer(examples) {
+    const machines = [...new Set(examples.map((e) => e.machine).filter(Boolean))];
+    const entries = [["", "All"], [FORUM, "From the forum"], ...machines.map((name) => [name, name])];
+    this.kinds.replaceChildren(
+      ...entries.map(([kind, label]) =>
+        h("button", { class: "kind", type: "button", "aria-pressed": String(kind === this.kind), onclick: () => this.choose(kind, examples) }, label),
+      ),
+    );
+  }
+
+  choose(kind, examples) {
+    const at = [...this.kinds.children].indexOf(this.kinds.getRootNode().activeElement);
+    this.kind = kind;
+    this.offer(examples);
+    this.kinds.children[at]?.focus();
+    this.changed();
+  }
+
+  clear() {
+    this.field.value = "";
+    this.changed();
+  }
+
+  get active() {
+    return Boolean(this.kind || this.field.value.trim());
+  }
+
+  /** The examples that have every word, and are of the kind. */
+  fits(example) {
+    const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const kind = !this.kind || (this.kind === FORUM ? example.question : example.machine === this.kind);
+    return kind && words.every((word) => example.words.includes(word));
+  }
+
+  tell(count, all) {
+    this.found.textContent = this.active ? `${count} of ${all}` : "";
+  }
+}
+
+/** Why a text did not open. */
+function refused(problem) {
+  return [
+    h("b", {}, problem.place ? `${problem.place}: ` : "", problem.message),
+    ...["found", "expected"].filter((part) => problem[part]).map((part) => h("div", {}, `${part}: ${problem[part]}`)),
+  ];
+}
+
+export function render({ model }) {
+  const view = h("main", { class: "gallery" });
+  const own = ownProgram(model, view);
+  const first = h("div", { class: "first" });
+  const cards = h("div", { class: "cards" });
+  const files = h("section", { class: "files", "aria-labelledby": "files-title" });
+  const theme = h("button", { class: "tool", type: "button" });
+  const none = h("p", { class: "quiet none" }, "No example has these words.");
+  let shown = [];
+  const narrow = () => {
+    const found = shown.filter((example) => finder.fits(example));
+    const featured = !finder.active && found.length > 0;
+    first.replaceChildren(...(featured ? [card(model, found[0], true)] : []));
+    view.classList.toggle("is-finding", finder.active);
+    cards.replaceChildren(...(featured ? found.slice(1) : found).map((example) => card(model, example)), ...(found.length ? [] : [none]));
+    finder.tell(found.length, shown.length);
+  };
+  const finder = new Finder(narrow);
+  view.append(
     h(
       "div",
       { class: "gallery-head" },
-      h("h1", {}, "Tilewright"),
-      h("p", {}, "Drag a block onto a loop. See what memory and time do. Take the code to TVM."),
-      theme,
+      h("div", {}, h("h1", {}, "Tilewright"), h("p", {}, "Drag a block onto a loop. See what memory and time do. Take the code to TVM.")),
+      h("div", { class: "gallery-tools" }, theme),
     ),
-    cards,
-    h(
-      "section",
-      { class: "own" },
-      h("h2", {}, "Your own program"),
-      h("p", { class: "quiet" }, "Paste TVMScript or a Tilewright notebook. The text is read, never run."),
-      area,
-      problem,
-      h("button", { class: "tool primary", onclick: open }, "Open"),
-    ),
+    h("div", { class: "begin" }, first, own.part),
+    files,
+    h("section", { class: "worked", "aria-labelledby": "worked-title" }, h("div", { class: "worked-head" }, h("h2", { id: "worked-title" }, "Worked examples"), finder.element), cards),
   );
   follow(model, (data) => {
-    cards.replaceChildren(...data.examples.map((example) => card(model, example)));
+    const mine = data.examples.filter((example) => example.changed !== null);
+    shown = data.examples.filter((example) => example.changed === null);
+    finder.offer(shown);
+    narrow();
+    files.hidden = !data.folder;
+    files.replaceChildren(
+      h("h2", { id: "files-title" }, `Recent files in ${data.folder}`),
+      mine.length ? h("ul", {}, mine.map((example) => fileRow(model, example))) : h("p", { class: "quiet" }, "No notebook and no program is in this folder yet."),
+    );
     const dark = data.theme === "dark";
     theme.replaceChildren(icon(dark ? "sun" : "moon"));
     theme.setAttribute("aria-label", dark ? "Light theme" : "Dark theme");
     theme.onclick = () => model.send_msg({ kind: "theme", theme: dark ? "light" : "dark" });
-    problem.replaceChildren(
-      ...(data.problem
-        ? [
-            h("b", {}, data.problem.place ? `${data.problem.place}: ` : "", data.problem.message),
-            data.problem.found ? h("div", {}, `found: ${data.problem.found}`) : null,
-            data.problem.expected ? h("div", {}, `expected: ${data.problem.expected}`) : null,
-          ].filter(Boolean)
-        : []),
-    );
+    own.problem.replaceChildren(...(data.problem ? refused(data.problem) : []));
   });
   return view;
 }

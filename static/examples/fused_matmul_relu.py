@@ -1,7 +1,9 @@
 # %% [markdown]
 # # Fused matmul, bias and relu: one shared buffer
 #
-# The same program as `fused_matmul_relu_roundtrip.py`, and the answer to its question.
+# The same program as `fused_matmul_relu_roundtrip.py`, and the answer to its question:
+#
+# > The vector unit immediately consumes that same tile from the same local buffer, without going through global memory.
 #
 # The intermediate is allocated inside the function, so it needs no copy to be on chip: **`set_scope` says that it lives there**, and no
 # byte of it leaves. `cache_write` is for the result, which has to be in global memory in the end.

@@ -1,9 +1,12 @@
 # %% [markdown]
 # # Two blocks of VTCM, a half of the tile in each
 #
-# The other reading of *TIR - Non contiguous memory* (see `vtcm_double_buffer.py`): the post asked for its 64 x 128 tile of 8192
-# elements, which TVM allocates as `[8192]`, in the shape `[2][4096]`. Here the tile is **one** tile: k of 0 to 63 in the first physical
-# block, 64 to 127 in the second, and no second slot.
+# The other reading of *TIR - Non contiguous memory*:
+#
+# > However, I need it in this shape: [2][4096].
+#
+# (The first reading is `vtcm_double_buffer.py`.) Here the 64 x 128 tile of the post is **one** tile of 8192 elements: k of 0 to 63 in the
+# first physical block, 64 to 127 in the second, and no second slot.
 #
 # Nothing is buffered twice, yet loading and computing still overlap: each half is its own copy, so it waits only for its own block, and
 # the matrix unit starts on the first half while the DMA is still busy with the second.
