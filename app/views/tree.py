@@ -28,6 +28,7 @@ from ...engine.ir import (
     walk,
 )
 from ..document import State as Moment
+from .buffer_ids import buffer_ids
 from .menus import row_menus
 from .palette import buffer_colours
 from .row_ids import RowIds, row_ids
@@ -63,6 +64,7 @@ class _Rows:
         self.ids: RowIds = row_ids(func)
         self.index = ProgramIndex(func)
         self.colours = buffer_colours(func)
+        self.buffer_names = {buffer: name for name, buffer in buffer_ids(func).items()}
         self.live_bytes = live_bytes
         self.calls = calls_on(moment)
         self.made = made_by_calls(moment)
@@ -137,6 +139,7 @@ class _Rows:
 
     def _buffer(self, buffer: Buffer) -> Row:
         return {
+            "id": self.buffer_names.get(buffer, ""),
             "name": buffer.name,
             "scope": buffer.scope,
             "bytes": size_text(self._bytes(buffer)),

@@ -50,7 +50,8 @@ export class Pointer {
     if (act === "fold") return this.tree.fold(id, !this.tree.folded.has(id));
     if (this.tree.hand.grab?.by === "click") return undefined;
     if (event.pointerType !== "mouse" && act !== "grip") return undefined;
-    this.press = {id, act, x: event.clientX, y: event.clientY, pointer: event.pointerId};
+    const {buffer} = event.target.closest("[data-buffer]")?.dataset ?? {};
+    this.press = {id, act, buffer, x: event.clientX, y: event.clientY, pointer: event.pointerId};
     return undefined;
   }
 
@@ -103,6 +104,7 @@ export class Pointer {
     // A grip of several chosen rows takes them all.
     if (press.act !== "grip" || several || this.tree.together(press.id).length < 2) this.tree.pick(press.id, event);
     if (press.act === "grip" && !several) hand.start(press.id, "click");
+    if (press.buffer && !several) this.tree.send({kind: "select", id: press.id, buffer: press.buffer});
   }
 
   rowAt({x, y}) {

@@ -66,7 +66,7 @@ function bufferChip(buffer, written) {
   const size = written && buffer.bytes ? make("span", {class: "buf-size"}, buffer.bytes) : null;
   return make(
     "span",
-    {class: "buf", title: `${buffer.name}: ${buffer.scope} ${buffer.bytes}`, style: `--tw-colour: var(--tw-buffer-${buffer.colour})`},
+    {class: "buf", title: `${buffer.name}: ${buffer.scope} ${buffer.bytes}. A click shows its layout`, "data-act": "buffer", "data-buffer": buffer.id, style: `--tw-colour: var(--tw-buffer-${buffer.colour})`},
     make("i", {class: "tw-swatch"}), make("span", {class: "buf-name"}, buffer.name), scope, size,
   );
 }

@@ -66,7 +66,7 @@ def test_given_a_matmul_then_the_reduction_is_seen_on_loop_and_block():
     block = rows["C"]
     assert [it["type"] for it in block["iters"]] == ["spatial", "spatial", "reduce"]
     assert [b["name"] for b in block["reads"]] == ["A", "B"]
-    assert block["writes"] == [{"name": "C", "scope": "global", "bytes": "64 KiB", "colour": 2}]
+    assert block["writes"] == [{"id": "C", "name": "C", "scope": "global", "bytes": "64 KiB", "colour": 2}]
     assert block["detail"] == "reduces over vk"
     assert "C[vi, vj]" in block["tooltip"]
 
