@@ -66,9 +66,9 @@ class Page:
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
         self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
         self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
-        self.compare = CompareView(data=compare_value(session.state, session.store, examples), **FILL)
+        self.compare = CompareView(data=compare_value(session.state, session.store, shelf.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
-        self.commands = CommandsView(data=commands_value(session.state, examples), sizing_mode="fixed", width=0, height=0)
+        self.commands = CommandsView(data=commands_value(session.state, shelf.examples), sizing_mode="fixed", width=0, height=0)
         views = (
             self.page,
             self.gallery,
@@ -153,7 +153,7 @@ class Page:
                 self.inspector.draw(inspector_value(state, store))
 
     def _draw_comparison(self, state: State, store: Store) -> None:
-        self.compare.draw(compare_value(state, store, self._examples))
+        self.compare.draw(compare_value(state, store, self._shelf.examples))
         self.overlay.draw(overlay_now(state, store))
 
     def draw_later(self, state: State, store: Store) -> None:

@@ -1,0 +1,100 @@
+"""The start screen in a real browser: pictures, finding, one's own program and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.notebooks import MATMUL_NOTEBOOK
+from support.page import drag
+from support.sources import MATMUL
+
+from tilewright.app.shell import make_page
+from tilewright.app.views.gallery import load_examples
+
+Open = Callable[..., Page]
+Serve = Callable[..., str]
+
+
+@pytest.fixture
+def gallery(page: Page, serve: Serve) -> Page:
+    page.goto(serve(make_page))
+    page.locator(".card").first.wait_for()
+    return page
+
+
+def test_given_the_gallery_then_each_card_has_its_picture_its_figures_and_the_forums_question(gallery: Page) -> None:
+    for example in load_examples():
+        card = gallery.locator(f'[data-example="{example.name}"]')
+        assert card.locator("svg .thumb-block").count() >= 1, example.name
+        expect(card.locator(".card-facts")).to_contain_text("cycles")
+    expect(gallery.locator('[data-example="what_moves_what"] q')).to_contain_text("difference between the compute_at")
+    # The colours are the page's, so they change with the theme.
+    block = gallery.locator('[data-example="box_blur"] .thumb-block').first
+    light = block.evaluate("e => getComputedStyle(e).fill")
+    gallery.get_by_label("Dark theme").locator("visible=true").click()
+    expect(gallery.locator("html")).to_have_attribute("data-theme", "dark")
+    assert block.evaluate("e => getComputedStyle(e).fill") != light
+
+
+def test_given_words_and_kinds_then_the_cards_are_those_that_have_them(gallery: Page) -> None:
+    field = gallery.get_by_role("searchbox")
+    field.fill("double_buffer gemmini")
+    expect(gallery.locator(".card")).to_have_count(1)
+    expect(gallery.locator(".card")).to_have_attribute("data-example", "gemmini_gemm")
+    expect(gallery.get_by_role("status")).to_have_text(f"1 of {len(load_examples())}")
+    field.fill("nothing has this word")
+    expect(gallery.get_by_text("No example has these words.")).to_be_visible()
+    field.press("Escape")
+    expect(gallery.locator(".card")).to_have_count(len(load_examples()))
+    gallery.get_by_role("button", name="From the forum").click()
+    expect(gallery.locator(".card")).to_have_count(sum(bool(e.question) for e in load_examples()))
+    expect(gallery.get_by_role("button", name="From the forum")).to_be_focused()
+    gallery.keyboard.press("Tab")
+    gallery.keyboard.press("Enter")
+    expect(gallery.get_by_role("button", name="dual-bank-npu")).to_have_attribute("aria-pressed", "true")
+    expect(gallery.locator(".card")).to_have_count(sum(e.machine == "dual-bank-npu" for e in load_examples()))
+    gallery.locator(".card").first.press("Enter")
+    gallery.get_by_role("treeitem").first.wait_for()
+
+
+def test_given_a_file_when_chosen_or_dropped_then_it_opens(gallery: Page, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text("def f(:\n")
+    gallery.get_by_label("A file").set_input_files(file)
+    expect(gallery.locator(".paste-problem")).to_contain_text("line 1")
+    drop = """
+        (view, text) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "matmul.py"));
+          const how = {dataTransfer: data, bubbles: true, cancelable: true};
+          for (const kind of ["dragover", "drop"]) view.dispatchEvent(new DragEvent(kind, how));
+        }
+    """
+    gallery.locator(".gallery").evaluate(drop, MATMUL)
+    gallery.get_by_role("treeitem").first.wait_for()
+    expect(gallery.locator(".headline .title")).to_have_text("matmul")
+
+
+def test_given_a_folder_then_its_files_stand_there_with_pictures_and_are_saved_where_they_are(
+    page: Page, serve_command: Serve, tmp_path: Path
+) -> None:
+    (tmp_path / "older.py").write_text(MATMUL)
+    os.utime(tmp_path / "older.py", (1, 1))
+    mine = tmp_path / "mine.py"
+    mine.write_text(MATMUL_NOTEBOOK + 'AL = sch.cache_read(C, 0, "local.vtcm")\n')
+    page.goto(serve_command("-m", "tilewright", "serve", str(tmp_path), "--port", "{port}"))
+    expect(page.locator(".file .card-title")).to_have_text(["A matmul", "older.py"])
+    expect(page.locator(".file").first).to_contain_text("mine.py · ")
+    expect(page.locator(".file").first.locator(".thumb-block")).to_have_count(2, timeout=20_000)
+    expect(page.get_by_role("heading", name=f"Recent files in {tmp_path.name}")).to_be_visible()
+    page.locator(".file").first.click()
+    page.get_by_role("treeitem").first.wait_for()
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".headline")).to_contain_text("A matmul")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_label("Save the notebook (Ctrl+S)")).to_be_disabled()
+    assert "sch.compute_at(AL, ko)" in mine.read_text()
