@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ..engine.hwsim import load_machine, preset_names
 from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
+from ..engine.lint import Fix
 from ..engine.script import Note, parse
 from .document import (
     Converted,
@@ -22,6 +23,7 @@ from .document import (
     Notebook,
     apply_call,
     apply_fix,
+    apply_lint,
     call_method,
     converted,
     edited_cell,
@@ -77,10 +79,13 @@ class Rename(Intent, frozen=True, eq=False):
     name: str
 
 
-class ApplyFix(Intent, frozen=True):
-    """Add the calls that a finding proposes, as texts: all of them or none."""
+class ApplyFix(Intent, frozen=True, eq=False):
+    """Add the calls that a finding proposes, as texts: all of them or none. `replaces` is the text of the call that they are made in place
+    of; `fix` the same with handles of the picture, where the lints found it."""
 
     calls: tuple[str, ...]
+    replaces: str = ""
+    fix: Fix | None = None
 
 
 class Repair(Intent, frozen=True, eq=False):
@@ -278,7 +283,12 @@ def _rename(state: State, intent: Rename) -> State:
 
 
 def _apply_fix(state: State, intent: ApplyFix) -> State:
-    return edited(state, apply_fix(_latest(state), intent.calls))
+    notebook = _latest(state)
+    if intent.fix is not None:
+        return edited(state, apply_lint(notebook, intent.fix))
+    if intent.replaces or not intent.calls:
+        raise DocumentError(Refusal("stale-fix", "the schedule is another one than the fix was found for"))
+    return edited(state, apply_fix(notebook, intent.calls))
 
 
 def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:

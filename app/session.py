@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from ..engine.execute import Verdict
 from ..engine.hwsim import Machine
@@ -53,6 +54,7 @@ from .studies import Studies
 from .views.code import EXPORT_FILE
 from .views.gallery import Example
 from .views.knobs import figure_value
+from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, call_arguments, handle_of, menu_of, scopes_of
 from .views.row_ids import row_ids
 
@@ -145,6 +147,8 @@ class Session:
             if isinstance(intent, Call | Calls):
                 self.forecast.stop()
                 intent = self.forecast.with_made(self.state, intent)
+            elif isinstance(intent, ApplyFix):
+                intent = replace(intent, fix=offered_fix(self.state, self.store, intent.calls, intent.replaces))
             if intent is not None:
                 self.dispatch(intent)
 
@@ -366,7 +370,7 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "repair":
             return Repair(_call_of({**message, "kind": "move"}, state))
         case "fix":
-            return ApplyFix(tuple(map(str, message["calls"])))
+            return ApplyFix(tuple(map(str, message["calls"])), str(message.get("replaces", "")))
         case "remove":
             return RemoveStep(int(message["step"]))
         case "edit":

@@ -151,6 +151,12 @@ class Page:
                 self._draw_code(state, store)
                 self._draw_comparison(state, store)
                 self.inspector.draw(inspector_value(state, store))
+                self._draw_problems(state, store)
+
+    def _draw_problems(self, state: State, store: Store) -> None:
+        problems = problems_value(state, store)
+        self.page.draw(page_value(state, _count(problems)))
+        self.problems.draw(problems)
 
     def _draw_comparison(self, state: State, store: Store) -> None:
         self.compare.draw(compare_value(state, store, self._shelf.examples))
@@ -161,9 +167,7 @@ class Page:
         if state.notebook is None:
             return
         with pn.io.hold():
-            problems = problems_value(state, store)
-            self.page.draw(page_value(state, _count(problems)))
-            self.problems.draw(problems)
+            self._draw_problems(state, store)
             self.headline.draw(headline_value(state, store))
             self.notebook.draw(notebook_value(state, store, step_changes(state, store)))
             self._draw_code(state, store)

@@ -1,5 +1,5 @@
 """What is worked out because somebody looks at it, piece by piece in a thread: what each figure of the machine would
-gain, what two sides of a comparison cost, which step explains it.
+gain, what two sides of a comparison cost, which step explains it, what the lints say.
 
 A study begins once the picture has stood still, tells each piece as it is found, and is given up between two pieces when something else
 is looked at.
@@ -20,6 +20,7 @@ from .state import State
 from .store import Store, report_of
 from .views.explanation import explained_now, explaining, study_of
 from .views.layouts import layout_work
+from .views.lints import lint_work
 from .views.sensitivity import Tried, trying
 
 STAND_STILL_MS = 250
@@ -27,7 +28,7 @@ STAND_STILL_MS = 250
 
 
 class Study(msgspec.Struct, frozen=True, eq=False):
-    """`pieces` are values for the store's `what` of `of`, each better than the one before."""
+    """`pieces` are values for the store's `what` of `of`, each better than the one before; None is no news, and a place to stop at."""
 
     what: str
     of: tuple[object, ...]
@@ -86,7 +87,8 @@ class Studies:
         for piece in study.pieces():
             if turn != self._turn:
                 return
-            self._clock.soon(lambda piece=piece: self._keep(turn, study, piece))
+            if piece is not None:
+                self._clock.soon(lambda piece=piece: self._keep(turn, study, piece))
         self._clock.soon(lambda: self._end(turn, state))
 
     def _keep(self, turn: int, study: Study, piece: Any) -> None:
@@ -102,12 +104,23 @@ class Studies:
 
 def next_study(state: State, store: Store) -> Study | None:
     """The first thing that `state` shows and that is not known."""
-    return layout_study(state, store) or comparison_study(state, store) or sensitivity_study(state, store)
+    return (
+        layout_study(state, store)
+        or comparison_study(state, store)
+        or sensitivity_study(state, store)
+        or lint_study(state, store)
+    )
 
 
 def layout_study(state: State, store: Store) -> Study | None:
     """Other layouts of the chosen buffer, and who takes what of it."""
     work = layout_work(state, store)
+    return None if work is None else Study(work.what, work.of, work.pieces)
+
+
+def lint_study(state: State, store: Store) -> Study | None:
+    """What the lints say of the picture, with the fixes that hold."""
+    work = lint_work(state, store)
     return None if work is None else Study(work.what, work.of, work.pieces)
 
 

@@ -1,45 +1,97 @@
-"""What stands in the problems pane: errors of the text, what the machine cannot do, a wrong result, findings of the report."""
+"""What stands in the problems pane: errors of the text, what the machine cannot do, a wrong result, and the lints with their fixes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ...engine.hwsim import Finding, Report
+from ...engine.hwsim import Report
 from ...engine.ir import Refusal, TilewrightError
+from ...engine.lint import Fix, LintFinding, told
 from ..document import is_applicable
 from ..state import State
 from ..store import Store
+from .lints import Linted, lints_now
+from .numbers import change_of, grouped, size_text
 from .row_ids import RowIds, row_ids
+
+Problem = dict[str, Any]
+
+RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def problems_value(state: State, store: Store) -> dict[str, Any]:
-    """Most severe first; each with severity, code, message, found, expected, fix, place, rows, and whether the fix can be applied here.
+    """`problems`, the most severe first: severity, code, message, found, expected, place, `rows` of the tree that it is about, `fixes`.
+    `looking` while fixes are still looked for.
 
-    `rows` are the tree's rows that it is about.
+    A fix: `calls` as texts, `replaces` the call they are made in place of (or that goes), `applicable` whether it can be applied to what is
+    shown, `change` {text, trend} of the cycles and `detail` where that was tried.
     """
     if state.notebook is None or state.moment is None:
-        return {"problems": []}
-    problems: list[dict[str, Any]] = []
+        return {"problems": [], "looking": False}
+    report, linted = store.report_now(state), lints_now(state, store)
+    problems: list[Problem] = []
     if state.notebook.error is not None:
         problems.append(_problem("error", state.notebook.error.refusal))
     problems += [_problem("info", Refusal("posted-text", n.text, place=n.place)) for n in state.notes]
     problems += [_problem("info", Refusal("reading", n.text, place=n.place)) for n in state.notebook.notes]
-    report = store.report_now(state)
     if isinstance(report, TilewrightError):
-        problems.append(_problem("error", report.refusal) | _offer(state, report.refusal.fix))
+        problems.append(_refused(state, report.refusal, linted))
+    problems += _verdict(state, store, report)
+    ids = row_ids(state.moment.schedule.func)
+    for finding in _findings(report, linted):
+        problems.append(_finding(finding, ids) | {"fixes": [_fix(state, fix) for fix in finding.fixes]})
+    looking = not isinstance(report, TilewrightError | None) and (linted is None or not linted.is_complete)
+    return {"problems": sorted(problems, key=lambda p: RANK[p["severity"]]), "looking": looking}
+
+
+def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
+    """For each row of the tree that something is said of, the worst of it: {severity, codes, text}."""
+    marks: dict[str, Problem] = {}
+    for problem in problems:
+        for row in problem["rows"]:
+            mark = marks.setdefault(row, {"severity": problem["severity"], "codes": [], "text": problem["message"]})
+            mark["codes"].append(problem["code"])
+    return marks
+
+
+def _findings(report: Report | TilewrightError | None, linted: Linted | None) -> tuple[LintFinding, ...]:
+    """What the lints found; until they are done, what the simulator found too. What is refused is told as that."""
+    found = () if linted is None else tuple(f for f in linted.findings if f.code != "refused")
+    if not isinstance(report, Report) or (linted is not None and linted.is_complete):
+        return found
+    said = {f.code for f in found}
+    return (*found, *(told(f) for f in report.findings if f.code not in said))
+
+
+def _refused(state: State, refusal: Refusal, linted: Linted | None) -> Problem:
+    """Why the machine cannot run it, with the fixes that were tried; where none was, the calls that the refusal names."""
+    fixes = [fix for f in (linted.findings if linted is not None else ()) if f.code == "refused" for fix in f.fixes]
+    problem = _problem("error", refusal)
+    if fixes:
+        return problem | {"fixes": [_fix(state, fix) for fix in fixes]}
+    if not refusal.fix:
+        return problem
+    applicable = state.moment is not None and _can_add(state) and is_applicable(state.moment, refusal.fix)
+    return problem | {"fixes": [_said(refusal.fix, applicable=applicable)]}
+
+
+def _can_add(state: State) -> bool:
+    """A fix goes to the end of the schedule, so it is offered only when the end is what is shown."""
+    return not state.looks_back and state.notebook is not None and state.notebook.error is None
+
+
+def _verdict(state: State, store: Store, report: Report | TilewrightError | None) -> list[Problem]:
+    assert state.moment is not None
     verdict = store.verdict(state, state.moment.schedule)
     waits = isinstance(report, TilewrightError) and report.code == "missing-sizes"  # for a run, too
-    if verdict is not None and (verdict.status == "failed" or (verdict.status == "unknown" and not waits)):
-        severity = "error" if verdict.status == "failed" else "info"
-        problems.append(_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail)))
-    if isinstance(report, Report):
-        ids = row_ids(state.moment.schedule.func)
-        problems += [_finding(finding, ids) | _offer(state, finding.fix) for finding in report.findings]
-    rank = {"error": 0, "warning": 1, "info": 2}
-    return {"problems": sorted(problems, key=lambda p: rank[p["severity"]])}
+    if verdict is None or verdict.status not in ("failed", "unknown") or (verdict.status == "unknown" and waits):
+        return []
+    severity = "error" if verdict.status == "failed" else "info"
+    return [_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail))]
 
 
-def _problem(severity: str, refusal: Refusal) -> dict[str, Any]:
+def _problem(severity: str, refusal: Refusal) -> Problem:
     place = f"line {refusal.place.line}" if refusal.place is not None else ""
     return {
         "severity": severity,
@@ -47,28 +99,43 @@ def _problem(severity: str, refusal: Refusal) -> dict[str, Any]:
         "message": refusal.message,
         "found": refusal.found,
         "expected": refusal.expected,
-        "fix": refusal.fix,
         "place": place,
         "rows": [],
-        "applicable": False,
+        "fixes": [_said(refusal.fix, applicable=False)] if refusal.fix else [],
     }
 
 
-def _finding(finding: Finding, ids: RowIds) -> dict[str, Any]:
+def _said(calls: Sequence[str], *, applicable: bool) -> Problem:
+    """Calls that nobody tried."""
+    return {"calls": list(calls), "replaces": "", "applicable": applicable, "change": None, "detail": ""}
+
+
+def _finding(finding: LintFinding, ids: RowIds) -> Problem:
     known = set(ids.values())
+    handles = [*finding.blocks, *finding.loops]
     return {
-        "severity": finding.severity if finding.severity in ("error", "warning", "info") else "warning",
+        "severity": finding.severity if finding.severity in RANK else "warning",
         "code": finding.code,
         "message": finding.message,
         "found": "",
         "expected": "",
-        "fix": finding.fix,
-        "place": "" if finding.blocks else ", ".join(finding.buffers),
-        "rows": [ids.of(block) for block in finding.blocks if block in known],
-        "applicable": False,
+        "place": ", ".join(dict.fromkeys((*finding.buffers, *([finding.memory] if finding.memory else [])))),
+        "rows": [ids.of(handle) for handle in dict.fromkeys(handles) if handle in known],
     }
 
 
-def _offer(state: State, calls: tuple[str, ...]) -> dict[str, bool]:
-    """A fix goes to the end of the schedule, so it is offered only when the end is what is shown."""
-    return {"applicable": state.moment is not None and not state.looks_back and is_applicable(state.moment, calls)}
+def _fix(state: State, fix: Fix) -> Problem:
+    change = None
+    cycles = f"{grouped(fix.cycles)} cycles"
+    if fix.cycles_before is not None:
+        text, trend = change_of(fix.cycles_before, fix.cycles)
+        change = {"text": text, "trend": trend}
+        cycles = f"{grouped(fix.cycles_before)} → {cycles}"
+    peaks = [f"{p.memory.removeprefix('local.')} {size_text(p.before)} → {size_text(p.after)}" for p in fix.peaks]
+    return {
+        "calls": list(fix.calls),
+        "replaces": fix.replaces,
+        "applicable": _can_add(state),
+        "change": change,
+        "detail": ", ".join([cycles, *peaks]),
+    }

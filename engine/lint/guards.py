@@ -49,11 +49,14 @@ def _idle(subject: Subject, realize: BlockRealize, count: int) -> int:
 
 
 def remedies_guard(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """`loop_partition` of the outer loop of the split: the turns that need no condition apart from the last one. (A split by a number that
-    divides does without; it is made where the loop is split.)"""
+    """The split by a number that divides its loop, the nearest below or above; else `loop_partition` of its outer loop, the turns that need
+    no condition apart from the last one."""
     (name,) = finding.blocks
     realize = subject.index.realize(name)
-    for loop in _loops_of_guard(subject, realize)[:1]:
+    loops = _loops_of_guard(subject, realize)
+    for loop in loops[-1:]:
+        yield from subject.split_otherwise(loop.loop_var)
+    for loop in loops[:1]:
         full = _full_turns(subject, realize, loop)
         if full:
             yield subject.then(lambda sch, loop=loop.loop_var, full=full: _parted(sch, loop, full))

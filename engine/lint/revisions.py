@@ -1,20 +1,24 @@
 """Another call in place of one that was made: the schedule up to it, the new call, and the later ones again.
 
-A block cannot be moved out of a loop that it stands under: it has to be put elsewhere in the first place.
+A block cannot be moved out of a loop that it stands under: it has to be put elsewhere in the first place. A split that does not divide has
+to be another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
 
-from ..ir import Var
+from ..ir import Var, build
 from ..schedule import Schedule, ScheduleError, Step, Target
 from ..schedule.trace import renamed
 
 MOVES = ("compute_at", "reverse_compute_at")
+
+MOST_TURNS = 1 << 16
+"""Loops with more turns are not looked at for what divides them."""
 
 
 class Revision(msgspec.Struct, frozen=True, eq=False):
@@ -58,7 +62,7 @@ def other_places(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Rev
     for target in targets:
         if not target.legal or target.primitive != before.method or target.loop is before.argument("loop"):
             continue
-        found = _replayed(schedule, moment, number, target.loop)
+        found = _replayed(schedule, moment, number, {"loop": target.loop})
         if found is not None:
             yield found, Revision(number, before, found.trace.steps[number])
 
@@ -72,17 +76,42 @@ def left_where_it_was(schedule: Schedule, block: str) -> tuple[Schedule, Revisio
     return None if found is None else (found, Revision(number, schedule.trace.steps[number], None))
 
 
-def _replayed(schedule: Schedule, moment: Schedule, number: int, loop: Var | None) -> Schedule | None:
-    """The moment after the step, with another loop (without it where there is none), and all later ones; None where one is refused."""
+def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revision]]:
+    """The schedule with the loop that `loop` is a part of split in two by a number that divides it: the nearest above and below."""
+    steps = schedule.trace.steps
+    number = next((n for n, s in enumerate(steps) if s.method == "split" and any(r is loop for r in s.results)), None)
+    if number is None:
+        return
+    factors = cast("tuple[object, ...]", tuple(steps[number].argument("factors")))
+    given = [f for f in factors if isinstance(f, int)]
+    moment = before_step(schedule, number)
+    extent = build.int_value(moment.index.loop(steps[number].argument("loop")).extent)
+    if extent is None or len(factors) != 2 or len(given) != 1:
+        return
+    divisors = [d for d in range(2, extent) if extent % d == 0] if extent <= MOST_TURNS else []
+    nearest = (
+        max((d for d in divisors if d < given[0]), default=0),
+        min((d for d in divisors if d > given[0]), default=0),
+    )
+    for divisor in (d for d in nearest if d):
+        wanted = tuple(divisor if f == given[0] else f for f in factors)
+        found = _replayed(schedule, moment, number, {"factors": wanted})
+        if found is not None:
+            yield found, Revision(number, steps[number], found.trace.steps[number])
+
+
+def _replayed(schedule: Schedule, moment: Schedule, number: int, other: Mapping[str, Any] | None) -> Schedule | None:
+    """The moment after the step with other arguments (without the step where these are None), and all later ones; None where one is
+    refused."""
     found = moment.copy()
     new: dict[Any, Any] = {}
     try:
         for n, step in enumerate(schedule.trace.steps[number:], number):
-            if n == number and loop is None:
+            if n == number and other is None:
                 continue
             arguments = renamed(dict(step.arguments), new)
             if n == number:
-                arguments["loop"] = loop
+                arguments |= other or {}
             listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
             getattr(found, step.method)(*cast("tuple[object, ...]", listed[0] if listed else ()), **arguments)
             new.update(zip(step.results, found.trace.steps[-1].results, strict=True))

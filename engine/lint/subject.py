@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import prod
 from typing import Protocol
 
 from ..analysis import ProgramIndex
 from ..hwsim import DmaEngine, Machine, MachineError, Placement, Report, TaskProgram, Template
-from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, build
+from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
 from ..lower import with_sizes
 from ..schedule import Schedule, ScheduleError, Target
-from .revisions import Revision, left_where_it_was, other_places
+from .revisions import Revision, left_where_it_was, other_places, other_splits
 
 Chain = Callable[[Schedule], object]
 """Calls on a schedule that it may have for itself. One that is refused ends the chain."""
@@ -88,7 +88,14 @@ class Subject:
     def elsewhere(self, block: str) -> Iterator[Subject]:
         """The subject with a block put under another loop by the call that put it where it is, and without that call."""
         without = left_where_it_was(self.schedule, block)
-        for schedule, revision in (*other_places(self.schedule, block), *([] if without is None else [without])):
+        return self._revised((*other_places(self.schedule, block), *([] if without is None else [without])))
+
+    def split_otherwise(self, loop: Var) -> Iterator[Subject]:
+        """The subject with the loop that `loop` is a part of split by a number that divides it."""
+        return self._revised(other_splits(self.schedule, loop))
+
+    def _revised(self, found: Iterable[tuple[Schedule, Revision]]) -> Iterator[Subject]:
+        for schedule, revision in found:
             yield Subject(schedule, self.machine, self.sizes, self._simulate, revision=revision)
 
     # Facts.

@@ -1,0 +1,18 @@
+"""docs/lints.md is what the table says, and the table is whole."""
+
+from __future__ import annotations
+
+from support.record_lints import PAGE, lints_page
+
+from tilewright.engine.lint import LINTS
+
+
+def test_the_page_is_what_the_table_says():
+    assert PAGE.read_text(encoding="utf-8") == lints_page(), "run support/record_lints.py and look at what changed"
+
+
+def test_each_lint_says_what_it_looks_for_and_what_it_tries():
+    assert len({lint.code for lint in LINTS}) == len(LINTS)
+    for lint in LINTS:
+        assert lint.severity in ("error", "warning", "info"), lint.code
+        assert len(lint.what) > 60 and lint.fix and lint.title, lint.code
