@@ -1,20 +1,41 @@
-// What is wrong, where, and what to do about it. Also tells apart "nothing is wrong".
+// What is wrong, where, and what to do about it: a button for each fix, with what it would change. Also tells apart "nothing is wrong".
 
-import { h, follow } from "./dom.js";
+import { h, follow, highlighted, keepingScroll } from "./dom.js";
+
+const SIGNS = { error: "✘", warning: "!", info: "i" };
+const WORDS = { error: ["error", "errors"], warning: ["warning", "warnings"], info: ["note", "notes"] };
+const TRENDS = { better: "fewer cycles", worse: "more cycles", same: "as many cycles" };
 
 function places(model, rows) {
   return rows.map((row) => h("button", { class: "tool small place", title: `Choose ${row} in the tree`, onclick: () => model.send_msg({ kind: "select", id: row }) }, row));
 }
 
-function fix(model, item) {
-  if (!item.fix?.length) return null;
-  const apply = () => model.send_msg({ kind: "fix", calls: item.fix });
+function lines(fix) {
+  const calls = fix.calls.map((call) => h("code", {}, highlighted(call)));
+  if (!fix.replaces) return calls;
+  const word = fix.calls.length ? "in place of " : "without ";
+  return [h("span", { class: "quiet" }, word, h("s", {}, h("code", {}, fix.replaces))), calls];
+}
+
+function gain(fix) {
+  if (!fix.change) return null;
+  return h("span", { class: `change ${fix.change.trend}`, title: `${fix.detail}: ${TRENDS[fix.change.trend]}` }, fix.change.text);
+}
+
+function fixBox(model, fix, first) {
+  const apply = () => model.send_msg({ kind: "fix", calls: fix.calls, replaces: fix.replaces });
+  const what = fix.replaces ? "Writes this line of the schedule anew; undo takes it back" : "Adds to the end of the schedule; undo takes it back";
   return h(
     "div",
     { class: "fix" },
-    h("span", { class: "quiet" }, "try "),
-    h("div", { class: "fix-calls" }, item.fix.map((call) => h("code", {}, call))),
-    item.applicable ? h("button", { class: "tool small primary", title: "Add to the end of the schedule; undo takes it back", onclick: apply }, "Apply") : null,
+    h("div", { class: "fix-calls" }, lines(fix)),
+    h(
+      "div",
+      { class: "fix-side" },
+      gain(fix),
+      fix.detail ? h("span", { class: "quiet" }, fix.detail) : null,
+      fix.applicable ? h("button", { class: `tool small${first ? " primary" : ""}`, title: what, onclick: apply }, "Apply") : null,
+    ),
   );
 }
 
@@ -22,27 +43,39 @@ function problem(model, item) {
   return h(
     "li",
     { class: `problem is-${item.severity}`, "data-code": item.code },
-    h("span", { class: "sign", role: "img", "aria-label": item.severity }, { error: "✘", warning: "!", info: "i" }[item.severity]),
+    h("span", { class: "sign", role: "img", "aria-label": WORDS[item.severity][0] }, SIGNS[item.severity]),
     h(
       "div",
-      {},
+      { class: "problem-text" },
       h("b", {}, item.message),
       h("span", { class: "quiet code" }, [item.code, item.place].filter(Boolean).join(" · "), item.rows.length ? " · " : "", places(model, item.rows)),
       item.found ? h("div", {}, h("span", { class: "quiet" }, "found "), item.found) : null,
       item.expected ? h("div", {}, h("span", { class: "quiet" }, "expected "), item.expected) : null,
-      fix(model, item),
+      item.fixes.map((fix, n) => fixBox(model, fix, n === 0)),
     ),
   );
 }
 
+function summary(data) {
+  const counts = Object.entries(WORDS).map(([severity, words]) => [data.problems.filter((item) => item.severity === severity).length, words]);
+  const said = counts.filter(([count]) => count).map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`);
+  const looking = data.looking ? "looking for fixes…" : "";
+  if (!said.length) return looking || "Nothing to report: every line of the notebook applies and the machine can run it.";
+  return [said.join(", "), looking].filter(Boolean).join(" · ");
+}
+
 export function render({ model }) {
   const view = h("section", { class: "problems", tabindex: "0", "aria-label": "Problems" });
+  const head = h("p", { class: "quiet problems-head", role: "status" });
+  const list = h("ul", {});
+  view.append(head, list);
   follow(model, (data) => {
-    view.replaceChildren(
-      data.problems.length
-        ? h("ul", {}, data.problems.map((item) => problem(model, item)))
-        : h("p", { class: "quiet" }, "Nothing to report: every line of the notebook applies and the machine can run it."),
-    );
+    const said = summary(data);
+    if (head.textContent !== said) head.textContent = said;
+    keepingScroll(view, () => {
+      list.hidden = !data.problems.length;
+      list.replaceChildren(...data.problems.map((item) => problem(model, item)));
+    });
   });
   return view;
 }
