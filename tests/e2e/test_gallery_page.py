@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.notebooks import MATMUL_NOTEBOOK
+from support.notebooks import with_lines
 from support.page import drag
 from support.sources import MATMUL
 
@@ -85,7 +85,7 @@ def test_given_a_folder_then_its_files_stand_there_with_pictures_and_are_saved_w
     (tmp_path / "older.py").write_text(MATMUL)
     os.utime(tmp_path / "older.py", (1, 1))
     mine = tmp_path / "mine.py"
-    mine.write_text(MATMUL_NOTEBOOK + 'AL = sch.cache_read(C, 0, "local.vtcm")\n')
+    mine.write_text(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
     page.goto(serve_command("-m", "tilewright", "serve", str(tmp_path), "--port", "{port}"))
     expect(page.locator(".file .card-title")).to_have_text(["A matmul", "older.py"])
     expect(page.locator(".file").first).to_contain_text("mine.py · ")
@@ -94,6 +94,7 @@ def test_given_a_folder_then_its_files_stand_there_with_pictures_and_are_saved_w
     page.locator(".file").first.click()
     page.get_by_role("treeitem").first.wait_for()
     drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".step code").last).to_contain_text("sch.compute_at(AL, ko)")
     expect(page.locator(".headline")).to_contain_text("A matmul")
     page.keyboard.press("Control+s")
     expect(page.get_by_label("Save the notebook (Ctrl+S)")).to_be_disabled()
