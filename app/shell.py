@@ -20,7 +20,7 @@ from .components.code import CodeView
 from .components.esm import STATIC, style
 from .components.figures import CompareView, MachineView, OverlayView, TrafficView
 from .components.loop_tree import LoopTree
-from .components.panels import GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
+from .components.panels import CommandsView, GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
 from .components.timeline import Timeline
 from .document import load_document
 from .session import STAND_STILL_MS, Session
@@ -30,6 +30,7 @@ from .store import Store
 from .views.code import python_value, script_value
 from .views.commands import commands_value
 from .views.compare import compare_value, overlay_now
+from .views.commands import commands_value
 from .views.costs import row_costs
 from .views.gallery import gallery_value
 from .views.headline import headline_value
@@ -69,8 +70,10 @@ class Page:
         self.compare = CompareView(data=compare_value(session.state, session.store, shelf.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
         self.commands = CommandsView(data=commands_value(session.state, shelf.examples), sizing_mode="fixed", width=0, height=0)
+        self.commands = CommandsView(data=commands_value(session.state, shelf.examples), sizing_mode="fixed", width=0, height=0)
         views = (
             self.page,
+            self.commands,
             self.gallery,
             self.headline,
             self.notebook,
@@ -97,6 +100,7 @@ class Page:
             problems = problems_value(state, store)
             self.page.draw(page_value(state, _count(problems)))
             self.gallery.draw(self._gallery(state))
+            self.commands.draw(commands_value(state, self._shelf.examples))
             if state.notebook is None:
                 return
             self._draw_comparison(state, store)

@@ -35,6 +35,13 @@ class InspectorView(JsonView):
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("inspector.css")]
 
 
+class CommandsView(JsonView):
+    """The command palette. Messages: those of its commands."""
+
+    _esm = bundle("palette.js")
+    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css")]
+
+
 class ProblemsView(JsonView):
     """Refusals, errors and findings."""
 

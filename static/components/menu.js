@@ -189,10 +189,12 @@ class GroupedMenu {
 function rank(item, text) {
   const wanted = text.toLowerCase();
   const names = [item.label.toLowerCase(), (item.method ?? "").toLowerCase()];
+  const words = wanted.split(/\s+/).filter(Boolean);
   if (item.key === text && !item.disabled) return 6;
   if (names.some((name) => name.startsWith(wanted))) return 5;
   if (names.some((name) => name.split(/[\s_]/).some((word) => word.startsWith(wanted)))) return 4;
   if (names.some((name) => name.replaceAll("_", " ").includes(wanted) || name.includes(wanted))) return 3;
+  if (words.length > 1 && words.every((word) => names.some((name) => name.includes(word)))) return 3;
   if (wanted.length > 2 && item.help?.toLowerCase().includes(wanted)) return 2;
   return 0;
 }

@@ -8,6 +8,8 @@ export function treeCommands(tree) {
   const anchor = () => (tree.elements.get(tree.cursor) ?? tree.list).getBoundingClientRect();
   const rows = tree.together(row.id);
   const known = rows.every((id) => tree.sheets.entries(id) !== undefined);
+  // They come when they are known: the palette asks again.
+  if (!known) tree.sheets.whenKnown(rows, () => window.dispatchEvent(new CustomEvent("tilewright:commands-changed")));
   const name = rows.length > 1 ? `${rows.length} rows` : row.name;
   const items = known ? tree.sheets.items(rows, row.id, anchor()).map((item) => ({...item, group: `On ${name}`, rare: false})) : [];
   const own = (label, key, help, run) => ({label, key, help, group: "Loop tree", run});

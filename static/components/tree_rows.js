@@ -150,7 +150,8 @@ export function rowElement(byId, row) {
 /** What a row costs with all below it: as a bar in `mode` "cycles" or "bytes"; a folded row says both. */
 export function showCost(element, cost, mode, folded) {
   const place = element.querySelector(".cost");
-  const parts = !cost ? [] : mode ? [cost[mode]] : folded ? [cost.cycles, cost.bytes] : [];
+  const wanted = !cost ? [] : mode ? [cost[mode]] : folded ? [cost.cycles, cost.bytes] : [];
+  const parts = wanted.filter((part) => part.share > 0);
   const said = JSON.stringify([parts, mode]);
   if (place.said === said) return;
   place.said = said;

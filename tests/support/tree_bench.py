@@ -8,7 +8,7 @@ from typing import Any
 import panel as pn
 
 from tilewright.app.components.loop_tree import LoopTree
-from tilewright.app.views.menus import call_arguments, scopes_of
+from tilewright.app.views.menus import SCOPES, Facts, call_arguments, menu_of, scopes_of
 from tilewright.app.views.targets import moves_of, targets_of
 from tilewright.app.views.tree import drop_targets, row_ids, row_menus, tree_rows
 from tilewright.engine.hwsim import Machine
@@ -39,10 +39,11 @@ class Bench:
         self.eager = eager
         self.machine = machine
         self.intents: list[dict[str, Any]] = []
+        self._facts: tuple[object, Facts] | None = None
         self.tree = LoopTree(
             find_targets=lambda rows: self.targets_of(*rows),
             find_repair=self.repair_of,
-            find_menu=lambda row: self.menus()[row],
+            find_menu=self.menu_of,
             sizing_mode="stretch_both",
         )
         self.tree.on_intent(self.act)
@@ -65,6 +66,13 @@ class Bench:
         targets = drop_targets(self.schedule) if self.eager else {}
         menus = self.menus() if self.eager else {}
         self.tree.param.update(rows=tree_rows(func), menus=menus, targets=targets)
+
+    def menu_of(self, row: str) -> list[dict[str, Any]]:
+        if self._facts is None or self._facts[0] is not self.schedule.func:
+            func, machine = self.schedule.func, self.machine
+            scopes = SCOPES if machine is None else scopes_of(machine)
+            self._facts = (func, Facts(func, scopes, machine, self.schedule.intrinsics))
+        return menu_of(self._facts[1], row)
 
     def menus(self) -> dict[str, list[dict[str, Any]]]:
         func, intrinsics = self.schedule.func, self.schedule.intrinsics
