@@ -45,7 +45,9 @@ def _works(report: Report, engine: str) -> bool:
 
 def _lanes(report: Report, colours: Colours, start: int, end: int) -> dict[str, Value]:
     """Engine -> bars [start, end, colour, words] or stretches [[colour, share of each stretch]]."""
-    tasks = list(islice(report.segments.between(start, end), MOST_BARS + 1))
+    # One whose result is still on its way is no longer at work.
+    at_work = (task for task in report.segments.between(start, end) if task.end > start)
+    tasks = list(islice(at_work, MOST_BARS + 1))
     if len(tasks) > MOST_BARS:
         return _stretches(report, colours, start, end)
     found: dict[str, Value] = {}

@@ -1,0 +1,122 @@
+"""Figures of the machine as lines of the notebook: written, changed in place, taken out, and run by Python alike."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+from support.notebooks import MATMUL_NOTEBOOK
+
+from tilewright.app.actions import OpenText, PickMachine, ResetKnob, TurnKnob, Undo, act
+from tilewright.app.document import evaluate, read_document
+from tilewright.app.document.knobs import turned_paths, unchained, with_turn, without_turns
+from tilewright.app.state import State
+from tilewright.engine.hwsim import Machine, load_machine
+
+NPU = load_machine("dual-bank-npu")
+CELL = '# %% machine\nimport tilewright\n\nmachine = tilewright.machine("dual-bank-npu"){turns}\n'
+
+
+def machine_cell(state: State) -> str:
+    assert state.notebook is not None
+    return "".join(cell.body for cell in state.notebook.document.of_kind("machine"))
+
+
+def machine_of(state: State) -> Machine:
+    assert state.notebook is not None and state.notebook.machine is not None, state.notice
+    return state.notebook.machine
+
+
+@pytest.fixture
+def opened() -> State:
+    state = act(State(), OpenText(MATMUL_NOTEBOOK))
+    return act(state, PickMachine("dual-bank-npu"))
+
+
+def test_given_a_knob_then_one_readable_line_says_so_and_undo_takes_it_back(opened: State) -> None:
+    turned = act(opened, TurnKnob("memories.vtcm.banks", 4))
+    assert machine_of(turned).memory("vtcm").banks == 4
+    assert machine_cell(turned).strip().splitlines()[-1] == 'machine = machine.replace("memories.vtcm.banks", 4)'
+    assert act(turned, Undo()).notebook is opened.notebook
+
+
+def test_given_a_knob_turned_again_then_its_line_is_changed_and_no_other(opened: State) -> None:
+    state = act(act(opened, TurnKnob("memories.vtcm.banks", 4)), TurnKnob("engines.dma.setup_cycles", 20))
+    again = act(state, TurnKnob("memories.vtcm.banks", 8))
+    assert machine_cell(again) == machine_cell(state).replace('banks", 4', 'banks", 8')
+    assert machine_of(again).memory("vtcm").banks == 8
+
+
+def test_given_the_files_own_figure_then_the_line_goes(opened: State) -> None:
+    turned = act(opened, TurnKnob("memories.vtcm.banks", 4))
+    assert machine_cell(act(turned, TurnKnob("memories.vtcm.banks", 2))) == machine_cell(opened)
+    both = act(turned, TurnKnob("clock_hz", 2_000_000_000))
+    assert machine_cell(act(both, ResetKnob("clock_hz"))) == machine_cell(turned)
+    assert machine_cell(act(both, ResetKnob())) == machine_cell(opened)
+
+
+def test_given_what_no_machine_can_have_then_nothing_changes_and_it_is_said(opened: State) -> None:
+    refused = act(opened, TurnKnob("memories.vtcm.banks", 3))
+    assert refused.notebook is opened.notebook
+    assert refused.notice is not None and refused.notice.code == "uneven-banks"
+    unknown = act(opened, TurnKnob("memories.nowhere.banks", 3))
+    assert unknown.notice is not None and unknown.notice.code == "unknown-figure"
+
+
+def test_given_another_machine_then_the_old_ones_figures_go(opened: State) -> None:
+    turned = act(opened, TurnKnob("memories.vtcm.banks", 4))
+    other = act(turned, PickMachine("vta"))
+    assert "replace" not in machine_cell(other)
+    assert machine_of(other) == load_machine("vta")
+
+
+def test_given_a_chain_then_it_is_read_and_edited_in_place() -> None:
+    text = (
+        CELL.format(turns='.replace("local.vtcm.banks", 4).replace("clock_hz", 5)')
+        + MATMUL_NOTEBOOK[MATMUL_NOTEBOOK.index("# %% workload") :]
+    )
+    document = read_document(text)
+    machine = evaluate(document).machine
+    assert machine is not None and (machine.memory("vtcm").banks, machine.clock_hz) == (4, 5)
+    assert turned_paths(document, machine) == ("memories.vtcm.banks", "clock_hz")
+    changed = with_turn(document, machine, "memories.vtcm.banks", 8)
+    assert '.replace("local.vtcm.banks", 8).replace("clock_hz", 5)' in changed.text
+    assert ".replace" in without_turns(changed, machine, "memories.vtcm.banks").text
+    assert without_turns(changed).of_kind("machine")[0].text == CELL.format(turns="")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_given_any_line_endings_then_the_rest_of_the_file_stays_byte_for_byte(newline: str) -> None:
+    text = MATMUL_NOTEBOOK.replace("\n", newline)
+    document = read_document(text)
+    machine = evaluate(document).machine
+    assert machine is not None
+    path = f"memories.{machine.memories[0].name}.latency_cycles"
+    turned = with_turn(document, machine, path, 7)
+    line = f'machine = machine.replace("{path}", 7){newline}'
+    assert turned.text.replace(line, "") == text
+    assert without_turns(turned).text == text
+
+
+def test_given_chains_over_lines_then_the_lines_below_keep_their_numbers() -> None:
+    text = 'm = (\n    tilewright.machine("x")\n    .replace("a.b", 1)\n)\nm = m.replace("c", 2)\n'
+    assert unchained(text).splitlines()[0] == "m = tilewright.machine('x'); m = m.replace('a.b', 1)"
+    assert unchained(text).splitlines()[4] == 'm = m.replace("c", 2)'
+
+
+def test_given_an_error_in_a_chain_then_its_line_is_named() -> None:
+    text = CELL.format(turns='.replace("memories.vtcm.banks", 3)')
+    error = evaluate(read_document(text)).error
+    assert error is not None and error.refusal.code == "uneven-banks"
+    assert error.refusal.place is not None and error.refusal.place.line == 4
+
+
+def test_given_a_turned_knob_then_python_itself_makes_the_same_machine(opened: State, tmp_path: Path) -> None:
+    turned = act(act(opened, TurnKnob("memories.vtcm.banks", 4)), TurnKnob("memories.vtcm.capacity_bytes", 1 << 20))
+    assert turned.notebook is not None
+    file = tmp_path / "notebook.py"
+    file.write_text(turned.notebook.document.text)
+    made = runpy.run_path(str(file))["machine"]
+    assert made == machine_of(turned)
+    assert (made.memory("vtcm").banks, made.memory("vtcm").capacity_bytes) == (4, 1 << 20)

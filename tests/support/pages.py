@@ -1,0 +1,34 @@
+"""States of the page for tests of values: examples opened, reports made as the page makes them after the paint."""
+
+from __future__ import annotations
+
+from tilewright.app.actions import OpenText, act
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.gallery import load_examples
+from tilewright.engine.hwsim import Machine, Report
+
+
+def opened_example(name: str) -> State:
+    """The page with an example of the gallery."""
+    (found,) = (e for e in load_examples() if e.name == name)
+    return act(State(), OpenText(found.text, found.title))
+
+
+def report_now(state: State, store: Store) -> Report:
+    report = store.report_now(state)
+    assert isinstance(report, Report), report
+    return report
+
+
+def machine_now(state: State, store: Store) -> Machine:
+    machine = store.machine(state)
+    assert isinstance(machine, Machine), machine
+    return machine
+
+
+def simulate_steps(state: State, store: Store) -> None:
+    """Every step of the notebook is simulated."""
+    assert state.shown is not None
+    for moment in state.shown.states:
+        store.report(store.costed(state, moment.schedule), store.machine(state))
