@@ -38,7 +38,7 @@ from .document.workload import program_names
 from .edits import EDITS, KEEPS_DRAFT, MAX_TEXT, edited, picture, settled
 from .intents import Intent
 from .sides import COMPARING
-from .state import DEFAULT_MACHINE, Look, Notice, Pane, State, Theme
+from .state import DEFAULT_MACHINE, Blamed, Look, Notice, Pane, State, Theme
 
 
 class OpenText(Intent, frozen=True):
@@ -145,6 +145,13 @@ class Select(Intent, frozen=True):
 
     row: str = ""
     buffer: str = ""
+
+
+class Blame(Intent, frozen=True):
+    """Look at what an engine waits for; `row` is that of the block that has it in hand."""
+
+    wait: Blamed
+    row: str = ""
 
 
 class LookAt(Intent, frozen=True):
@@ -419,9 +426,13 @@ def _view_step(state: State, intent: ViewStep) -> State:
 
 def _select(state: State, intent: Select) -> State:
     if not intent.buffer:
-        return replace(state, selected=intent.row, buffer="")
+        return replace(state, selected=intent.row, buffer="", blamed=None)
     look = state.look if intent.buffer == state.buffer else Look()
     return replace(state, selected=intent.row or state.selected, buffer=intent.buffer, look=look)
+
+
+def _blame(state: State, intent: Blame) -> State:
+    return replace(state, blamed=intent.wait, selected=intent.row, buffer="")
 
 
 _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
@@ -443,6 +454,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     Undo: _undo,
     Redo: _redo,
     Select: _select,
+    Blame: _blame,
     LookAt: lambda state, intent: replace(state, look=intent.look),
     SetTheme: lambda state, intent: replace(state, theme=intent.theme),
     ShowPane: lambda state, intent: replace(state, pane=intent.pane),
@@ -457,6 +469,7 @@ _LEAVES_DRAFT = (
     EditCell,
     ViewStep,
     Select,
+    Blame,
     SetTheme,
     ShowPane,
     Dismiss,

@@ -19,6 +19,7 @@ from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
 from ..engine.schedule import Schedule
 from .actions import (
     ApplyFix,
+    Blame,
     Call,
     Calls,
     Dismiss,
@@ -44,11 +45,11 @@ from .actions import (
     act,
     repair_of,
 )
-from .document import DocumentError, load_document, save_document
+from .document import DocumentError, Notebook, load_document, save_document
 from .edits import edit_of
 from .forecast import Forecast, move_of
 from .sides import Compare, EndCompare, ShowSpan, side_of, usual_sides
-from .state import Look, Pane, Side, State
+from .state import Blamed, Look, Pane, Side, State
 from .store import Store, report_of, sizes_of
 from .studies import Studies
 from .views.code import EXPORT_FILE
@@ -57,6 +58,7 @@ from .views.knobs import figure_value
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, call_arguments, handle_of, menu_of, scopes_of
 from .views.row_ids import row_ids
+from .views.timeline import answer
 
 Message = dict[str, Any]
 
@@ -193,7 +195,6 @@ class Session:
         self._closed = True
         self._turn += 1
         self.forecast.stop()
-        self.forecast.stop()
         self.studies.stop()
 
     def repair(self, wish: Message) -> list[str]:
@@ -231,6 +232,13 @@ class Session:
     def _foretell(self, prediction: Message) -> None:
         if self.screen is not None and not self._closed:
             self.screen.foretell(prediction)
+
+    def timeline_answer(self, message: Message) -> Message | None:
+        """What the timeline asks for: a window, when a task starts, which step an engine's wait is due to. None for what makes no sense."""
+        try:
+            return answer(self.state, self.store, message)
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
 
     # After the paint.
 
@@ -328,7 +336,11 @@ def opened_text(text: str, title: str) -> tuple[str, Notebook]:
     opened = act(State(), OpenText(text, title))
     if opened.notebook is None:
         notice = opened.notice
-        raise DocumentError(Refusal(notice.code, notice.message, notice.found) if notice else Refusal("no-workload", "there is no program"))
+        raise DocumentError(
+            Refusal(notice.code, notice.message, notice.found)
+            if notice
+            else Refusal("no-workload", "there is no program")
+        )
     return opened.title, opened.notebook
 
 
@@ -347,12 +359,11 @@ def intent_of(message: Message, state: State) -> Intent | None:
             return _calls_of(message, state)
         case "rename":
             return Rename(handle_of(row_ids(_func_of(state)), str(message["id"])), str(message["name"]))
-        case "moves" | "calls":
-            return _calls_of(message, state)
-        case "rename":
-            return Rename(handle_of(row_ids(_func_of(state)), str(message["id"])), str(message["name"]))
         case "select":
             return Select(str(message.get("id", "")), str(message.get("buffer", "")))
+        case "blame":
+            wait = Blamed(*(str(message[part]) for part in ("engine", "cause", "buffer", "block")))
+            return Blame(wait, str(message["row"]))
         case "look":
             return LookAt(msgspec.convert(message["look"], Look))
         case "undo":

@@ -21,7 +21,7 @@ from .components.esm import STATIC, style
 from .components.figures import CompareView, MachineView, OverlayView, TrafficView
 from .components.loop_tree import LoopTree
 from .components.panels import CommandsView, GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
-from .components.timeline import Timeline
+from .components.timeline import TimelineView
 from .document import load_document
 from .session import STAND_STILL_MS, Session
 from .shelf import Shelf, Thumbnails
@@ -40,7 +40,7 @@ from .views.notebook import notebook_value, step_changes
 from .views.page import page_value
 from .views.problems import problems_value
 from .views.roofline import pictures_value
-from .views.timeline import legend_value, timeline_chart
+from .views.timeline import timeline_value
 from .views.tree import buffer_bytes, tree_rows
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
@@ -61,7 +61,7 @@ class Page:
             find_targets=session.targets, find_repair=session.repair, find_menu=session.menu, **FILL
         )
         self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
-        self.timeline = Timeline()
+        self.timeline = TimelineView(timeline_value(session.state, session.store), answer=session.timeline_answer, **FILL)
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
         self.python = CodeView(data=python_value(session.state, session.store), **FILL)
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
@@ -84,6 +84,7 @@ class Page:
             self.compare,
             self.overlay,
             self.inspector,
+            self.timeline,
             self.tree,
         )
         for view in views:
@@ -105,8 +106,7 @@ class Page:
                 return
             self._draw_comparison(state, store)
             self._draw_tree(state, store)
-            self.timeline.show(timeline_chart(state, store), dark=state.theme == "dark")
-            self.timeline.legend.draw(legend_value(state, store))
+            self.timeline.draw(timeline_value(state, store))
             self.headline.draw(headline_value(state, store))
             self.notebook.draw(notebook_value(state, store, _known_changes(state, store)))
             self.inspector.draw(inspector_value(state, store))

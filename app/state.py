@@ -45,6 +45,16 @@ class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft: Annotated[str, Meta(max_length=2_000)] = ""
 
 
+class Blamed(msgspec.Struct, frozen=True):
+    """What an engine waits for, as a report's `Wait` names it: the cause, a buffer in the hands of a block, or (as `block`) a port, a queue,
+    another engine of its unit."""
+
+    engine: str
+    cause: str
+    buffer: str = ""
+    block: str = ""
+
+
 class Side(msgspec.Struct, frozen=True, eq=False):
     """One of two programs that are compared: `notebook` after `count` of its schedule lines, after all of them for None.
 
@@ -74,7 +84,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `selected` is a row id of the tree, `buffer` the id of a buffer whose layout is looked at. `saved` is the text that is kept elsewhere:
     as it was opened, saved or downloaded last.
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
-    None when nothing is being typed. `comparison` stands in the place of tree and timeline.
+    None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
+    the wait that was chosen on the timeline, until something else is chosen.
     """
 
     notebook: Notebook | None = None
@@ -93,6 +104,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     notes: tuple[Note, ...] = ()
     draft_of: Notebook | None = None
     comparison: Comparison | None = None
+    blamed: Blamed | None = None
 
     @property
     def good(self) -> Notebook | None:

@@ -16,7 +16,7 @@ from ..engine.hwsim import Machine, Report, load_machine, simulate
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
 from ..engine.lower import Renewed, planned, with_sizes
 from ..engine.schedule import Schedule
-from ..engine.script import to_script
+from ..engine.script import Printed, print_program
 from .document import State as Moment
 from .document import sizes_for
 from .state import DEFAULT_MACHINE, State
@@ -129,7 +129,11 @@ class Store:
 
     def script(self, schedule: Schedule) -> str:
         """The program as TVMScript."""
-        return self.remember("script", (schedule.func,), lambda: to_script(schedule.mod))
+        return self.printed(schedule).text
+
+    def printed(self, schedule: Schedule) -> Printed:
+        """That text with the places of loops and blocks in it."""
+        return self.remember("script", (schedule.func,), lambda: print_program(schedule.mod))
 
     def exported(self, moment: Moment) -> str | TilewrightError:
         """The schedule as Python for TVM, with the notebook's variables."""

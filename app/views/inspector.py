@@ -18,7 +18,7 @@ from .numbers import grouped, percent_text
 from .palette import buffer_colours
 from .row_ids import row_ids
 from .sizes import annotation_text, buffer_bytes, plain_text, size_text
-from .waits import wait_rows
+from .waits import blame_section, wait_rows
 
 Section = dict[str, Any]
 
@@ -63,6 +63,9 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
         value |= {"kind": "block", "sections": _block_sections(store.index(func), handle, held, colours, report)}
     if report is not None and handle is None:
         value |= _run_value(state, store, report, func)
+    blamed = blame_section(state, report) if report is not None else None
+    if blamed is not None:
+        value["sections"] = [blamed, *value["sections"]]
     return value
 
 
@@ -102,8 +105,8 @@ def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) ->
     rows = section["rows"]
     rows.append(("extent", plain_text(loop.extent), "Iterations"))
     rows.append(("kind", loop.thread_tag or loop.kind, ""))
-    outer = [f.loop_var.name for f in reversed(index.path(loop)) if isinstance(f, For) and f is not loop]
-    rows.append(("inside", " > ".join(outer) or "nothing", "The loops around it, outermost first"))
+    outer = [f.loop_var.name for f in index.path(loop) if isinstance(f, For) and f is not loop]
+    rows.append(("inside", " > ".join(reversed(outer)) or "nothing", "The loops around it, outermost first"))
     rows.append(("runs", _times(index, loop), "How often the loop is started"))
     below = ", ".join(r.block.name for r in index.child_blocks(loop))
     rows.append(("blocks", below or "none", "The blocks below it"))

@@ -1,4 +1,8 @@
-"""The timeline's value: a report as lanes of engines and memories, and the legend above it."""
+"""The timeline's value: the tables that its bars, marks and words are made of, and the first window. `lens` makes the further windows.
+
+Lanes of engines and rows of memories are numbered as they are listed; a task's `kind`, a tile's cell and a wait's kind are entries of
+tables, so that an event travels as a few numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,221 +10,254 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
-from ...engine.hwsim import MemoryReport, Report, Tile
-from ...engine.ir import TilewrightError
+from ...engine.analysis import ProgramIndex
+from ...engine.hwsim import MemoryReport, Report
+from ...engine.ir import BlockRealize, For, TilewrightError, loops_and_blocks
+from ...engine.schedule import Schedule
 from ..state import State
 from ..store import Store
-from .chart import Again, Bar, Bars, Chart, Clock, Excess, Lane, Steps
+from .lens import edges_of, packed, window
 from .numbers import grouped, percent_text, size_text
 from .palette import buffer_colours
+from .row_ids import RowIds, row_ids
+from .scene import Cell, Scene, WaitKind
+from .waits import step_to_blame
 
 HEADROOM = 1.35
 """A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
 
 NEARLY_EMPTY = 4
 
-MAX_EXCESSES = 500
-"""More stretches of too many bytes than this are not marked: a row that is red so often needs no more of it."""
+OVERVIEW_BINS = 240
 
-EMPTY = Chart()
+OTHER = 9
+"""The colour of what belongs to no buffer."""
+
+LISTS = ("repeats", "engines", "rows", "cells", "templates", "kinds", "waits", "figures", "buffers")
+
+NOTHING: dict[str, Any] = {
+    "report": 0,
+    "cycles": 0,
+    "length": 0,
+    "note": "",
+    "lines": {},
+    **{name: [] for name in LISTS},
+}
+
+Message = dict[str, Any]
 
 
-def timeline_chart(state: State, store: Store) -> Chart:
-    """The chart of the picture; the same object as long as nothing changed. Without a report: an empty one."""
+def timeline_value(state: State, store: Store) -> dict[str, Any]:
+    """All that the timeline shows of the picture; the same object as long as nothing changed but the theme. Without a report: why."""
     report = store.report_now(state)
-    if state.moment is None or not isinstance(report, Report):
-        return EMPTY
-    func = state.moment.schedule.func
+    if isinstance(report, TilewrightError):
+        refusal = report.refusal
+        expected = f" Expected: {refusal.expected}." if refusal.expected else ""
+        return {**NOTHING, "note": f"{refusal.message}.{expected}"}
+    if state.moment is None or report is None:
+        return NOTHING
+    schedule = state.moment.schedule
+    return store.remember("timeline", (report, schedule.func), lambda: value_of(report, schedule, store))
+
+
+def scene_of(report: Report, store: Store) -> Scene:
+    """The tables of a report, made once."""
+    return store.remember("scene", (report,), lambda: Scene(report))
+
+
+def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]:
+    """The value of a report, in the names and colours of the schedule's program."""
+    func = schedule.func
+    scene = scene_of(report, store)
     colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
-    return store.remember("chart", (report, func), lambda: chart_of(report, colours))
+    ids = store.remember("row-ids", (func,), lambda: row_ids(func))
+    scales = [_scale(report.memory[name], scene, row) for row, name in enumerate(scene.rows)]
+    return {
+        "report": id(report),
+        "cycles": report.cycles,
+        "length": scene.length,
+        "repeats": _repeats(scene),
+        "engines": [_engine(report, name) for name in scene.engines],
+        "rows": [_row(report, name, scale) for name, scale in zip(scene.rows, scales, strict=True)],
+        "cells": [_cell(cell, scales[cell.row], colours) for cell in scene.cells],
+        "templates": _templates(scene, ids, store.index(func), colours),
+        "kinds": [
+            {"template": int(t), "reads": k.reads, "writes": k.writes}
+            for k, t in zip(scene.kinds, scene.template_of_kind.tolist(), strict=True)
+        ],
+        "waits": [_wait(wait, ids, colours) for wait in scene.waits],
+        "lines": store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
+        "overview": _overview(scene),
+        "window": window(scene, 0, scene.length, folded=True),
+        "figures": _figures(report),
+        "buffers": _buffers(report, scene, colours),
+        "note": "",
+    }  # fmt: skip
 
 
-def chart_of(report: Report, colours: Mapping[str, int]) -> Chart:
-    """Engines that have tasks, and memories (or their physical blocks) that something is allocated in; global memory is left out."""
-    engines = [name for name, engine in report.engines.items() if engine.tasks]
-    rows = {name: memory for name, memory in report.memory.items() if memory.peak_bytes and memory.scope != "global"}
-    cells = _cells(report)
-    scales = {name: _scale(memory, [t for t in cells.values() if t.row == name]) for name, memory in rows.items()}
-    return Chart(
-        cycles=int(report.timeline.there.max(initial=0)),
-        clock=_clock(report),
-        repeats=_repeats(report),
-        engines=tuple(Lane(name) for name in engines),
-        engine_bars=_engine_bars(report, engines, colours),
-        memories=tuple(_memory_lane(name, memory, scales[name]) for name, memory in rows.items()),
-        memory_bars=_tile_bars(report, cells, scales, colours),
-        memory_steps=tuple(_steps(report, name, lane, scales[name]) for lane, name in enumerate(rows)),
-        excesses=tuple(
-            e
-            for lane, (name, memory) in enumerate(rows.items())
-            for e in _excesses(report, name, memory, lane, scales[name])
-        ),
-    )
+def answer(state: State, store: Store, message: Message) -> Message | None:
+    """What the browser asked for: another window, the cycle at which a task starts, the step that is to blame for a wait. None for other
+    messages, and where there is no report any more.
+
+    Raises KeyError, TypeError and ValueError for messages of another make.
+    """
+    report = store.report_now(state)
+    if not isinstance(report, Report):
+        return None
+    if message["kind"] == "blame":
+        buffer, block = str(message["buffer"]), str(message["block"])
+        step, text = step_to_blame(state, store, buffer, block)
+        return {"kind": "blamed", "step": step, "text": text}
+    if message["kind"] not in ("window", "find"):
+        return None
+    scene = scene_of(report, store)
+    about = {"ticket": message["ticket"], "report": id(report)}
+    if message["kind"] == "window":
+        start, end = int(message["start"]), int(message["end"])
+        return {"kind": "window", **about, "window": window(scene, start, end, folded=bool(message["folded"]))}
+    place = tuple(int(i) for i in message["place"])
+    template = scene.templates[int(message["template"])].template
+    return {"kind": "found", **about, "cycle": _start_of(scene, template, place)}
 
 
-def _clock(report: Report) -> Clock:
-    ends = sorted({r.end for r in report.timeline.repeats})
-    later = report.timeline.real(ends) - np.array(ends, np.int64)
-    return Clock(tuple(ends), tuple(later.tolist()))
+def _start_of(scene: Scene, template: int, place: tuple[int, ...]) -> int | None:
+    """When the task of a template at `place` starts, by the clock."""
+    segments = scene.report.segments
+    variants = range(int(scene.line.numbers.max(initial=-1)) + 1)
+    return scene.line.find(np.array([segments.kind(n).template == template for n in variants], bool), place)
 
 
-def _repeats(report: Report) -> tuple[Again, ...]:
-    """The repeats, with how often each stretch comes; the ones around others first."""
-    line = report.timeline
-    found: list[Again] = []
-    for r in sorted(line.repeats, key=lambda r: (r.start, -r.end)):
-        around = [a for a in found if a.start <= r.start and r.end <= a.end]
-        segment = report.segments[r.first] if r.first < r.last else None
-        loop = segment.indices[r.depth] if segment is not None else ("", 0)
-        tip = (
-            f"×{grouped(1 + r.extra)}: {r.iterations} {'iteration' if r.iterations == 1 else 'iterations'} of {loop[0]} "
-            f"(from {loop[0]} = {loop[1]}) in {grouped(r.cycles)} cycles, drawn once"
+def _repeats(scene: Scene) -> list[dict[str, Any]]:
+    """What is drawn once and comes `extra` more times; `level` counts the repeats around it, `names` and `extents` are of its loops."""
+    found: list[dict[str, Any]] = []
+    for repeat in scene.line.repeats:
+        first = scene.kind_of[repeat.first] if repeat.first < repeat.last else None
+        loops = scene.kinds[first].loops[repeat.depth :][: len(repeat.extents)] if first is not None else ()
+        base = scene.line.places[repeat.first][repeat.depth :][: len(repeat.extents)] if first is not None else ()
+        level = sum(
+            r is not repeat
+            and r.start <= repeat.start
+            and repeat.end <= r.end
+            and (r.end - r.start) > (repeat.end - repeat.start)
+            for r in scene.line.repeats
         )
-        found.append(Again(r.start, r.end, f"×{grouped(1 + r.extra)}", len(around), tip))
-    return tuple(found)
+        found.append(
+            {
+                "start": repeat.start, "end": repeat.end, "cycles": repeat.cycles, "extra": repeat.extra, "first": repeat.first,
+                "last": repeat.last, "depth": repeat.depth, "extents": repeat.extents, "iterations": repeat.iterations,
+                "level": level, "names": [loop.name for loop in loops], "base": base,
+            }
+        )  # fmt: skip
+    return found
 
 
-def _cells(report: Report) -> dict[int, Tile]:
-    """The first tile of each cell: what they all have in common (row, label, size) is a cell's."""
-    cell = report.occupancy.tiles.columns()[3]
-    numbers, first = np.unique(cell, return_index=True)
-    return {n: report.occupancy.tiles[at] for n, at in zip(numbers.tolist(), first.tolist(), strict=True)}
+def _engine(report: Report, name: str) -> dict[str, Any]:
+    engine = report.engines[name]
+    return {
+        "name": name, "kind": engine.kind, "busy": engine.busy, "tasks": engine.tasks,
+        "waits": {cause: cycles for cause, cycles in engine.stall.items() if cycles},
+    }  # fmt: skip
 
 
-def _engine_bars(report: Report, engines: list[str], colours: Mapping[str, int]) -> Bars:
-    lane_of = {number: engines.index(name) for number, name in enumerate(report.engines) if name in engines}
-    engine, start, end = report.segments.columns()
-    later = report.timeline.real(start) - start
-
-    def make(n: int) -> Bar:
-        segment = report.segments[n]
-        written = (*segment.writes, *segment.reads)
-        indices = ", ".join(f"{name} = {value}" for name, value in segment.indices)
-        first = int(later[n])
-        lines = [
-            f"{segment.block}  {indices}".rstrip(),
-            f"{', '.join(segment.reads) or 'nothing'} → {', '.join(segment.writes) or 'nothing'}",
-            f"{grouped(segment.start + first)} to {grouped(segment.end + first)}: {grouped(segment.end - segment.start)} cycles",
-        ]
-        if segment.times > 1:
-            lines.append(f"the first of {grouped(segment.times)}")
-        colour = colours.get(_buffer(written[0]), 9) if written else 9
-        return Bar(lane_of[engine[n]], segment.start, segment.end, "\n".join(lines), colour)
-
-    return Bars(start, end, engine, make)
-
-
-def _buffer(label: str) -> str:
-    return label.partition("#")[0]
-
-
-def _scale(memory: MemoryReport, tiles: list[Tile]) -> int:
+def _scale(memory: MemoryReport, scene: Scene, row: int) -> int:
     """Bytes that the height of the row stands for: the capacity; less where that would leave nothing to see, more where it is exceeded."""
-    needed = max(memory.peak_bytes, sum(tile.size_bytes for tile in tiles))
+    needed = max(memory.peak_bytes, sum(cell.size_bytes for cell in scene.cells if cell.row == row))
     if needed * NEARLY_EMPTY < memory.capacity_bytes:
         return max(1, round(needed * HEADROOM))
     return max(memory.capacity_bytes, needed)
 
 
-def _memory_lane(name: str, memory: MemoryReport, scale: int) -> Lane:
-    shown = name.removeprefix("local.")
-    if scale < memory.capacity_bytes:
-        return Lane(shown, limit_text=f"{size_text(memory.peak_bytes)} of {size_text(memory.capacity_bytes)}")
+def _row(report: Report, name: str, scale: int) -> dict[str, Any]:
+    """A memory: `limit` is where its capacity lies in the row's height, 0 where it is out of sight."""
+    memory = report.memory[name]
+    peak, capacity = size_text(memory.peak_bytes), size_text(memory.capacity_bytes)
     over = memory.peak_bytes > memory.capacity_bytes
-    text = size_text(memory.capacity_bytes)
-    return Lane(
-        shown, memory.capacity_bytes / scale, f"{text}, {size_text(memory.peak_bytes)} needed" if over else text, over
-    )
+    near = scale >= memory.capacity_bytes
+    return {
+        "name": name.removeprefix("local."), "scope": name, "scale": scale, "capacity": memory.capacity_bytes,
+        "limit": memory.capacity_bytes / scale if near else 0.0, "text": f"{peak} of {capacity}", "over": over,
+    }  # fmt: skip
 
 
-def _excesses(report: Report, row: str, memory: MemoryReport, lane: int, scale: int) -> list[Excess]:
-    """Where the allocated bytes of a row are more than it has."""
-    steps = report.occupancy.steps[row]
-    found: list[Excess] = []
-    for start, end, size in zip(steps.times, steps.times[1:], steps.allocated, strict=False):
-        if size <= memory.capacity_bytes or len(found) == MAX_EXCESSES:
-            continue
-        if found and found[-1].end == start and found[-1].high == size / scale:
-            found[-1] = replace(found[-1], end=end)
-        else:
-            tip = f"{size_text(size)} allocated in {row}, which has {size_text(memory.capacity_bytes)}"
-            found.append(Excess(lane, start, end, size / scale, tip))
+def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> dict[str, Any]:
+    """What an engine waits for; `row` is that of the block which has it in hand."""
+    return {
+        "lane": wait.lane, "cause": wait.cause, "what": wait.what, "buffer": wait.buffer, "block": wait.block,
+        "colour": colours.get(wait.buffer, OTHER), "row": ids.of(wait.block) if wait.block in ids.values() else "",
+    }  # fmt: skip
+
+
+def _cell(cell: Cell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
+    """A slot of a buffer; `low` and `high` are parts of its row's height."""
+    return {
+        "row": cell.row, "label": cell.label, "buffer": cell.buffer, "colour": colours.get(cell.buffer, OTHER),
+        "bytes": size_text(cell.size_bytes), "low": cell.low / scale, "high": (cell.low + cell.size_bytes) / scale,
+    }  # fmt: skip
+
+
+def _templates(scene: Scene, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What tasks are of: their block, the loops around, and the rows of the tree for both."""
+    rows = {handle: row for row, handle in ids.items()}
+    found: list[dict[str, Any]] = []
+    for kind in scene.templates:
+        touched = [label.partition("#")[0] for label in (*kind.writes, *kind.reads)]
+        blocks = [name for name in kind.blocks if name in rows]
+        # Passes make some loops anew: these are known by their names among those around the block.
+        above = [loop.loop_var for name in blocks for loop in reversed(index.loops_of(name))]
+        around = {var.name: rows[var] for var in above if var in rows}
+        loops = [
+            {"name": x.name, "row": rows.get(x.var) or around.get(x.name, ""), "extent": x.extent} for x in kind.loops
+        ]
+        found.append(
+            {
+                "lane": scene.engines.index(kind.engine), "block": kind.block, "rows": [rows[name] for name in blocks], "loops": loops,
+                "colour": next((colours[name] for name in touched if name in colours), OTHER),
+            }
+        )  # fmt: skip
     return found
 
 
-def _tile_bars(
-    report: Report, cells: Mapping[int, Tile], scales: Mapping[str, int], colours: Mapping[str, int]
-) -> Bars:
-    """Two bars a tile: while it is filled, and while it is live. The cells of a row stand on one another."""
-    lanes = {name: lane for lane, name in enumerate(scales)}
-    heights: dict[int, tuple[float, float]] = {}
-    filled_up = dict.fromkeys(scales, 0)
-    for cell, tile in cells.items():
-        if tile.row in scales:
-            low = filled_up[tile.row]
-            filled_up[tile.row] = low + tile.size_bytes
-            heights[cell] = (low / scales[tile.row], (low + tile.size_bytes) / scales[tile.row])
-    start, filled, end, cell = report.occupancy.tiles.columns()
-    clock = (
-        report.timeline.real(start),
-        report.timeline.real(filled, ending=True),
-        report.timeline.real(end, ending=True),
-    )
-    shown = np.nonzero(np.isin(cell, list(heights)))[0]
-    numbers, band = shown.tolist(), 2 * cell[shown]
-
-    def make(n: int) -> Bar:
-        filling = n < len(numbers)
-        number = numbers[n % len(numbers)]
-        tile = report.occupancy.tiles[number]
-        low, high = heights[int(cell[number])]
-        from_, until = (tile.start, tile.filled) if filling else (tile.filled, tile.end)
-        tip = _tile_tip(tile, *(int(c[number]) for c in clock))
-        return Bar(lanes[tile.row], from_, until, tip, colours.get(tile.buffer, 9), low, high, soft=filling)
-
-    return Bars(
-        np.concatenate([start[shown], filled[shown]]),
-        np.concatenate([filled[shown], end[shown]]),
-        np.concatenate([band + 1, band]),
-        make,
-    )
+def _lines(schedule: Schedule, ids: RowIds, store: Store) -> dict[str, int]:
+    """Row of the tree -> the line of the TVMScript text that it stands on."""
+    positions = store.printed(schedule).positions
+    rows = {handle: row for row, handle in ids.items()}
+    found: dict[str, int] = {}
+    for stmt in loops_and_blocks(schedule.func.body):
+        handle = stmt.loop_var if isinstance(stmt, For) else stmt.block.name
+        node = stmt.block if isinstance(stmt, BlockRealize) and stmt.block in positions else stmt
+        if handle in rows and node in positions:
+            found[rows[handle]] = positions[node][0].line
+    return found
 
 
-def _tile_tip(tile: Tile, start: int, filled: int, end: int) -> str:
-    return "\n".join(
-        (
-            f"{tile.label}  {size_text(tile.size_bytes)} in {tile.row}",
-            f"filled from {grouped(start)} to {grouped(filled)}",
-            f"used until {grouped(end)}",
-        )
-    )
+def _overview(scene: Scene) -> dict[str, Any]:
+    """The whole run by the clock: how busy each engine is, bin by bin, and how much of it at least two are."""
+    edges = edges_of(0, max(1, scene.report.cycles), OVERVIEW_BINS)
+    shares = scene.by_the_clock.shares(edges)
+    lanes = [0.0 * shares[:, 0] for _ in scene.engines]
+    both = 0.0 * shares[:, 0]
+    for n, (what, number) in enumerate(scene.bands):
+        if what == "task":
+            lane = scene.engines.index(scene.templates[number].engine)
+            lanes[lane] = lanes[lane] + shares[:, n]
+        elif what == "overlap":
+            both = shares[:, n]
+    return {"count": len(edges) - 1, "lanes": [packed(lane) for lane in lanes], "overlap": packed(both)}
 
 
-def _steps(report: Report, row: str, lane: int, scale: int) -> Steps:
-    """The live bytes of a row."""
-    steps = report.occupancy.steps[row]
-    return Steps(lane, np.asarray(steps.times, np.int64), np.asarray(steps.live, np.float64) / scale)
-
-
-def legend_value(state: State, store: Store) -> dict[str, Any]:
-    """Figures [name, value], the buffers {name, colour} that bars stand for, and why there are none."""
-    report = store.report_now(state)
-    if isinstance(report, TilewrightError):
-        refusal = report.refusal
-        expected = f" Expected: {refusal.expected}." if refusal.expected else ""
-        return {"figures": [], "buffers": [], "note": f"{refusal.message}.{expected}"}
-    if state.moment is None or report is None:
-        return {"figures": [], "buffers": [], "note": ""}
-    colours = {buffer.name: index for buffer, index in buffer_colours(state.moment.schedule.func).items()}
-    names = {tile.buffer for tile in store.remember("cells", (report,), lambda: _cells(report)).values()}
-    names |= {row.buffer for row in report.traffic if row.destination == "global"}
-    buffers = [{"name": name, "colour": index} for name, index in colours.items() if name in names]
+def _figures(report: Report) -> list[tuple[str, str]]:
     figures = [
         ("Overlap", percent_text(report.overlap)),
         ("Tasks", grouped(sum(e.tasks for e in report.engines.values()))),
     ]
     if all(memory.scope == "global" or not memory.peak_bytes for memory in report.memory.values()):
         figures.append(("On chip", "nothing"))
-    return {"figures": figures, "buffers": buffers, "note": ""}
+    return figures
+
+
+def _buffers(report: Report, scene: Scene, colours: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The buffers that bars stand for."""
+    names = {cell.buffer for cell in scene.cells}
+    names |= {row.buffer for row in report.traffic if row.destination == "global"}
+    return [{"name": name, "colour": index} for name, index in colours.items() if name in names]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...engine.hwsim import Report
 from ...engine.ir import Block, Buffer, PrimFunc, walk
 from ..document import NotebookStep
 from ..document import State as Moment
-from .numbers import grouped
+from ..state import State
+from ..store import Store
+from .numbers import grouped, percent_text
 
 MOST = 6
 """Waits that are shown; the rest are together."""
@@ -38,6 +41,42 @@ def wait_rows(
     if rest:
         rows.append((f"{len(waits) - MOST} more", grouped(rest), "Shorter waits"))
     return rows
+
+
+def step_to_blame(state: State, store: Store, buffer: str, block: str) -> tuple[int, str]:
+    """The step that brought in what an engine waits for, with its text; 0 for what the program had before all steps."""
+    if state.shown is None:
+        return 0, ""
+    moments = state.shown.states[: state.step_count + 1]
+    made = store.remember("made-by", moments, lambda: steps_of(moments))
+    step = made.get(block) or made.get(buffer) or 0
+    steps = state.shown.steps
+    return (step, " ".join(steps[step - 1].text.split())) if 0 < step <= len(steps) else (0, "")
+
+
+def blame_section(state: State, report: Report) -> dict[str, Any] | None:
+    """For the inspector: the wait that was clicked on the timeline, in all; None once no engine of the report waits for that."""
+    blamed = state.blamed
+    engine = report.engines.get(blamed.engine) if blamed is not None else None
+    if blamed is None or engine is None:
+        return None
+    cycles = sum(
+        w.cycles for w in engine.waits if (w.cause, w.buffer, w.block) == (blamed.cause, blamed.buffer, blamed.block)
+    )
+    if not cycles:
+        return None
+    rows = [
+        ("cycles", grouped(cycles), "All waits of this engine for this, over the run"),
+        ("of the run", percent_text(cycles / max(1, report.cycles)), ""),
+        (
+            "cause",
+            blamed.cause,
+            "data: not there yet; slot: not free yet; issue: a queue was full; port, unit: others had their turn",
+        ),
+        *((name, value, "") for name, value in (("buffer", blamed.buffer), ("held by", blamed.block)) if value),
+    ]
+    title = f"{blamed.engine} waits"
+    return {"title": title, "kind": "timeline", "swatch": None, "rows": rows, "note": "", "buffer": blamed.buffer}
 
 
 def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:

@@ -92,9 +92,13 @@ class Folding:
 
     def stretches(self, start: int, end: int) -> Iterator[Stretch]:
         """What the clock shows from `start` to `end`, exclusive, piece by piece; what lies outside is not gone through."""
-        return self._within(self._root, 0, start, end)
+        return self._within(self._root, 0, start, end, every=True)
 
-    def _within(self, span: _Span, begun: int, start: int, end: int) -> Iterator[Stretch]:
+    def seen(self, start: int, end: int) -> Iterator[Stretch]:
+        """The same, where what comes again and again is there once or a few times only: enough to tell the least and the most."""
+        return self._within(self._root, 0, start, end, every=False)
+
+    def _within(self, span: _Span, begun: int, start: int, end: int, *, every: bool) -> Iterator[Stretch]:
         """The pieces of one copy of `span`, that begins at `begun` by the clock."""
         k = max(0, bisect_right(span.offsets, start - begun) - 1)
         played, clock = span.start, begun
@@ -104,10 +108,13 @@ class Folding:
         for child, offset in zip(span.inside[k:], span.offsets[k:], strict=True):
             yield from _clipped(played, child.start, clock - played, start, end)
             first = begun + offset
-            for copy in range(max(0, (start - first) // child.cycles), child.extra + 1):
-                if first + copy * child.cycles >= end:
-                    return
-                yield from self._within(child, first + copy * child.cycles, start, end)
+            low, high = max(0, (start - first) // child.cycles), min(child.extra, (end - 1 - first) // child.cycles)
+            for copy in (
+                range(low, high + 1) if every else sorted({*range(low, high + 1)[:2], *range(low, high + 1)[-2:]})
+            ):
+                yield from self._within(child, first + copy * child.cycles, start, end, every=every)
+            if first + child.total >= end:
+                return
             played, clock = child.end, first + child.total
         yield from _clipped(played, span.end if span is not self._root else end, clock - played, start, end)
 

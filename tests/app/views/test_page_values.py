@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions import Call, OpenText, ViewStep, act
+from tilewright.app.actions import Call, OpenText, act
 from tilewright.app.state import State
 from tilewright.app.store import MAX_TASKS, Store
 from tilewright.app.views.gallery import load_examples
@@ -13,7 +13,7 @@ from tilewright.app.views.headline import figures
 from tilewright.app.views.menus import row_menus, scopes_of
 from tilewright.app.views.problems import problems_value
 from tilewright.app.views.targets import drop_targets
-from tilewright.app.views.timeline import legend_value, timeline_chart
+from tilewright.app.views.timeline import timeline_value
 from tilewright.engine.hwsim import MAX_TASKS as ALL_TASKS
 from tilewright.engine.hwsim import Machine, Report, load_machine, preset_names
 from tilewright.engine.ir import TilewrightError
@@ -26,25 +26,13 @@ def example(name: str) -> State:
 
 def test_given_too_small_a_memory_then_the_rows_are_marked_where_they_hold_too_much() -> None:
     state, store = example("place_the_copies"), Store()
-    chart = timeline_chart(state, store)
-    over = [lane for lane in chart.memories if lane.over]
-    assert [lane.name for lane in over] == ["vtcm[0]", "vtcm[1]"]
-    assert {chart.memories[e.lane].name for e in chart.excesses} == {"vtcm[0]", "vtcm[1]"}
-    for excess in chart.excesses:
-        assert chart.memories[excess.lane].limit < excess.high <= 1
-        assert 0 <= excess.start < excess.end <= chart.cycles
-    assert not timeline_chart(example("vtcm_double_buffer"), store).excesses
-
-
-def test_given_findings_then_each_has_its_place_and_a_fix_that_is_offered_at_the_end_only() -> None:
-    state, store = example("fused_matmul_relu_roundtrip"), Store()
-    (trip,) = (p for p in problems_value(state, store)["problems"] if p["code"] == "round-trip")
-    assert trip["applicable"] and trip["fix"] and trip["rows"]
-    assert state.shown is not None
-    # The last step of all changed nothing of the trip.
-    back = act(state, ViewStep(len(state.shown.states) - 2))
-    earlier = [p for p in problems_value(back, store)["problems"] if p["code"] == "round-trip"]
-    assert earlier and not any(p["applicable"] for p in earlier)
+    value = timeline_value(state, store)
+    over = [n for n, row in enumerate(value["rows"]) if row["over"]]
+    assert [value["rows"][n]["name"] for n in over] == ["vtcm[0]", "vtcm[1]"]
+    for n, (row, held) in enumerate(zip(value["rows"], value["window"]["bytes"], strict=True)):
+        assert (max(held["allocated"]) > row["capacity"]) == (n in over)
+        assert not row["over"] or 0 < row["limit"] < 1
+    assert not any(row["over"] for row in timeline_value(example("vtcm_double_buffer"), store)["rows"])
 
 
 def test_given_a_change_then_it_is_against_the_step_before_and_the_original_once_that_is_known() -> None:
@@ -73,8 +61,8 @@ def test_given_more_tasks_than_the_page_simulates_then_every_view_says_so(monkey
     assert isinstance(report, TilewrightError) and report.code == "too-many-tasks"
     assert MAX_TASKS < ALL_TASKS
     assert problems_value(state, store)["problems"][0]["code"] == "too-many-tasks"
-    assert "100 tasks" in legend_value(state, store)["note"]
-    assert not timeline_chart(state, store).cycles
+    assert "100 tasks" in timeline_value(state, store)["note"]
+    assert not timeline_value(state, store)["cycles"]
     assert figures(state, store)[0]["value"] == "–"
 
 
