@@ -1,0 +1,121 @@
+"""What the inspector says of a loop, a block, a buffer, and of the run while nothing is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tilewright.app.actions import OpenText, Select, act
+from tilewright.app.session import intent_of
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.buffer_ids import accesses_of, buffer_ids
+from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.inspector import inspector_value
+from tilewright.app.views.numbers import grouped
+from tilewright.app.views.row_ids import row_ids
+from tilewright.engine.analysis import ProgramIndex
+from tilewright.engine.hwsim import Report
+from tilewright.engine.script import parse
+
+
+def example(name: str) -> State:
+    (found,) = (e for e in load_examples() if e.name == name)
+    return act(State(), OpenText(found.text, found.title))
+
+
+def sections(value: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
+    return {(part["title"], part["kind"]): {name: text for name, text, _ in part["rows"]} for part in value["sections"]}
+
+
+def test_given_nothing_chosen_then_the_memories_are_shown_with_what_lies_in_them() -> None:
+    value = inspector_value(example("place_the_copies"), Store())
+    assert value["kind"] == "nothing" and value["picker"] is None
+    vtcm = next(m for m in value["memories"] if m["name"] == "vtcm")
+    assert [b["name"] for b in vtcm["buffers"]] == ["A_local.vtcm", "B_local.vtcm"]
+    assert all(block["over"] and block["share"] == 1.0 for block in vtcm["blocks"])
+    # The smallest memory is the one to look at first.
+    assert value["memories"][-1]["scope"] == "global"
+    assert {"Engines", "Waits"} <= {part["title"] for part in value["sections"]} and value["traffic"]
+
+
+def test_given_conflicts_then_the_buffer_in_the_list_says_so() -> None:
+    value = inspector_value(example("what_moves_what"), Store())
+    (listed,) = (b for m in value["memories"] for b in m["buffers"] if b["id"] == "B")
+    assert listed["note"] == "conflicts ×3" and listed["tone"] == "warn"
+
+
+def test_given_a_loop_then_its_costs_are_those_of_the_tasks_below() -> None:
+    store = Store()
+    state = act(example("vtcm_double_buffer"), Select("ko"))
+    value = inspector_value(state, store)
+    report = store.report_now(state)
+    assert value["kind"] == "loop" and isinstance(report, Report)
+    costs = sections(value)["Costs", "busy cycles"]
+    below = {"A_local.vtcm", "B_local.vtcm", "C"}
+    for engine, text in costs.items():
+        cycles = sum(t.cycles for t in report.tasks if t.engine == engine and t.block in below)
+        assert text.startswith(f"{grouped(cycles)} ")
+    assert set(costs) == {"dma", "matrix"}
+    assert sections(value)["ko", "loop"]["inside"] == "mo > no"
+
+
+def test_given_a_block_then_its_engine_is_named_with_the_reason_and_its_buffers_can_be_chosen() -> None:
+    value = inspector_value(act(example("vtcm_double_buffer"), Select("C")), Store())
+    assert value["kind"] == "block"
+    engine = next(part for part in value["sections"] if part["kind"] == "engine")
+    assert engine["title"] == "matrix" and "multiply-accumulate" in engine["note"]
+    assert sections(value)["C", "block"]["writes"] == "C_local.acc[vm, vn]"
+    assert {part["buffer"] for part in value["sections"]} >= {"A_local.vtcm", "B_local.vtcm", "C_local.acc"}
+
+
+def test_given_a_buffer_then_the_row_stays_chosen_and_there_is_a_way_back() -> None:
+    state = act(act(example("vtcm_double_buffer"), Select("C")), Select(buffer="A_local.vtcm"))
+    assert (state.selected, state.buffer) == ("C", "A_local.vtcm")
+    value = inspector_value(state, Store())
+    assert value["kind"] == "buffer" and value["picker"]["name"] == "A_local.vtcm"
+    assert [crumb["row"] for crumb in value["crumbs"]] == ["", "C"]
+    assert act(state, Select("C")).buffer == ""
+
+
+def test_given_another_buffer_then_it_is_looked_at_from_its_beginning() -> None:
+    state = act(example("vtcm_double_buffer"), Select(buffer="A"))
+    moved = intent_of({"kind": "look", "look": {"row": 8, "draft": "lambda i, j: [j, i]"}}, state)
+    assert moved is not None
+    there = act(state, moved)
+    assert (there.look.row, act(there, Select(buffer="A")).look.row) == (8, 8)
+    assert act(there, Select(buffer="B")).look.row == 0
+
+
+@pytest.mark.parametrize("look", [{"row": -1}, {"nothing": 1}, {"draft": "x" * 3_000}, {"row": "1"}])
+def test_given_a_look_that_makes_no_sense_then_it_is_refused(look: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        intent_of({"kind": "look", "look": look}, example("bank_conflicts"))
+
+
+def test_given_a_scope_that_the_machine_has_not_then_a_buffer_still_has_its_facts() -> None:
+    text = next(e.text for e in load_examples() if e.name == "bank_conflicts").replace('"gpu-sm"', '"vta"')
+    state = act(act(State(), OpenText(text)), Select(buffer="A_shared"))
+    value = inspector_value(state, Store())
+    assert value["kind"] == "buffer" and value["picker"]["grid"] is None
+    assert "shared" in value["picker"]["note"] and value["picker"]["facts"]
+    assert inspector_value(act(state, Select()), Store())["memories"]
+
+
+TWO_OF_A_NAME = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), A_1: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("A_1"):
+            vi = T.axis.spatial(8, i)
+            A_1[vi] = A[vi] + T.float32(1)
+"""
+
+
+def test_given_buffers_then_each_has_an_id_of_its_own_and_its_blocks() -> None:
+    func = parse(TWO_OF_A_NAME).program
+    ids = buffer_ids(func)
+    assert list(ids) == ["A", "A_1"]
+    (written,) = accesses_of(ProgramIndex(func), row_ids(func), ids["A_1"])
+    assert (written.block, written.side, written.position, written.argument) == ("A_1", "write", 0, ["write", 0])

@@ -1,0 +1,292 @@
+"""The layout picker's values: every figure shown is the simulator's on the program that the call makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tilewright.app.actions import LookAt, OpenText, Select, ViewStep, act
+from tilewright.app.session import intent_of
+from tilewright.app.state import Look, State
+from tilewright.app.store import Store
+from tilewright.app.views.buffer_ids import buffer_ids
+from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.layouts import layout_value, layout_work
+from tilewright.app.views.layouts.grid import MIXED
+from tilewright.engine.hwsim import Report, bed_of
+
+PADDED = "sch.storage_align(A_shared, 0, 0, 32, 1)\n"
+
+
+def example(name: str, buffer: str, without: str = "") -> State:
+    (found,) = (e for e in load_examples() if e.name == name)
+    assert without in found.text
+    state = act(State(), OpenText(found.text.replace(without, "") if without else found.text, found.title))
+    return act(state, Select(buffer=buffer))
+
+
+def unpadded() -> State:
+    return example("bank_conflicts", "A_shared", PADDED)
+
+
+def value_of(state: State, store: Store) -> dict[str, Any]:
+    """The picker's value after all that a thread works out."""
+    while (work := layout_work(state, store)) is not None:
+        for piece in work.pieces():
+            store.keep(work.what, work.of, piece)
+    value = layout_value(state, store, 0)
+    assert value is not None
+    return value
+
+
+def applied(state: State, call: dict[str, Any]) -> State:
+    intent = intent_of(
+        {"kind": "call", "method": call["method"], "target": call["target"], "arguments": call["arguments"]}, state
+    )
+    assert intent is not None
+    after = act(state, intent)
+    assert after.notice is None, after.notice
+    return after
+
+
+def typed(state: State, text: str) -> State:
+    return act(state, LookAt(Look(draft=text)))
+
+
+def card(value: dict[str, Any], key: str) -> dict[str, Any]:
+    return next(c for c in value["cards"] if c["key"].startswith(key))
+
+
+def figure(card: dict[str, Any], name: str) -> str:
+    return next(value for label, value, _ in card["figures"] if label == name)
+
+
+def lost(report: Report, name: str) -> tuple[int, int]:
+    rows = [row for row in report.conflicts if name in row.buffers]
+    return max((row.degree for row in rows), default=1), sum(row.cycles for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "buffer", "without"),
+    [
+        ("bank_conflicts", "A_shared", PADDED),
+        ("vtcm_double_buffer", "A_local.vtcm", ""),
+        ("what_moves_what", "B", ""),
+        ("cache_blocking", "A", ""),
+        ("box_blur", "x_blur", ""),
+    ],
+)
+def test_given_any_card_then_its_figures_are_the_simulators_on_the_applied_program(
+    name: str, buffer: str, without: str
+) -> None:
+    state, store = example(name, buffer, without), Store()
+    value = value_of(state, store)
+    assert value["cards"][0]["key"] == "now" and len(value["cards"]) >= 2
+    tried = 0
+    for shown in value["cards"]:
+        assert not shown["waiting"]
+        if shown["refused"] is not None or shown["call"] is None:
+            continue
+        after = applied(state, shown["call"])
+        report = store.report_now(after)
+        assert isinstance(report, Report) and after.moment is not None
+        bed = bed_of(report.segments.program, buffer_ids(store.costed(after, after.moment.schedule))[buffer])
+        assert bed is not None
+        degree, cycles = lost(report, bed.buffer.name)
+        assert tuple(shown["rank"]) == (report.cycles, cycles, bed.placement.total_bytes)
+        assert figure(shown, "conflicts") == ("none" if degree == 1 else f"×{degree}")
+        # The line in the notebook is the one that was shown.
+        assert after.notebook is not None and after.notebook.steps[-1].call.method == shown["call"]["method"]
+        tried += 1
+    assert tried
+
+
+def test_given_a_column_in_one_bank_then_padding_is_the_fastest_and_the_pictures_show_why() -> None:
+    value = value_of(unpadded(), Store())
+    now, padded, swizzled = (card(value, key) for key in ("now", "padded 1", "swizzled"))
+    assert figure(now, "conflicts") == "×32" and figure(padded, "conflicts") == figure(swizzled, "conflicts") == "none"
+    assert padded["best"] and not now["best"] and padded["trend"] == "better"
+    columns = {c["key"]: c["thumb"]["shades"][0::32] for c in (now, padded, swizzled)}
+    assert len(set(columns["now"])) == 1
+    assert len(set(columns["padded 1"])) == len(set(columns["swizzled"])) == 32
+    # Nothing is wasted by a swizzle, a float a row by padding.
+    assert swizzled["rank"][2] == now["rank"][2] == 32 * 32 * 4
+    assert padded["rank"][2] == 32 * 33 * 4
+
+
+def test_given_an_access_then_its_lanes_banks_and_turns_are_told() -> None:
+    value = value_of(unpadded(), Store())
+    fill, read = value["uses"]
+    assert (fill["block"], fill["written"], fill["kind"]) == ("A_shared", True, "dma")
+    assert (read["block"], read["written"], read["kind"], read["worst"]) == ("B", False, "vector", 32)
+    assert read["count"] == len(read["steps"]) == 32 and read["all"]
+    second = read["steps"][1]
+    assert second["taken"] == [1, 32, 32] and second["hits"] == [[1, 32]] and second["degree"] == 32
+    assert fill["steps"][3]["taken"] == [96, 1, 32] and fill["steps"][3]["degree"] == 1
+
+
+def test_given_a_grid_then_each_cell_has_its_address_and_bank() -> None:
+    grid = value_of(unpadded(), Store())["grid"]
+    assert (grid["rows"], grid["columns"], grid["scale"], grid["unit"], grid["unit_count"]) == (32, 32, 1, "bank", 32)
+    assert grid["addresses"] == [4 * n for n in range(1024)]
+    assert grid["units"] == [n % 32 for n in range(1024)]
+
+
+def test_given_a_large_buffer_then_a_window_of_it_is_shown_and_cells_of_several_elements_when_asked() -> None:
+    state, store = example("bank_conflicts", "A"), Store()
+    grid = value_of(state, store)["grid"]
+    assert (grid["rows"], grid["columns"], grid["height"], grid["width"], grid["scale"]) == (256, 256, 64, 64, 1)
+    moved = act(state, LookAt(Look(row=100, column=30)))
+    there = value_of(moved, store)["grid"]
+    assert there["addresses"][0] == (100 * 256 + 30) * 4 and there["addresses"][64] == (101 * 256 + 30) * 4
+    beyond = value_of(act(state, LookAt(Look(row=10_000, column=10_000))), store)["grid"]
+    assert (beyond["row"], beyond["column"]) == (192, 192)
+    whole = value_of(act(state, LookAt(Look(across=256))), store)["grid"]
+    assert (whole["scale"], whole["height"], whole["width"]) == (4, 64, 64)
+    assert whole["addresses"][1] == 16 and whole["addresses"][64] == 4 * 256 * 4
+
+
+def test_given_cells_of_several_banks_then_they_are_marked_as_mixed() -> None:
+    state, store = unpadded(), Store()
+    tall = applied(state, card(value_of(state, store), "padded 1")["call"])
+    # 64 cells hold a tile of 32; a small one is shown in fewer.
+    small = value_of(act(tall, LookAt(Look(across=8))), store)["grid"]
+    assert (small["height"], small["width"], small["scale"]) == (8, 8, 1) and MIXED not in small["units"]
+    state = example("vtcm_two_halves", "A_local.vtcm")
+    grid = value_of(state, store)["grid"]
+    assert grid["unit"] == "block" and grid["scale"] == 2
+    assert set(grid["units"]) == {0, 1}
+
+
+def test_given_slots_in_blocks_then_the_chosen_slot_is_shown() -> None:
+    state, store = example("vtcm_double_buffer", "A_local.vtcm"), Store()
+    first, second = (value_of(act(state, LookAt(Look(slot=n))), store)["grid"] for n in (0, 1))
+    assert (first["slots"], set(first["units"]), set(second["units"])) == (2, {0}, {1})
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("lambda i, j: [i", "syntax"),
+        ("lambda i: [i]", "bad-index-map"),
+        ("lambda i, j: [i, 0]", "not-bijective"),
+        ("lambda i, j: [i, j // 2]", "not-bijective"),
+        ("lambda i, j: [i // 3, i % 3, j]", "layout-needs-padding"),
+        ("__import__('os').getcwd()", ""),
+        ("lambda i, j: [open('x'), j]", ""),
+    ],
+)
+def test_given_a_typed_map_that_is_wrong_then_it_is_told_what_and_nothing_changes(text: str, code: str) -> None:
+    state, store = unpadded(), Store()
+    draft = value_of(typed(state, text), store)["draft"]
+    assert draft["status"] == "wrong" and draft["card"] is None
+    assert code in draft["error"]["code"] and draft["error"]["message"]
+    if code == "syntax":
+        assert 0 < draft["column"] <= len(text) + 1
+
+
+def test_given_a_map_with_places_to_spare_then_zeros_there_are_offered() -> None:
+    state, store = unpadded(), Store()
+    draft = value_of(typed(state, "lambda i, j: [i // 3, i % 3, j]"), store)["draft"]
+    after = applied(state, draft["padded"])
+    assert after.moment is not None
+    shape = buffer_ids(after.moment.schedule.func)["A_shared"].shape
+    assert len(shape) == 3
+
+
+def test_given_a_typed_map_that_is_right_then_its_card_is_the_simulators_answer() -> None:
+    state, store = unpadded(), Store()
+    now = typed(state, "lambda i, j: [i // 8, j // 8, i % 8, j % 8]")
+    before = layout_value(now, store, 0)
+    assert before is not None and before["draft"]["status"] == "checking"
+    draft = value_of(now, store)["draft"]
+    assert draft["status"] == "right"
+    report = store.report_now(applied(now, draft["card"]["call"]))
+    assert isinstance(report, Report) and draft["card"]["rank"][0] == report.cycles
+
+
+def test_given_a_typed_swizzle_then_it_is_tried_out_element_by_element() -> None:
+    state, store = unpadded(), Store()
+    good = value_of(typed(state, "lambda i, j: [i, j // 32, j % 32 ^ i % 32]"), store)["draft"]
+    assert good["status"] == "right" and good["card"]["call"]["arguments"]["assume_injective_transform"] is True
+    bad = value_of(typed(state, "lambda i, j: [i, j // 32, j % 16 ^ i % 32]"), store)["draft"]
+    assert bad["status"] == "wrong" and bad["error"]["code"] == "not-bijective"
+
+
+@pytest.mark.parametrize(
+    ("name", "buffer", "without"), [("bank_conflicts", "A_shared", PADDED), ("vtcm_double_buffer", "B_local.vtcm", "")]
+)
+def test_given_a_setting_then_its_call_is_accepted_and_the_setting_is_the_chosen_one(
+    name: str, buffer: str, without: str
+) -> None:
+    state, store = example(name, buffer, without), Store()
+    seen = 0
+    for control in value_of(state, store)["controls"]:
+        for option in control["options"]:
+            if option["call"] is None:
+                continue
+            intent = intent_of(
+                {"kind": "call", **{k: option["call"][k] for k in ("method", "target", "arguments")}}, state
+            )
+            assert intent is not None
+            after = act(state, intent)
+            assert after.notice is None, (option, after.notice)
+            if control["id"] in ("scope", "slots"):
+                there = layout_value(after, store, 0)
+                assert there is not None
+                again = next(c for c in there["controls"] if c["id"] == control["id"])
+                assert again["value"] == option["value"]
+            seen += 1
+    assert seen >= 4
+
+
+def test_given_memories_then_the_scope_says_what_fits() -> None:
+    state, store = example("place_the_copies", "A_local.vtcm"), Store()
+    (scope,) = (c for c in value_of(state, store)["controls"] if c["id"] == "scope")
+    notes = {option["value"]: option["note"] for option in scope["options"]}
+    assert notes["global"].startswith("fits") and notes["local.acc"].startswith("too large")
+    parameter = value_of(act(state, Select(buffer="A")), store)
+    (scope,) = (c for c in parameter["controls"] if c["id"] == "scope")
+    assert "cache_read" in scope["blocked"]
+
+
+def test_given_padding_that_is_there_then_it_can_be_taken_off() -> None:
+    state, store = example("bank_conflicts", "A_shared"), Store()
+    (padding,) = (c for c in value_of(state, store)["controls"] if c["id"] == "padding")
+    assert "beyond a multiple of 32" in padding["value"]
+    off = next(o for o in padding["options"] if o["value"] == "none")["call"]
+    report = store.report_now(applied(state, off))
+    assert isinstance(report, Report) and lost(report, "A_shared")[0] == 32
+
+
+def test_given_facts_then_reuse_and_traffic_are_of_the_whole_run() -> None:
+    facts = {name: value for name, value, _ in value_of(example("place_the_copies", "A_local.vtcm"), Store())["facts"]}
+    assert facts["live tile"] == "256 × 512" and facts["reuse"] == "×4"
+    assert facts["written"] == "512\u202fKiB" and facts["read"] == "2\u202fMiB"
+
+
+def test_given_work_that_was_given_up_then_it_goes_on_where_it_was() -> None:
+    state, store = unpadded(), Store()
+    work = layout_work(state, store)
+    assert work is not None
+    pieces = work.pieces()
+    for _ in range(3):
+        store.keep(work.what, work.of, next(pieces))
+    again = layout_work(state, store)
+    assert again is not None
+    first = next(again.pieces())
+    assert len(first.trials) == 3
+
+
+def test_given_an_earlier_step_then_the_picker_says_that_calls_go_to_the_end() -> None:
+    state = example("bank_conflicts", "A_shared")
+    assert state.shown is not None
+    back = act(state, ViewStep(len(state.shown.states) - 2))
+    value = value_of(back, Store())
+    assert value["fixed"] and figure(card(value, "now"), "conflicts") == "×32"
+
+
+def test_given_a_buffer_that_is_gone_then_there_is_no_picker() -> None:
+    state = act(unpadded(), Select(buffer="nobody"))
+    assert layout_value(state, Store(), 0) is None and layout_work(state, Store()) is None
