@@ -17,7 +17,7 @@ from .edit import remove_call, replace_call
 from .evaluate import evaluate
 from .files import DocumentError
 from .lines import apply_call, line_for
-from .notebook import Notebook, State
+from .notebook import Notebook, NotebookStep, State
 from .sizes import is_sizes_line, with_sizes_line
 from .workload import program_names
 
@@ -99,11 +99,19 @@ def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebo
             receiver=notebook.schedule_name,
             reserved=program_names(document),
         )
-        document = replace_call(document, index, line)
+        document = replace_call(document, index, _assigned(line, notebook.steps[index]))
     revised = evaluate(document, notebook)
     if revised.error is not None:
         raise revised.error
     return revised
+
+
+def _assigned(line: str, step: NotebookStep) -> str:
+    """The text of a call with the variables that the line of a step sets."""
+    if not step.call.targets:
+        return line
+    *lookups, call = line.split("\n")
+    return "\n".join([*lookups, f"{step.text.partition('=')[0].rstrip()} = {call}"])
 
 
 def apply_lint(notebook: Notebook, fix: LintFix) -> Notebook:

@@ -43,6 +43,7 @@ class PaperScreen:
     def __init__(self) -> None:
         self.drawn: list[State] = []
         self.later: list[State] = []
+        self.studied: list[State] = []
         self.files: dict[str, str] = {}
 
     def draw(self, state: State, store: Store) -> None:
@@ -50,6 +51,9 @@ class PaperScreen:
 
     def draw_later(self, state: State, store: Store) -> None:
         self.later.append(state)
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        self.studied.append(state)
 
     def download(self, name: str, text: str) -> None:
         self.files[name] = text
@@ -109,8 +113,8 @@ def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) 
     opened(session)
     session.close()
     assert isinstance(session._clock, PaperClock)
-    session._clock.work.get_nowait()()
-    assert session._clock.work.empty()
+    while not session._clock.work.empty():
+        session._clock.work.get_nowait()()
     assert not session.screen.later
 
 

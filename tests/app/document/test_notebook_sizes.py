@@ -29,10 +29,11 @@ def opened(text: str) -> State:
 def test_given_no_sizes_when_shown_then_the_line_to_write_is_offered_and_does_it() -> None:
     state, store = opened(NOTEBOOK), Store()
     (problem,) = [p for p in problems_value(state, store)["problems"] if p["code"] == "missing-sizes"]
-    assert problem["applicable"] and problem["fix"] == ('sizes = {"M": 256, "K": 256, "N": 256}',)
-    state = act(state, ApplyFix(problem["fix"]))
+    (fix,) = problem["fixes"]
+    assert fix["applicable"] and fix["calls"] == ['sizes = {"M": 256, "K": 256, "N": 256}']
+    state = act(state, ApplyFix(tuple(fix["calls"])))
     assert state.notebook is not None and dict(state.notebook.sizes) == {"M": 256, "K": 256, "N": 256}
-    assert f'machine("dual-bank-npu")\n{problem["fix"][0]}\n' in state.notebook.document.text
+    assert f'machine("dual-bank-npu")\n{fix["calls"][0]}\n' in state.notebook.document.text
     assert isinstance(store.report_now(state), Report)
     assert figures(state, store)[0]["value"] != "–"
 
