@@ -14,10 +14,11 @@ from .fusions import unfused
 Ranges = Mapping[Var, Range]
 
 
-def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
+def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -> tuple[BlockRealize, Ranges]:
     """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
 
-    Only where the sum takes all values below its guard, and the iterators take it as a whole; the rest stays as it is. Loops that were
+    Only where the sum takes all values below its guard, and the iterators take it as a whole; the rest stays as it is. A window takes a
+    value more than once (`i * 6 + j` with seven `j`): with `once` it is not joined, for those who count iterations. Loops that were
     fused over symbolic extents are several again, and those that a guard cuts are shorter.
     """
     whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
@@ -27,7 +28,7 @@ def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, R
     values = realize.iter_values
     kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):
-        found = _joined(term, values, loops)
+        found = _joined(term, values, loops, once)
         if found is None:
             kept.append(term)
         else:
@@ -37,7 +38,7 @@ def joined_splits(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, R
     return BlockRealize(values, build.logical_and(*kept), realize.block), loops
 
 
-def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges) -> tuple[tuple[Expr, ...], Ranges] | None:
+def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges, once: bool) -> tuple[tuple[Expr, ...], Ranges] | None:
     """The values over one loop up to the limit of the guard, when the term guards a sum of loops that enter the values by that sum only."""
     form, limit = (
         linear(term.a) if isinstance(term, LT) else None,
@@ -46,7 +47,7 @@ def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges) -> tuple[tuple[
     if form is None or limit is None or limit <= 0 or form.constant or not form.terms:
         return None
     steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}
-    if len(steps) < len(form.terms) or not _reaches(steps, loops, limit):
+    if len(steps) < len(form.terms) or not _reaches(steps, loops, limit, once):
         return None
     joined = Var("joined", form.terms[0][0].dtype)
 
@@ -74,12 +75,14 @@ def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var, modulus: int
     return build.add(left, joined)
 
 
-def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int) -> bool:
-    """Whether the sum of multiples of loops takes every value from 0 to below the limit."""
+def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int, once: bool) -> bool:
+    """Whether the sum of multiples of loops takes every value from 0 to below the limit; each `once`, where that is asked."""
     reach = 1
     for var, factor in sorted(steps.items(), key=lambda item: item[1]):
         trips = build.int_value(loops[var].extent)
         if trips is None or not build.is_const(loops[var].min, 0) or not 0 < factor <= reach:
+            return False
+        if once and factor < reach and trips > 1:
             return False
         reach += factor * (trips - 1)
     return reach >= limit

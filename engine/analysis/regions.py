@@ -55,8 +55,9 @@ def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
     index that no hull is known for gives the whole axis. Conditions do not narrow a region. A buffer whose address is taken counts as
     read and written all over (TVM refuses to find regions for it), or as what `T.tvm_access_ptr` says is done with it.
     """
-    found = _Accesses()
-    found.visit(stmt, _Context())
+    inner, found = _Accesses(), _Accesses()
+    inner.visit(stmt, _Context())
+    found.take(inner, set())
     return found.regions(found.reads), found.regions(found.writes)
 
 
@@ -228,7 +229,7 @@ class _Accesses:
             case Allocate():
                 inner = _Accesses()
                 inner.visit(node.body, context)
-                self._take(inner, set(node.buffers))
+                self.take(inner, set(node.buffers))
                 return
             case _:
                 pass
@@ -246,11 +247,13 @@ class _Accesses:
         if block.init is not None:
             written = {w.buffer for w in inner.writes}
             inner.reads = [r for r in inner.reads if r.buffer not in written]
-        self._take(inner, set(block.alloc_buffers))
+        self.take(inner, set(block.alloc_buffers))
 
-    def _take(self, inner: _Accesses, local: Collection[Buffer]) -> None:
-        self.reads.extend(r for r in inner.reads if r.buffer not in local)
-        self.writes.extend(w for w in inner.writes if w.buffer not in local)
+    def take(self, inner: _Accesses, local: Collection[Buffer]) -> None:
+        """All accesses of a statement but those of its own buffers; what is in a buffer that it writes is not known outside of it."""
+        changing = {*local, *(w.buffer for w in inner.writes)}
+        self.reads.extend(_known_outside(r, changing) for r in inner.reads if r.buffer not in local)
+        self.writes.extend(_known_outside(w, changing) for w in inner.writes if w.buffer not in local)
 
     @staticmethod
     def regions(found: list[BufferRegion]) -> Regions:
@@ -262,6 +265,19 @@ class _Accesses:
 
 def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
     return BufferRegion(buffer, tuple(build.point(i) for i in indices))
+
+
+def _known_outside(region: BufferRegion, changing: Collection[Buffer]) -> BufferRegion:
+    """The region with whole axes for those whose place is looked up in a buffer that changes."""
+    axes = [
+        build.make_range(0, size)
+        if any(
+            isinstance(n, BufferLoad) and n.buffer in changing for part in (axis.min, axis.extent) for n in walk(part)
+        )
+        else axis
+        for axis, size in zip(region.region, region.buffer.shape, strict=True)
+    ]
+    return BufferRegion(region.buffer, tuple(axes))
 
 
 def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:

@@ -62,7 +62,7 @@ def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: tuple[Var, ...] = (
 
 def is_once(realize: BlockRealize, loops: Ranges) -> bool:
     """Whether no two iterations of the loops give the iterators the same values."""
-    realize, loops = joined_splits(*_trimmed(realize, loops))
+    realize, loops = joined_splits(*_trimmed(realize, loops), once=True)
     return is_injective(realize.iter_values, loops)
 
 
@@ -116,7 +116,7 @@ def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = Fal
 
     `partly`: sums that loops further out take part in need only start as low as these loops can make them.
     """
-    realize, loops = joined_splits(*_trimmed(realize, loops))
+    realize, loops = joined_splits(*_trimmed(realize, loops), once=True)
     reducing = reduction_loops(realize, loops)
     if not only_guards_domain(realize) and not _holds_at_start(realize, loops, reducing):
         return False

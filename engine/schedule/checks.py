@@ -18,7 +18,21 @@ from ..analysis import (
     updates_only_own_element,
     writes_distinct,
 )
-from ..ir import BlockRealize, Buffer, BufferLoad, For, Node, Range, Var, children, free_vars, uses_var, walk_stmts
+from ..ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    For,
+    Node,
+    Range,
+    Stmt,
+    Var,
+    children,
+    free_vars,
+    uses_var,
+    walk_stmts,
+)
 from .context import Context
 from .errors import refuse
 
@@ -84,11 +98,16 @@ def require_in_body(ctx: Context, realize: BlockRealize) -> None:
     if realize is ctx.index.root:
         raise refuse("root-block", "the root block has nothing around it that copies could stand in", realize)
     scope = ctx.index.scope_of(realize)
-    if scope.init is not None and any(s is realize for s in walk_stmts(scope.init)):
+    if is_in_init(scope, realize):
         raise refuse(
             "in-init", f"block {realize.block.name!r} stands in the init of block {scope.name!r}: a copy would come too late", realize,
             expected="a block of its own", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
         )  # fmt: skip
+
+
+def is_in_init(scope: Block, stmt: Stmt) -> bool:
+    """Whether a statement of the block's scope runs with the block's first iterations only."""
+    return scope.init is not None and any(s is stmt for s in walk_stmts(scope.init))
 
 
 # Nothing is known of statements that stand in no block.

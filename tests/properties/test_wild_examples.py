@@ -23,6 +23,72 @@ def function(params, body):
 
 
 REFUSED = {
+    "the init of sums that overlapping tiles take twice": (
+        function(
+            {"A": (13,), "C": (6,)},
+            """
+            S = T.sblock_alloc_buffer((11,), "int32")
+            for o in range(2):
+                for i, k in T.grid(7, 3):
+                    with T.sblock("S"):
+                        v = T.axis.spatial(11, o * 6 + i)
+                        w = T.axis.reduce(3, k)
+                        T.where(o * 6 + i < 11)
+                        with T.init():
+                            S[v] = 0
+                        S[v] = S[v] + A[v + w]
+                for i in range(3):
+                    with T.sblock("C"):
+                        v = T.axis.spatial(6, o * 3 + i)
+                        C[v] = S[v * 2]
+            """,
+        ),
+        lambda s: s.decompose_reduction("S", s.get_loops("S")[0]),
+        "order-dependent",
+    ),
+    "padding of a spatial iterator of one value, which all elements share": (
+        function(
+            {"A": (4,), "B": (1, 4), "C": (4,)},
+            """
+            for u, i in T.grid(1, 4):
+                with T.sblock("C"):
+                    x, v = T.axis.remap("SS", [u, i])
+                    with T.init():
+                        C[v] = A[v]
+                    C[v] = C[v] + B[x, v]
+            """,
+        ),
+        lambda s: s.pad_einsum("C", [3, 2]),
+        "not-an-einsum",
+    ),
+    "a block moved into an init": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            S = T.sblock_alloc_buffer((4,), "int32")
+            for u in range(1):
+                with T.sblock("both"):
+                    x = T.axis.reduce(1, u)
+                    T.reads(A[0:4])
+                    T.writes(C[0:4])
+                    with T.init():
+                        for j in range(4):
+                            with T.sblock("C_init"):
+                                v = T.axis.spatial(4, j)
+                                C[v] = 0
+                    for i in range(4):
+                        with T.sblock("S"):
+                            v = T.axis.spatial(4, i)
+                            S[v] = A[v]
+                    for i in range(4):
+                        with T.sblock("C"):
+                            v = T.axis.spatial(4, i)
+                            C[v] = C[v] + S[v]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("S", "j"),
+        "in-init",
+    ),
     "a copy in of what an init inside is about to write": (
         function(
             {"A": (4,), "C": (4,)},
@@ -918,6 +984,26 @@ KEPT = {
             """,
         ),
         lambda s: s.cache_write("S", 0, "local"),
+    ),
+    "a place that a block looks up in a table of its own": (
+        function(
+            {"A": (8, 4), "C": (4,)},
+            """
+            for i in range(4):
+                with T.sblock("outer"):
+                    v = T.axis.spatial(4, i)
+                    T.reads(A[v * 2, v])
+                    T.writes(C[v])
+                    place = T.sblock_alloc_buffer((1,), "int32")
+                    with T.sblock("place"):
+                        place[0] = v * 2
+                    with T.sblock("C"):
+                        T.reads(A[place[0], v], place[0])
+                        T.writes(C[v])
+                        C[v] = A[place[0], v]
+            """,
+        ),
+        lambda s: (s.set_axis_separator("outer", ("read", 0), [1]), s.cache_read("outer", 0, "local")),
     ),
     "a buffer that a call made, given as itself": (
         function(

@@ -26,6 +26,7 @@ from ...ir import (
     uses_var,
 )
 from .. import moves
+from ..checks import is_in_init
 from ..context import BlockRV, Context, LoopRV, Result
 from ..errors import ScheduleError, refuse
 from ..new_loops import Options, new_nest, required_boxes
@@ -59,7 +60,7 @@ def compute_at(
     Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order. With `keep_tiling` those that
     have more than one trip there live on.
     Errors: other-scope, loop-around-block, not-complete, output-block, no-consumer, not-all-consumers, only-block, region-not-covered,
-    region-not-solvable, write-after-read, order-dependent, not-final, partial-sum, bad-index, tiling-not-kept.
+    region-not-solvable, write-after-read, order-dependent, not-final, partial-sum, bad-index, in-init, tiling-not-kept.
     Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ComputeAt; `keep_tiling` is Tilewright's.
     """
     options = Options(preserve_unit_loops, keep_tiling)
@@ -147,6 +148,12 @@ def require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
         raise refuse(
             "other-scope", f"loop {loop_name!r} is in another block's scope than block {name!r}", loop, realize
         )
+    scope = ctx.index.scope_of(loop)
+    if is_in_init(scope, loop) or is_in_init(scope, realize):
+        raise refuse(
+            "in-init", f"the init of block {scope.name!r} runs with its first iterations only: nothing moves into it or out of it", loop,
+            realize, expected="loop and block in the body", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
+        )  # fmt: skip
 
 
 # Towards the consumers there must be some, and they must all be known.

@@ -67,6 +67,7 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     grown = _grown_extents(realize.block, padding)
     accesses = require_trivial_accesses(realize)
     require_own_nest(ctx, realize, grown)
+    require_elements_of_its_own(realize, accesses, grown)
     require_whole_axes(realize, accesses, grown)
     require_zeros_harmless(realize, grown)
     if not grown:
@@ -210,6 +211,17 @@ def require_whole_axes(realize: BlockRealize, accesses: Sequence[_Access], grown
             dom = extents.get(index, point) if isinstance(index, Var) else point
             if matters and not (build.is_const(dom.min, 0) and prove_equal(dom.extent, size)):
                 raise _not_einsum(realize, f"an axis of {access.buffer.name!r} that is not run over as a whole")
+
+
+# A spatial iterator of one value may index no output: with more values each would store the same elements again.
+def require_elements_of_its_own(realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
+    for iv in realize.block.iter_vars:
+        if iv.var in grown and iv.iter_type != "reduce":
+            for access in accesses:
+                if access.is_output and iv.var not in access.indices:
+                    raise _not_einsum(
+                        realize, f"spatial iterator {iv.var.name!r}, at which {access.buffer.name!r} is not stored"
+                    )
 
 
 # A padded reduction takes terms too many, which must not count; and what is computed too much must do no harm.
