@@ -9,6 +9,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import panel as pn
 from bokeh.document import Document as BokehDocument
 from panel.io.server import get_server
@@ -38,6 +39,7 @@ from .views.inspector import held_buffers, inspector_value
 from .views.machine import machine_value
 from .views.notebook import notebook_value, step_changes
 from .views.page import page_value
+from .views.primitives import primitive_docs
 from .views.problems import problems_value
 from .views.roofline import pictures_value
 from .views.timeline import timeline_value
@@ -89,6 +91,7 @@ class Page:
         )
         for view in views:
             view.on_intent(session.receive)
+        self.page.on_intent(self._explain)
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
@@ -176,6 +179,10 @@ class Page:
             self.notebook.draw(notebook_value(state, store, step_changes(state, store)))
             self._draw_code(state, store)
             self._draw_comparison(state, store)
+
+    def _explain(self, message: dict[str, Any]) -> None:
+        if message["kind"] == "primitives":
+            self.page.explain([msgspec.to_builtins(page) for page in primitive_docs()])
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)

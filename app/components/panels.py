@@ -1,6 +1,6 @@
 """The page's own views, each a JSON value drawn by its module in static/components. `views/<same name>.py` says what a value holds."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .esm import bundle, style
 from .json_view import JsonView
@@ -14,6 +14,10 @@ class PageView(JsonView):
     def download(self, name: str, text: str) -> None:
         """Give the browser a file to save."""
         self._send_msg({"name": name, "text": text})
+
+    def explain(self, pages: list[dict[str, Any]]) -> None:
+        """The pages of all primitives, which the browser asked for with a message "primitives"."""
+        self._send_msg({"kind": "primitives", "pages": pages})
 
 
 class HeadlineView(JsonView):

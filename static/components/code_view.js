@@ -1,6 +1,7 @@
 // Program text with line numbers; lines that the chosen step changed are marked, lines it took away are listed where they stood.
 
-import { h, icon, follow, highlighted, keepingScroll } from "./dom.js";
+import { h, icon, follow, keepingScroll } from "./dom.js";
+import { highlighted } from "./python_text.js";
 
 function row(line) {
   const sign = { added: "+", removed: "−" }[line.mark] ?? "";

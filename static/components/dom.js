@@ -1,4 +1,4 @@
-// What the page's views share: elements, icons, following the payload, Python in colours.
+// What the page's views share: elements, icons, following the payload.
 
 /** An element with attributes (`on…` are listeners, `class`, `style`, `data-…`), and children: nodes or text. */
 export function h(tag, attributes = {}, ...children) {
@@ -56,32 +56,6 @@ export function follow(model, draw) {
   };
   model.on("payload", update);
   update();
-}
-
-const PYTHON_TOKEN = new RegExp(
-  [
-    "(?<comment>#.*$)",
-    "(?<string>\"\"\"[^]*?\"\"\"|\"[^\"]*\"?|'[^']*'?)",
-    "(?<decorator>@[\\w.]+)",
-    "(?<number>\\b\\d[\\d_.]*\\b)",
-    "(?<keyword>\\b(?:for|in|with|if|else|elif|def|class|return|import|from|as|while|not|and|or|lambda|True|False|None)\\b)",
-    "(?<call>[\\w.]+(?=\\())",
-  ].join("|"),
-  "g",
-);
-
-/** One line of Python as coloured spans. */
-export function highlighted(line) {
-  const parts = [];
-  let at = 0;
-  for (const match of line.matchAll(PYTHON_TOKEN)) {
-    if (match.index > at) parts.push(line.slice(at, match.index));
-    const [kind] = Object.entries(match.groups).find(([, text]) => text !== undefined);
-    parts.push(h("span", { class: `tok-${kind}` }, match[0]));
-    at = match.index + match[0].length;
-  }
-  parts.push(line.slice(at));
-  return parts;
 }
 
 /** The reading position of scrolled elements stays while they are drawn anew. */

@@ -2,6 +2,7 @@
 // entries are as near as three; its rare entries are shown by "More", or when they are typed.
 
 import { make } from "./popup.js";
+import { PrimitiveCard } from "./primitive_card.js";
 
 /** A menu of `items` ({label, key, help, disabled, method, group, rare, run}) under `title`; calls `close(restoreFocus)` when it is done.
  *  `memory.more` keeps whether rare entries are shown. */
@@ -74,6 +75,7 @@ class GroupedMenu {
       const button = itemButton(item, close, this.about.id);
       button.id = `${id}-${n}`;
       button.addEventListener("focus", () => this.describe(item));
+      button.addEventListener("focus", () => this.card.reach(item.method, button));
       return [item, button];
     }));
     const rare = items.filter((item) => item.rare).length;
@@ -81,7 +83,8 @@ class GroupedMenu {
     this.more?.addEventListener("pointermove", () => this.more.focus({preventScroll: true}));
     this.more?.addEventListener("focus", () => this.about.replaceChildren("what is used less often"));
     this.rare = rare;
-    this.element = make("div", {class: "menu-grouped"}, make("div", {class: "menu-head"}, title), this.filter, this.list, this.about);
+    this.card = new PrimitiveCard(this);
+    this.element = make("div", {class: "menu-grouped"}, make("div", {class: "menu-head"}, title), this.filter, this.list, this.about, this.card.element);
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.list.addEventListener("focusin", (event) => this.reach(event.target));
     this.filter.addEventListener("input", () => this.draw());
@@ -121,6 +124,7 @@ class GroupedMenu {
     if (ranked.length) {
       this.best = this.buttons.get(ranked[0]);
       this.describe(ranked[0]);
+      this.card.reach(ranked[0].method, this.best);
     } else {
       this.list.replaceChildren(make("div", {class: "menu-none", role: "menuitem", "aria-disabled": "true"}, "No action has this in its name"));
       this.about.replaceChildren();
@@ -160,7 +164,9 @@ class GroupedMenu {
   key(event) {
     const typing = event.target === this.filter;
     const text = this.filter.value;
-    if (event.key === "Escape" && text) this.write("");
+    if (event.key === "?") this.card.toggle();
+    else if (event.key === "Escape" && this.card.hide()) this.card.reach(null);
+    else if (event.key === "Escape" && text) this.write("");
     else if (typing && event.key === "Enter") this.best?.click();
     else if (typing && ["Home", "End"].includes(event.key) && text) return event.stopPropagation();
     else if (!typing && isLetter(event)) this.write(text + event.key);

@@ -1,6 +1,7 @@
 // The notebook's cells: prose, machine, workload, and the schedule as steps to look at, to edit and to take out.
 
-import { h, icon, follow, highlighted, keepingScroll } from "./dom.js";
+import { h, icon, follow, keepingScroll } from "./dom.js";
+import { highlighted } from "./python_text.js";
 
 /** Inline markdown: `code`, **bold**, *italic*. */
 function inline(text) {

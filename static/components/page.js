@@ -38,6 +38,22 @@ function noticeBox(model, notice) {
   );
 }
 
+/** The pages of primitives: asked for once, when the first one is wanted. */
+function primitivePages(model) {
+  let pages = null;
+  let waiting = [];
+  window.addEventListener("tilewright:explain", ({ detail }) => {
+    if (pages) return pages.has(detail.method) && detail.found(pages.get(detail.method));
+    if (!waiting.length) model.send_msg({ kind: "primitives" });
+    waiting.push(detail);
+  });
+  return (found) => {
+    pages = new Map(found.map((page) => [page.name, page]));
+    for (const { method, found: tell } of waiting) if (pages.has(method)) tell(pages.get(method));
+    waiting = [];
+  };
+}
+
 /** At once, and not when the server has time: its answer says the same. */
 function choosePane(pane) {
   document.documentElement.dataset.pane = pane;
@@ -85,7 +101,12 @@ export function render({ model }) {
     event.preventDefault();
     event.returnValue = "";
   });
-  model.on("msg:custom", (message) => download(message.name ?? message.data.name, message.text ?? message.data.text));
+  const learnt = primitivePages(model);
+  model.on("msg:custom", (message) => {
+    const data = message.data ?? message;
+    if (data.kind === "primitives") learnt(data.pages);
+    else download(data.name, data.text);
+  });
   let screen = null;
   follow(model, (data) => {
     root.dataset.theme = data.theme;

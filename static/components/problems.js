@@ -1,6 +1,7 @@
 // What is wrong, where, and what to do about it: a button for each fix, with what it would change. Also tells apart "nothing is wrong".
 
-import { h, follow, highlighted, keepingScroll } from "./dom.js";
+import { h, follow, keepingScroll } from "./dom.js";
+import { highlighted } from "./python_text.js";
 
 const SIGNS = { error: "✘", warning: "!", info: "i" };
 const WORDS = { error: ["error", "errors"], warning: ["warning", "warnings"], info: ["note", "notes"] };
