@@ -91,7 +91,8 @@ class Forecast:
                 self._tell(value)
         left = [entry for entry, value in zip(entries, known, strict=True) if value is None and entry["legal"]]
         grab = self._grab = Grab(state, rows, left, near)
-        threading.Thread(target=lambda: self._try_all(grab, machine), name="forecast", daemon=True).start()
+        now = self._store.known("report", (self._store.costed(state, grab.schedule), machine))
+        threading.Thread(target=lambda: self._try_all(grab, machine, now), name="forecast", daemon=True).start()
 
     def look(self, row: str) -> None:
         """The hand is over `row` now."""
@@ -114,8 +115,9 @@ class Forecast:
 
     # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
 
-    def _try_all(self, grab: Grab, machine: Machine) -> None:
-        now = self._store.known("report", (self._store.costed(grab.state, grab.schedule), machine))
+    def _try_all(self, grab: Grab, machine: Machine, known: Any) -> None:
+        costed = with_sizes(grab.schedule.described, sizes_of(grab.state, grab.schedule.described)).func
+        now = known if known is not None else report_of(costed, machine)
         before = ProgramIndex(grab.schedule.func)
         while (entry := grab.next()) is not None:
             told = attempt("prediction", lambda entry=entry: self._tried(grab, entry, machine, now, before))
@@ -139,8 +141,8 @@ class Forecast:
         said = {"kind": "predicted", "rows": list(grab.rows), "loop": entry["loop"], "primitive": entry["primitive"]}
         assert state.notebook is not None
         if after.notice is not None or after.notebook is None or after.moment is None:
-            why = after.notice.message if after.notice is not None else "refused"
-            return {**said, "value": {"refused": why}}, lambda: None
+            refused = {"refused": after.notice.message, "code": after.notice.code} if after.notice else {"refused": ""}
+            return {**said, "value": refused}, lambda: None
         assert state.moment is not None
         schedule = after.moment.schedule
         func, sizes = schedule.described, sizes_of(after, schedule.described)

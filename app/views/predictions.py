@@ -14,21 +14,24 @@ Line = dict[str, str]
 
 Answer = Report | TilewrightError | None
 
+MOST_TIMES = 2
+"""A drop that makes something fit is worth up to so many times the cycles."""
+
 SAID = {"better": "better", "worse": "worse", "same": "no change", "": ""}
 
 
 def prediction_value(
     now: Answer, then: Answer, before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]
 ) -> dict[str, Any]:
-    """A legal drop in figures: {costly, trend, label, lines: [{name, text, change, trend, word}], why}.
+    """A legal drop in figures: {costly, trend, label, lines: [{name, text, change, sign, trend, word}], why}.
 
     `costly` is legal but worse: more cycles, a block that runs more often, or more than a memory holds; `why` says which, in sentences.
     `label` is a few characters for the row.
     """
     runs = _recompute(before, after, blocks)
     why = [f"{name} runs {ratio_text(b, a)}{TIMES} as often" for name, a, b in runs if b > a]
-    parts = [f"{TIMES}{ratio_text(b, a)}" for _, a, b in runs if b > a]
-    lines = [_run_line(name, a, b) for name, a, b in runs]
+    parts = [f"runs {TIMES}{ratio_text(b, a)}" for _, a, b in runs if b > a]
+    lines = [_run_line("Recompute" if len(runs) == 1 else f"Recompute of {name}", a, b) for name, a, b in runs]
     if isinstance(then, TilewrightError):
         refusal = then.refusal
         text = f"the machine could not run it: {refusal.message}"
@@ -47,7 +50,7 @@ def prediction_value(
         label.append(f"{moved['change']} bytes")
     label += [f"over {name}" for name, _ in over]
     lines = [cycles, moved, *lines, *peaks]
-    if fits and not over:
+    if fits and not over and then.cycles < MOST_TIMES * now.cycles:
         # What did not fit could not run at all.
         return {**_value(why, label, lines, "better"), "costly": False}
     return _value(why + [text for _, text in over], label, lines, cycles["trend"])
@@ -59,7 +62,7 @@ def moved_bytes(report: Report) -> int:
 
 
 def _value(why: list[str], parts: list[str], lines: list[Line], trend: str) -> dict[str, Any]:
-    return {"costly": bool(why), "trend": trend, "label": "  ".join(parts), "lines": lines, "why": why}
+    return {"costly": bool(why), "trend": trend, "label": " · ".join(parts), "lines": lines, "why": why}
 
 
 def _recompute(before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]) -> list[tuple[str, int, int]]:
@@ -73,7 +76,7 @@ def _recompute(before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...
 def _run_line(name: str, now: int, then: int) -> Line:
     change = f"{TIMES}{ratio_text(then, now)}" if now else ""
     trend = "same" if then == now else "worse" if then > now else "better"
-    return _line(f"Recompute of {name}", f"{grouped(now)} → {grouped(then)}", change, trend)
+    return _line(name, f"{grouped(now)} → {grouped(then)}", change, trend)
 
 
 def _change(name: str, now: int, then: int, text: Any) -> Line:
@@ -82,7 +85,7 @@ def _change(name: str, now: int, then: int, text: Any) -> Line:
 
 
 def _line(name: str, text: str, change: str = "", trend: str = "") -> Line:
-    return {"name": name, "text": text, "change": change, "trend": trend, "word": SAID[trend]}
+    return {"name": name, "text": text, "change": change, "sign": trend, "trend": trend, "word": SAID[trend]}
 
 
 def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]], list[str]]:
@@ -97,12 +100,12 @@ def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]]
             memory.capacity_bytes,
             memory.peak_bytes,
         )
+        short = name.removeprefix("local.")
         if not limit or name == "global" or not (was or peak):
             continue
-        line = _change(f"Peak {name}", was, peak, size_text)
+        line = _change(f"Peak {short}", was, peak, size_text)
         line["text"] += f" of {size_text(limit)}"
         lines.append(line)
-        short = name.removeprefix("local.")
         if peak > limit:
             line |= {"word": "over capacity", "trend": "worse"}
             if peak > was or was <= limit:

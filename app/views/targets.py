@@ -22,17 +22,19 @@ MOVES = ("compute_at", "reverse_compute_at")
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What a legal move would do: `costly` when the block runs more iterations than now; `note` is a few characters, `text` a sentence."""
+    """What a legal move would do: `costly` when the block runs more iterations than now; `note` is a few characters, `text` a sentence, `held`
+    the part of it that is about memory."""
 
     costly: bool = False
     note: str = ""
     text: str = ""
+    held: str = ""
 
 
 def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[Entry]]:
     """Row id of each block (of `blocks`, by name, where given) -> where it may be moved, an entry a loop.
 
-    An entry: {loop, legal, costly, primitive, note, reason, code, fix}. `reason` says why not, or what the move would do.
+    An entry: {loop, legal, costly, primitive, note, reason, held, code, fix}. `reason` says why not, or what the move would do.
     Nothing is applied to `schedule`.
     """
     ids = row_ids(schedule.func)
@@ -46,7 +48,7 @@ def _entry(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Entry
         return _answer(ids, target.loop, target.primitive, _reason(refusal, _placed_by(schedule, block)), refusal)
     effect = _effect(schedule, block, target)
     entry = _answer(ids, target.loop, target.primitive, effect.text)
-    return {**entry, "costly": effect.costly, "note": effect.note}
+    return {**entry, "costly": effect.costly, "note": effect.note, "held": effect.held}
 
 
 def targets_of(schedule: Schedule, rows: Sequence[str]) -> list[Entry]:
@@ -205,7 +207,7 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
     if held is not None:
         notes.append(held[0])
         lines.append(held[1])
-    return Effect(costly, " ".join(notes), "\n".join(lines))
+    return Effect(costly, " ".join(notes), "\n".join(lines), held[1] if held is not None else "")
 
 
 def ratio_text(a: int, b: int) -> str:

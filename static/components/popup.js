@@ -49,8 +49,8 @@ export class Popup {
       left = anchor.right + GAP;
       top = anchor.top - 1;
     } else if (side === "beside") {
-      // No room: below the next row, towards the right, so that names stay readable.
-      left = anchor.right - width - 40;
+      // No room: below the next row, as far right as can be, so that names stay readable.
+      left = room.width - width - MARGIN;
       top = anchor.bottom + (anchor.bottom - anchor.top);
     }
     if (top + height > room.height - MARGIN && anchor.top - GAP - height >= MARGIN) top = anchor.top - GAP - height;

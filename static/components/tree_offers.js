@@ -41,8 +41,8 @@ function offerOf(here, loop, known) {
 /** An answer with what was found out since: the report has the last word on whether it is costly. */
 function foretold(entry, value) {
   if (!value || !entry.legal) return entry;
-  if (value.refused) return {...entry, legal: false, reason: value.refused, code: "", fix: []};
-  return {...entry, value, costly: value.costly};
+  if (value.refused !== undefined) return {...entry, legal: false, reason: value.refused, code: value.code ?? "", fix: []};
+  return {...entry, value, costly: value.costly, reason: entry.held ?? entry.reason};
 }
 
 function stateOf(entry) {
@@ -80,7 +80,7 @@ export function reasonBody(reason, state, otherwise = "not here") {
 function figuresBody(lines) {
   return make("div", {class: "figures"}, ...lines.flatMap((line) => [
     make("span", {class: "figure-name"}, line.name), make("span", {class: "figure-text"}, line.text),
-    make("span", {class: `figure-change is-${line.trend}`}, [SIGNS[line.trend], line.change].filter(Boolean).join(" ")),
+    make("span", {class: `figure-change is-${line.trend}`}, [line.change && SIGNS[line.sign], line.change].filter(Boolean).join(" ")),
     make("span", {class: `figure-word is-${line.trend}`}, line.word),
   ]));
 }

@@ -158,7 +158,7 @@ export function showCost(element, cost, mode, folded) {
   place.hidden = !parts.length;
   place.title = parts.map((part) => part.tip).join("\n");
   const bar = (part) => make("span", {class: "cost-bar", "aria-hidden": "true"}, make("i", {style: `width: ${100 * part.share}%`}));
-  place.replaceChildren(...parts.flatMap((part) => [mode ? bar(part) : null, make("span", {class: "cost-text"}, part.text)]).filter(Boolean));
+  place.replaceChildren(...parts.flatMap((part) => [mode ? bar(part) : null, make("span", {class: "cost-text"}, mode || part !== cost.cycles ? part.text : `${part.text} cycles`)]).filter(Boolean));
 }
 
 /** The id of the row that a node is in; "" for none. */

@@ -1,0 +1,196 @@
+"""The forecast: a map at once, figures nearest first from a thread, and drops that use what was found."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tilewright.app.actions import Call, Calls
+from tilewright.app.session import Session
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.gallery import load_examples
+
+COPY = "A_local.vtcm"
+
+
+class Queue:
+    """A clock whose work is done when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        pass
+
+    def soon(self, work: Callable[[], None]) -> None:
+        self.waiting.append(work)
+
+    def run(self) -> None:
+        """Let the thread end, then do what it asked for."""
+        for thread in threading.enumerate():
+            if thread.name == "forecast":
+                thread.join(60)
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+class Paper:
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    def draw(self, state: State, store: Store) -> None:
+        pass
+
+    def draw_later(self, state: State, store: Store) -> None:
+        pass
+
+    def download(self, name: str, text: str) -> None:
+        pass
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        self.told.append(prediction)
+
+
+@pytest.fixture
+def page() -> tuple[Session, Queue, Paper]:
+    clock, screen = Queue(), Paper()
+    session = Session(clock, load_examples())
+    session.screen = screen  # pyright: ignore[reportAttributeAccessIssue]
+    session.receive({"kind": "open", "name": "place_the_copies"})
+    return session, clock, screen
+
+
+def legal(session: Session, *rows: str) -> list[str]:
+    return [e["loop"] for e in session.targets(list(rows)) if e["legal"]]
+
+
+def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
+    session, clock, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    clock.run()
+    told = [entry["loop"] for entry in screen.told]
+    assert sorted(told) == sorted(legal(session, COPY))
+    assert told[0] == "ko"
+    assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.told)
+
+
+def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_nothing_is_made_again(
+    page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, clock, _ = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    clock.run()
+    monkeypatch.setattr("tilewright.app.actions.apply_call", lambda *_: pytest.fail("the call is made again"))
+    monkeypatch.setattr("tilewright.app.store.simulate", lambda *_, **__: pytest.fail("simulated again"))
+    session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
+    assert session.state.notice is None
+    assert session.state.notebook is not None
+    assert session.state.notebook.document.text.count("sch.compute_at(AL, ko)") == 1
+    assert session.store.report_now(session.state) is not None
+    assert len(session.state.past) == 1
+
+
+def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
+    session, clock, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    clock.run()
+    value = next(entry["value"] for entry in screen.told if entry["loop"] == "ko")
+    session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
+    report = session.store.report_now(session.state)
+    cycles = value["lines"][0]["text"].replace("\u202f", "").split("→")[1]
+    assert int(cycles) == report.cycles  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+
+
+def test_given_a_second_grab_then_what_is_known_is_told_at_once(page: tuple[Session, Queue, Paper]) -> None:
+    session, clock, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    clock.run()
+    before = len(screen.told)
+    session.receive({"kind": "released"})
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "mo"})
+    assert len(screen.told) == 2 * before
+    assert not clock.waiting
+
+
+def test_given_a_thing_that_is_let_go_then_no_more_is_told(page: tuple[Session, Queue, Paper]) -> None:
+    session, clock, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "released"})
+    clock.run()
+    assert screen.told == []
+
+
+def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Session, Queue, Paper]) -> None:
+    session, clock, screen = page
+    session.receive({"kind": "grabbed", "rows": ["ko"], "near": "ko"})
+    clock.run()
+    assert {entry["primitive"] for entry in screen.told} == {"reorder"}
+    order = next(e["order"] for e in session.targets(["ko"]) if e["loop"] == "mi")
+    session.receive({"kind": "reorder", "loops": order})
+    assert session.state.notice is None
+    assert session.state.notebook is not None
+    assert "sch.reorder(mi, ko)" in session.state.notebook.document.text
+
+
+def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
+    page: tuple[Session, Queue, Paper],
+) -> None:
+    session, clock, screen = page
+    rows = ["B_local.vtcm", COPY]
+    session.receive({"kind": "grabbed", "rows": rows, "near": "ko"})
+    clock.run()
+    assert any(entry["loop"] == "ko" for entry in screen.told)
+    session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
+    assert session.state.notebook is not None
+    text = session.state.notebook.document.text
+    assert "sch.compute_at(AL, ko)" in text and "sch.compute_at(BL, ko)" in text
+    session.receive({"kind": "undo"})
+    assert session.state.notebook.document.text != text
+    assert "compute_at(AL" not in session.state.notebook.document.text
+
+
+def test_given_a_primitive_for_several_rows_then_it_is_called_on_each_or_on_none(
+    page: tuple[Session, Queue, Paper],
+) -> None:
+    session, _, _ = page
+    rows = ["B_local.vtcm", COPY]
+    session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
+    session.receive({"kind": "calls", "method": "double_buffer", "targets": rows, "arguments": {}})
+    assert session.state.notebook is not None
+    text = session.state.notebook.document.text
+    assert text.count("sch.double_buffer(") == 2
+    session.receive({"kind": "calls", "method": "compute_inline", "targets": [COPY, "C"], "arguments": {}})
+    assert session.state.notice is not None
+    assert session.state.notice.where == "tree"
+    assert session.state.notebook.document.text == text
+
+
+def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tree(
+    page: tuple[Session, Queue, Paper],
+) -> None:
+    session, _, _ = page
+    session.receive({"kind": "rename", "id": "ko", "name": "kk"})
+    assert session.state.notebook is not None
+    assert 'names=["kk", "ki"]' in session.state.notebook.document.text
+    session.receive({"kind": "rename", "id": "kk", "name": "ki"})
+    assert session.state.notice is not None
+    assert session.state.notice.where == "tree"
+    assert session.state.notice.code == "name-taken"
+
+
+def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queue, Paper]) -> None:
+    session, _, _ = page
+    assert {e["method"] for e in session.menu("ko")} >= {"split", "fuse", "vectorize"}
+    assert {e["method"] for e in session.menu(COPY)} >= {"cache_read", "double_buffer"}
+    assert session.menu("nobody") == []
+
+
+def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:
+    session, _, _ = page
+    call = Call("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
+    assert session.forecast.with_made(session.state, call).made is None
+    assert session.forecast.with_made(session.state, Calls((call,))).made is None
