@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ..hwsim import Placement
 from ..ir import Var, build
-from .finding import LintFinding, told
+from .finding import LintFinding, bytes_text, told
 from .rule import too_much
 from .slots import is_doubled, one_slot
 from .subject import Chain, Subject, move
@@ -35,7 +35,21 @@ def find_overflows(subject: Subject) -> Iterator[LintFinding]:
             by_memory.setdefault(subject.report.memory[finding.memory].scope, []).append(told(finding))
     for scope, found in by_memory.items():
         buffers = tuple(dict.fromkeys(name for f in found for name in f.buffers))
-        yield replace(found[0], message="; ".join(f.message for f in found), buffers=buffers, memory=scope)
+        writers = tuple(dict.fromkeys(w for name in buffers for w in subject.writers(name)))
+        yield replace(
+            found[0], message=_message(subject, found, buffers), blocks=writers, buffers=buffers, memory=scope
+        )
+
+
+def _message(subject: Subject, found: list[LintFinding], buffers: tuple[str, ...]) -> str:
+    assert subject.report is not None
+    rows = [(f.memory, subject.report.memory[f.memory]) for f in found]
+    said = " and ".join(
+        f"{bytes_text(m.peak_bytes)} in {row}, which has {bytes_text(m.capacity_bytes)}" for row, m in rows
+    )
+    tiles = [(name, p.part_bytes * p.cells) for name in buffers if (p := subject.placement(name)) is not None]
+    largest = ", ".join(f"{name} {bytes_text(size)}" for name, size in tiles)
+    return f"there would have to be {said}{f'; largest: {largest}' if largest else ''}"
 
 
 def remedies_overflow(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:

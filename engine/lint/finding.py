@@ -89,6 +89,14 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
         }
 
 
+def bytes_text(size: int) -> str:
+    """`128 KiB`; bytes where it is not so many whole ones."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= scale and size % (scale // 4) == 0:
+            return f"{size / scale:g} {unit}"
+    return f"{size:,} bytes"
+
+
 def told(finding: Finding) -> LintFinding:
     """What the simulator found, as a lint's finding."""
     blocks = tuple(name for name in finding.blocks if name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..hwsim import Placement
 from ..ir import Var
 from ..schedule import Schedule, Target
-from .finding import LintFinding
+from .finding import LintFinding, bytes_text
 from .subject import Chain, Subject, move
 
 TIMES = 1.5
@@ -69,7 +69,7 @@ def find_whole(subject: Subject) -> Iterator[LintFinding]:
         if len(writers) == 1 and readers:
             yield LintFinding(
                 "whole-buffer", "warning",
-                f"{name} is held whole in {placement.memory.scope}, {placement.total_bytes} bytes: {writers[0]} and {readers[0]} can share "
+                f"{name} is held whole in {placement.memory.scope}, {bytes_text(placement.total_bytes)}: {writers[0]} and {readers[0]} can share "
                 "a loop, and a tile of it is enough",
                 (*writers, *readers), buffers=(name,),
             )  # fmt: skip

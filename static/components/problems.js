@@ -30,13 +30,8 @@ function fixBox(model, fix, first) {
     "div",
     { class: "fix" },
     h("div", { class: "fix-calls" }, lines(fix)),
-    h(
-      "div",
-      { class: "fix-side" },
-      gain(fix),
-      fix.detail ? h("span", { class: "quiet" }, fix.detail) : null,
-      fix.applicable ? h("button", { class: `tool small${first ? " primary" : ""}`, title: what, onclick: apply }, "Apply") : null,
-    ),
+    fix.applicable ? h("button", { class: `tool small${first ? " primary" : ""}`, title: what, onclick: apply }, "Apply") : null,
+    fix.detail ? h("div", { class: "fix-detail" }, gain(fix), h("span", { class: "quiet" }, fix.detail)) : null,
   );
 }
 
