@@ -9,13 +9,13 @@ const SIGNS = {
   only_b: ["+", "only B"],
   same: ["", ""],
 };
-const TRENDS = { better: "▼ better", worse: "▲ worse", same: "" };
+const TRENDS = { better: "✓ better", worse: "✗ worse", same: "" };
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
 function buffers(cell) {
   const chips = (list) => list.map((b) => h("span", { class: "ab-buffer", title: `${b.name} in ${b.scope}` }, h("i", { class: "swatch", style: `background:var(--tw-buffer-${b.colour})` }), b.name));
   if (!cell.reads.length && !cell.writes.length) return null;
-  return h("span", { class: "ab-buffers" }, chips(cell.reads), cell.reads.length ? h("span", { class: "quiet" }, "→") : null, chips(cell.writes));
+  return h("span", { class: "ab-buffers" }, chips(cell.reads), cell.reads.length ? h("span", { class: "ab-arrow" }, "→") : null, chips(cell.writes));
 }
 
 function cellOf(cell, words) {

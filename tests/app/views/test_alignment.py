@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -122,7 +123,7 @@ def test_given_any_two_steps_then_each_row_is_there_once_and_in_order(name: str)
     state = opened_example(name)
     assert state.shown is not None
     counts = [0, *random.Random(1).choices(range(len(state.shown.states)), k=4), len(state.shown.states) - 1]
-    for first, second in zip(counts, counts[1:], strict=False):
+    for first, second in itertools.pairwise(counts):
         moments = [side_state(state, step_side(count)).moment for count in (first, second)]
         left, right = (items_of(m.schedule.func) for m in moments if m is not None)
         pairs = aligned(left, right)

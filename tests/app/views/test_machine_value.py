@@ -52,7 +52,7 @@ def test_given_a_stepper_then_the_machine_can_have_what_it_says(machine: Machine
             if text is not None:
                 assert isinstance(text, str)
                 machine.replace(path, figure_value(field, text))
-        less, more = steps(field, machine.figure(path))
+        _less, more = steps(field, machine.figure(path))
         if figure["more"] is None and more is not None:
             with pytest.raises(MachineError):
                 machine.replace(path, more)

@@ -1,0 +1,173 @@
+"""A/B with the real mouse and keyboard: from the top bar and from a step, two steps, branches, an example, a file; left by Escape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.notebooks import MATMUL_NOTEBOOK
+from support.page import drag, figure, open_example
+
+from tilewright.app.shell import make_page
+
+Shoot = Callable[[Page, str], Path]
+PATIENT = 60_000
+
+
+@pytest.fixture
+def page_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+    def opened(example: str, **options: object) -> Page:
+        page = open_page(**options)
+        page.goto(serve(make_page))
+        page.locator(".card").first.wait_for()
+        open_example(page, example)
+        return page
+
+    return opened
+
+
+def compare(page: Page) -> None:
+    """By the button of the top bar."""
+    page.get_by_role("button", name="A/B comparison").click()
+    expect(page.locator(".ab-line").first).to_be_visible()
+    expect(page.locator("#area-tree")).not_to_be_visible()
+
+
+def line(page: Page, name: str) -> Locator:
+    """The figures' line of that name."""
+    return page.locator(f'[data-figure-line="{name}"]')
+
+
+def explained(page: Page) -> Locator:
+    box = page.locator(".ab-explanation")
+    expect(box).to_contain_text("explains most", timeout=PATIENT)
+    return box
+
+
+def test_given_a_drop_then_the_button_shows_what_it_did_and_escape_goes_back(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of("place_the_copies")
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".step code").last).to_have_text("sch.compute_at(AL, ko)")
+    cycles = figure(page, "Cycles")
+    compare(page)
+    moved = page.locator('.ab-line[data-status="moved"]')
+    expect(moved.first).to_contain_text("moved under ko")
+    expect(line(page, "Time: Cycles").locator("td").nth(1)).to_have_text(cycles, timeout=PATIENT)
+    expect(explained(page)).to_contain_text("sch.compute_at(AL, ko)")
+    expect(page.locator(".overlay .end-label")).to_contain_text("ends at")
+    shoot(page, "compare-a-drop")
+    page.keyboard.press("Escape")
+    expect(page.locator("#area-compare")).not_to_be_visible()
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+
+
+def test_given_the_keyboard_then_differences_are_walked_filtered_and_sides_swapped(
+    page_of: Callable[..., Page],
+) -> None:
+    page = page_of("vtcm_double_buffer")
+    compare(page)
+    page.get_by_label("Side A").select_option("step:12")
+    expect(page.locator('.ab-line[data-status="changed"]')).to_have_count(3)
+    page.locator(".ab-trees").focus()
+    page.keyboard.press("n")
+    expect(page.locator('.ab-line[data-status="changed"]').first).to_be_focused()
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    expect(page.locator('.ab-line[data-status="changed"]').nth(2)).to_be_focused()
+    page.keyboard.press("p")
+    expect(page.locator('.ab-line[data-status="changed"]').nth(1)).to_be_focused()
+    page.get_by_role("button", name="Differences only").press("Enter")
+    expect(page.locator(".ab-line")).to_have_count(3)
+    expect(page.locator(".ab-alike").first).to_contain_text("alike")
+    expect(line(page, "Time: Cycles").locator(".ab-change")).to_contain_text("✓ better", timeout=PATIENT)
+    page.get_by_role("button", name="Swap A and B").press("Enter")
+    expect(line(page, "Time: Cycles").locator(".ab-change")).to_contain_text("✗ worse")
+    expect(page.get_by_label("Side B")).to_have_value("step:12")
+    expect(explained(page)).to_contain_text("54 % of the difference")
+    page.keyboard.press("Escape")
+    expect(page.locator("#area-compare")).not_to_be_visible()
+
+
+def test_given_a_steps_menu_then_it_is_compared_with_now(page_of: Callable[..., Page]) -> None:
+    page = page_of("vtcm_double_buffer")
+    page.locator(".step", has_text="sch.reverse_compute_at(CL, no)").click(button="right")
+    page.get_by_role("menuitem", name="Compare with now").click()
+    expect(page.get_by_label("Side A")).to_have_value("step:12")
+    expect(page.get_by_label("Side B")).to_have_value("now")
+
+
+def test_given_an_edit_while_comparing_then_now_follows_it(page_of: Callable[..., Page]) -> None:
+    page = page_of("vtcm_double_buffer")
+    compare(page)
+    expect(line(page, "Time: Cycles")).to_be_visible(timeout=PATIENT)
+    now = line(page, "Time: Cycles").locator("td").nth(1)
+    before = now.inner_text()
+    page.get_by_role("tab", name="Machine").click()
+    page.get_by_role("button", name="read bandwidth: 52").first.click()
+    expect(now).not_to_have_text(before, timeout=PATIENT)
+    page.get_by_label("Side A").select_option("opened")
+    expect(line(page, "Time: Cycles").locator("td").nth(0)).to_have_text(before, timeout=PATIENT)
+    expect(page.locator(".ab-summary")).to_have_text("the same loop nest")
+
+
+def test_given_another_program_then_the_step_that_explains_most_is_found_by_leaving_steps_out(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of("fused_matmul_relu_roundtrip", width=1920, height=1080)
+    compare(page)
+    page.get_by_label("Side A").select_option("now")
+    page.get_by_label("Side B").select_option("example:fused_matmul_relu")
+    box = explained(page)
+    expect(box).to_contain_text('sch.set_scope(matmul, 0, "local")')
+    expect(box).to_contain_text("left out by itself")
+    expect(page.locator('.ab-line[data-status="only_a"]').first).to_contain_text("only A")
+    assert line(page, "Bytes copied: local → global").locator("td").all_inner_texts()[:2] == [
+        "512\u202fB",
+        "256\u202fB",
+    ]
+    assert page.locator(".overlay .engine").all_inner_texts() == ["dma_in", "dma_out", "matrix", "vector"]
+    shoot(page, "compare-two-programs")
+
+
+def test_given_a_file_of_ones_own_then_it_is_a_side_and_a_broken_one_is_refused(
+    page_of: Callable[..., Page], tmp_path: Path
+) -> None:
+    page = page_of("place_the_copies")
+    compare(page)
+    mine = tmp_path / "mine.py"
+    mine.write_text(MATMUL_NOTEBOOK)
+    chooser = page.locator(".ab-side.is-b input[type=file]")
+    chooser.set_input_files(mine)
+    expect(page.get_by_label("Side B")).to_have_value("file:mine")
+    expect(page.locator(".ab-side.is-b")).to_contain_text("cycles", timeout=PATIENT)
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (:")
+    page.locator(".ab-side.is-a input[type=file]").set_input_files(broken)
+    expect(page.locator(".page-notice").get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Side B")).to_have_value("file:mine")
+
+
+def test_given_the_wheel_and_keys_then_the_timelines_zoom_into_single_tasks(page_of: Callable[..., Page]) -> None:
+    page = page_of("gemmini_gemm")
+    compare(page)
+    page.get_by_label("Side A").select_option("now")
+    expect(page.locator(".overlay .stretch").first).to_be_visible(timeout=PATIENT)
+    canvas = page.locator(".overlay-canvas")
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 300, box["y"] + 60)
+    for _ in range(14):
+        page.mouse.wheel(0, -240)
+    expect(page.locator(".overlay .task").first).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".overlay .stretch")).to_have_count(0)
+    span = page.locator(".overlay-bar .quiet")
+    shown = span.inner_text()
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(span).not_to_have_text(shown)
+    page.keyboard.press("0")
+    expect(page.locator(".overlay .stretch").first).to_be_visible(timeout=PATIENT)

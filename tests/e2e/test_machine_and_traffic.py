@@ -1,0 +1,177 @@
+"""The machine's knobs, sensitivity, roofline and traffic, with the real mouse and keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.page import number, open_example
+
+from tilewright.app.shell import make_page
+from tilewright.engine.hwsim import load_machine
+
+Shoot = Callable[[Page, str], Path]
+DDR_READ = "memories.ddr.read_bytes_per_cycle"
+PATIENT = 60_000
+
+
+@pytest.fixture
+def page_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+    def opened(example: str, tab: str, **options: object) -> Page:
+        page = open_page(**options)
+        page.goto(serve(make_page))
+        page.locator(".card").first.wait_for()
+        open_example(page, example)
+        page.get_by_role("tab", name=tab).click()
+        return page
+
+    return opened
+
+
+def knob(page: Page, path: str) -> Locator:
+    return page.locator(f'[data-knob="{path}"]')
+
+
+def machine_lines(page: Page) -> str:
+    return page.locator(".cell.machine").inner_text()
+
+
+def tried(page: Page) -> None:
+    """Every figure was tried."""
+    expect(page.locator(".levers")).to_be_visible(timeout=PATIENT)
+
+
+def test_given_the_mouse_then_a_knob_writes_a_line_and_every_figure_follows(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of("vtcm_double_buffer", "Machine")
+    cycles = number(page, "Cycles")
+    row = knob(page, DDR_READ)
+    expect(row).to_contain_text("TVM, hexagon bandwidth benchmark")
+    row.get_by_role("button", name="read bandwidth: 52").click()
+    expect(row.locator("input")).to_have_value("52")
+    expect(page.locator(".cell.machine")).to_contain_text(f'machine = machine.replace("{DDR_READ}", 52)')
+    expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text(
+        re.compile(f"^{cycles:,}$".replace(",", "\u202f"))
+    )
+    assert number(page, "Cycles") < cycles
+    shoot(page, "machine-knob")
+    row.get_by_role("button", name="Reset read bandwidth to 26").click()
+    expect(page.locator(".cell.machine")).not_to_contain_text("replace")
+    expect(row.locator("input")).to_have_value("26")
+    assert number(page, "Cycles") == cycles
+
+
+def test_given_the_keyboard_then_figures_are_typed_stepped_refused_and_all_reset(page_of: Callable[..., Page]) -> None:
+    page = page_of("vtcm_double_buffer", "Machine")
+    field = knob(page, "memories.vtcm.capacity_bytes").locator("input")
+    field.fill("0.5 MiB")
+    field.press("Enter")
+    expect(page.locator(".cell.machine")).to_contain_text('replace("memories.vtcm.capacity_bytes", 524288)')
+    expect(field).to_have_value("512 KiB")
+    expect(field).to_be_focused()
+    expect(page.locator('[data-figure="Peak vtcm"]')).to_contain_text("256 KiB")
+
+    field.press("ArrowUp")
+    expect(field).to_have_value("1 MiB")
+
+    banks = knob(page, "memories.vtcm.banks").locator("input")
+    banks.fill("3")
+    banks.press("Enter")
+    notice = page.locator(".page-notice").get_by_role("alert")
+    expect(notice).to_contain_text("does not divide into 3 equal banks")
+    notice.get_by_label("Close").click()
+    banks.fill("many")
+    banks.press("Enter")
+    expect(notice).to_contain_text("cannot be 'many'")
+
+    page.get_by_role("button", name="Reset the changed figure").press("Enter")
+    expect(page.locator(".cell.machine")).not_to_contain_text("replace")
+    expect(field).to_have_value("256 KiB")
+
+
+def test_given_sizes_of_real_parts_then_one_click_takes_one(page_of: Callable[..., Page]) -> None:
+    page = page_of("place_the_copies", "Machine")
+    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_be_visible()
+    page.get_by_role("button", name="Hexagon V68").click()
+    expect(page.get_by_role("button", name="Hexagon V68")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_have_count(0)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_be_visible()
+
+
+def test_given_time_then_the_figure_that_limits_is_named_and_leads_to_its_knob(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of("vtcm_double_buffer", "Machine")
+    tried(page)
+    expect(page.locator(".limit")).to_have_attribute("data-limit", DDR_READ)
+    expect(page.locator(".limit")).to_contain_text("read bandwidth of ddr limits this program")
+    expect(knob(page, DDR_READ)).to_contain_text("limits")
+    promised = re.search(r"it takes ([\d\s]+) cycles", page.locator(".limit").inner_text())
+    assert promised is not None
+    page.locator(".lever").first.click()
+    expect(knob(page, DDR_READ).locator("input")).to_be_focused()
+    shoot(page, "machine-sensitivity")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".cell.machine")).to_contain_text(f'"{DDR_READ}", 52')
+    # What the panel promised is what the knob does.
+    expect(page.locator('[data-figure="Cycles"] b')).to_have_text(promised[1].strip())
+    tried(page)
+
+
+def test_given_another_machine_then_its_own_figures_are_shown_without_the_old_changes(
+    page_of: Callable[..., Page],
+) -> None:
+    page = page_of("place_the_copies", "Machine")
+    knob(page, DDR_READ).get_by_role("button", name="read bandwidth: 52").click()
+    expect(page.locator(".cell.machine")).to_contain_text("replace")
+    page.get_by_label("Machine", exact=True).locator("visible=true").first.select_option("cpu-core")
+    expect(knob(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
+    expect(page.locator(".cell.machine")).not_to_contain_text("replace")
+    assert page.locator(".part").count() == 1 + sum(
+        len(load_machine("cpu-core").parts(group)) for group in ("memories", "caches", "buses", "engines")
+    )
+
+
+def test_given_the_round_trip_then_it_is_seen_read_out_and_gone_with_its_fix(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of("fused_matmul_relu_roundtrip", "Traffic")
+    flows = page.locator(".traffic-flow .flow")
+    expect(flows.first).to_be_visible()
+    trips = page.locator(".traffic-flow .flow.is-trip")
+    expect(trips).to_have_count(2)
+    expect(page.locator(".turn-label")).to_have_text("⟲ round trip")
+    readout = page.locator(".traffic-flow .picture-readout")
+    expect(readout).to_contain_text("mm goes out to global and comes back")
+    page.locator('[data-flow="weight global local"]').hover()
+    expect(readout).to_contain_text("weight: 12\u202fKiB from global to local, at least 12\u202fKiB")
+    trips.first.focus()
+    expect(readout).to_contain_text("none of it necessary: a round trip")
+    shoot(page, "traffic-round-trip")
+    page.get_by_text("As a table").click()
+    expect(page.locator(".picture-table tbody tr")).to_have_count(flows.count())
+    page.get_by_role("tab", name="Problems").click()
+    page.locator('.problem[data-code="round-trip"]').get_by_role("button", name="Apply").first.click()
+    page.get_by_role("tab", name="Traffic").click()
+    expect(trips).to_have_count(0)
+
+
+def test_given_the_roofline_then_its_points_are_told_by_mouse_and_keyboard(
+    page_of: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = page_of("vtcm_double_buffer", "Traffic", width=1920, height=1080)
+    points = page.locator(".roofline .point")
+    expect(points).to_have_count(3, timeout=PATIENT)
+    readout = page.locator(".roofline .picture-readout")
+    expect(readout).to_contain_text("Under the bandwidth")
+    page.locator('[data-point="now"]').hover()
+    expect(readout).to_contain_text("in 203\u202f064 cycles")
+    page.locator('[data-point="start"]').focus()
+    expect(readout).to_contain_text("at the start")
+    assert page.locator(".roofline .roof-label").all_inner_texts()[-1] == "ddr 26 B/cycle"
+    shoot(page, "roofline")
