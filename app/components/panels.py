@@ -27,9 +27,15 @@ class HeadlineView(JsonView):
 
 
 class NotebookView(JsonView):
-    """Cells and steps. Messages: view, remove, edit."""
+    """Cells, steps and branches. Messages: view, select, undo, edit, and those of `edits.edit_of`."""
 
     _esm = bundle("notebook.js")
+    # Menus look as the tree's do.
+    _stylesheets: ClassVar[list[str]] = [
+        style("components/loop_tree.css"),
+        *JsonView._stylesheets,
+        style("notebook.css"),
+    ]
 
 
 class InspectorView(JsonView):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...engine.ir import Refusal
-from .cells import Cell, CellKind, Document, read_document
+from .cells import MARKER, Cell, CellKind, Document, read_document
 from .edit import replace_cell
 from .files import DocumentError
 from .workload import program_names
@@ -76,10 +76,8 @@ def move_cell(document: Document, index: int, to: int) -> Document:
         )
     cells = [c for c in document.cells if c is not cell]
     cells.insert(to, cell)
-    ended = document.text.endswith(("\n", "\r"))
     texts = [c.text if c.text.endswith(("\n", "\r")) else c.text + document.newline for c in cells]
-    text = "".join(texts)
-    return _in_order(read_document(text if ended else text.removesuffix(document.newline), document.path))
+    return _in_order(read_document("".join(texts), document.path))
 
 
 def with_prose(document: Document, index: int, prose: str) -> Document:
@@ -92,10 +90,15 @@ def with_prose(document: Document, index: int, prose: str) -> Document:
     lead = body[: len(body) - len(body.lstrip("\r\n"))]
     tail = body[len(body.rstrip()) :] or newline
     quotes = next((q for q in ('"""', "'''") if body.strip().startswith(q) and len(body.strip()) >= 6), None)
-    if quotes is not None and quotes not in prose and "\\" not in prose:
+    if (
+        quotes is not None
+        and quotes not in prose
+        and "\\" not in prose
+        and not any(map(MARKER.match, prose.split("\n")))
+    ):
         text = quotes + newline + prose.replace("\n", newline) + newline + quotes
     else:
-        text = newline.join(f"# {line}".rstrip() for line in prose.split("\n"))
+        text = newline.join(cell.comments_of(prose))
     return replace_cell(document, cell, lead + text + tail)
 
 

@@ -16,6 +16,7 @@ import msgspec
 CellKind = Literal["preamble", "markdown", "machine", "workload", "intrinsic", "schedule", "branch", "code"]
 
 MARKER = re.compile(r"\ufeff?#[ \t]*%%+(?P<title>[^\r\n]*)")
+_PERCENTS = re.compile(r"\\*[ \t]*%%")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _KINDS: dict[str, CellKind] = {
     "machine": "machine",
@@ -61,7 +62,14 @@ class Cell(msgspec.Struct, frozen=True):
         for quotes in ('"""', "'''"):
             if len(text) >= 6 and text.startswith(quotes) and text.endswith(quotes):
                 return text[3:-3].strip("\r\n")
-        return "\n".join(re.sub(r"^#[ \t]?", "", line.rstrip("\r\n")) for line in lines_of(text))
+        lines = (re.sub(r"^#[ \t]?", "", line.rstrip("\r\n")) for line in lines_of(text))
+        return "\n".join(line[1:] if line.startswith("\\") and _PERCENTS.match(line) else line for line in lines)
+
+    @staticmethod
+    def comments_of(prose: str) -> list[str]:
+        """Words as lines of comments; one that begins with percent signs would open a cell, so it gets a backslash in front."""
+        marks = ("# \\" if _PERCENTS.match(line) else "# " for line in prose.split("\n"))
+        return [(mark + line).rstrip() for mark, line in zip(marks, prose.split("\n"), strict=True)]
 
 
 class Document(msgspec.Struct, frozen=True):

@@ -8,31 +8,34 @@ byte. Every edit leaves all that it is not about as it stands.
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from ...engine.ir import Place, Refusal, TilewrightError
-from ...engine.script import read_calls
+from ...engine.script import CallStep, read_calls
 from .calls import schedule_calls
 from .cells import Cell, Document, lines_of, read_document
 from .edit import remove_call, replace_call, whole_lines
 from .files import DocumentError
 
 OFF = "# off: "
+MOST_LINES = 64
+"""A longer statement that is switched off is a comment like others."""
+
 _OFF_LINE = re.compile(r"#[ \t]*off:[ ]?")
 
 
 class Item(msgspec.Struct, frozen=True, eq=False):
     """A step or one that is switched off, in the file's order. `index` counts all items from 0, `step` the steps alone (None: it is off).
 
-    `text` is the statement; `place` its range in the file, of one that is off all of its lines.
+    `text` is the statement, a call of `method`; `place` its range in the file, of one that is off all of its lines.
     """
 
     index: int
     text: str
+    method: str
     place: Place
     step: int | None
 
@@ -46,15 +49,15 @@ def schedule_items(document: Document) -> tuple[Item, ...]:
     """What stands below `sch = tilewright.Schedule(...)`. Raises ParseError where the schedule cannot be read."""
     calls = schedule_calls(document)
     taken = {line for call in calls for line in range(call.place.line, call.place.end_line + 1)}
-    found: list[tuple[Place, str, bool]] = [(call.place, call.text, True) for call in calls[1:]]
+    found = [(call.place, call, True) for call in calls[1:]]
     first = calls[0].place.line if calls else 0
     for cell in document.of_kind("schedule") if calls else ():
-        found += ((place, text, False) for place, text in _switched_off(cell, taken) if place.line > first)
+        found += ((place, call, False) for place, call in _switched_off(cell, taken) if place.line > first)
     found.sort(key=lambda item: (item[0].line, item[0].column))
     items: list[Item] = []
     step = 0
-    for index, (place, text, on) in enumerate(found):
-        items.append(Item(index, text, place, step if on else None))
+    for index, (place, call, on) in enumerate(found):
+        items.append(Item(index, call.text, call.method, place, step if on else None))
         step += on
     return tuple(items)
 
@@ -135,23 +138,24 @@ def item_of_step(document: Document, step: int) -> Item:
     raise DocumentError(Refusal("no-such-step", f"the schedule has no step {step}"))
 
 
-def _switched_off(cell: Cell, taken: set[int]) -> Iterator[tuple[Place, str]]:
+def _switched_off(cell: Cell, taken: set[int]) -> Iterator[tuple[Place, CallStep]]:
     """The commented steps of a cell, outside of the lines that are `taken` by statements."""
     run: list[str] = []
     lines = lines_of(cell.body)
     for number, line in enumerate([*lines, ""], cell.body_line):
         sign = _OFF_LINE.match(line)
         if sign is not None and number not in taken:
-            run.append(line[sign.end() :])
+            run.append(line)
             continue
         yield from _statements(run, number - len(run))
         run = []
 
 
-def _statements(lines: Sequence[str], first_line: int) -> Iterator[tuple[Place, str]]:
-    """The statements in lines whose signs are off, which begin at `first_line`: those that can be read as a step."""
-    for start, end in _spans(lines):
-        text = "".join(lines[start:end]).rstrip("\r\n")
+def _statements(lines: Sequence[str], first_line: int) -> Iterator[tuple[Place, CallStep]]:
+    """The statements in lines with the sign, the first of which is `first_line`: those that can be read as a step."""
+    bare = [_OFF_LINE.sub("", line, count=1) for line in lines]
+    for start, end in _spans(bare):
+        text = "".join(bare[start:end]).rstrip("\r\n")
         try:
             calls = read_calls(text)
         except TilewrightError:
@@ -159,19 +163,26 @@ def _statements(lines: Sequence[str], first_line: int) -> Iterator[tuple[Place, 
         if len(calls) == 1:
             yield (
                 Place(first_line + start, 1, first_line + end - 1, len(lines[end - 1].rstrip("\r\n")) + 1),
-                calls[0].text,
+                calls[0],
             )
 
 
-def _spans(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """From which line to which line each statement goes; a run that is no Python as a whole is taken line by line."""
+def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """From which line to which line each statement goes; a line that begins none is a comment like others."""
+    start = 0
+    while start < len(lines):
+        ends = range(start + 1, min(len(lines), start + MOST_LINES) + 1)
+        end = next((end for end in ends if _is_statement("".join(lines[start:end]))), None)
+        if end is not None:
+            yield start, end
+        start = end or start + 1
+
+
+def _is_statement(text: str) -> bool:
     try:
-        body = ast.parse("".join(lines)).body
+        return len(ast.parse(text).body) == 1
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [(n, n + 1) for n in range(len(lines))]
-    spans = [(node.lineno - 1, node.end_lineno or node.lineno) for node in body]
-    apart = all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
-    return spans if apart else []
+        return False
 
 
 def _alone(document: Document, index: int) -> Document:

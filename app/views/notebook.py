@@ -1,114 +1,132 @@
-"""The notebook column's value: the cells of the file, the schedule's lines as steps with what each one changed."""
+"""The notebook column's value: the cells of the file, the branches of its schedule, and what is wrong in its text, each at its place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
-from ...engine.hwsim import Report
-from ...engine.schedule import PRIMITIVES
-from ..document import Cell, Notebook, NotebookStep
+from ...engine.ir import TilewrightError
+from ..document import Cell, Notebook
+from ..document.branches import branches, steps_shared
+from ..document.cells import lines_of
+from ..document.items import Item
+from ..document.suggestions import culprit, suggestion
 from ..state import State
 from ..store import Store
-from .numbers import change_of, grouped
+from .step_costs import step_changes
+from .steps import items_of, schedule_rows, step_numbers
+
+__all__ = ["notebook_value", "step_changes"]
 
 
-def notebook_value(state: State, store: Store, changes: dict[int, dict[str, str]]) -> dict[str, Any]:
-    """Cells in the file's order. `changes` is what `step_changes` found so far, by step."""
+def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """Cells in the file's order. `changes` is what `step_changes` found so far, by step.
+
+    banners [{kind, text, count}], branches [{name, current, steps, shared}], problems [{line, column, end_line, end_column, message, found,
+    expected, code, mend}] with the file's lines; `draft`: something is being typed.
+    """
     if state.notebook is None:
-        return {"title": "", "cells": [], "chosen": 0, "banner": None}
+        return {"title": "", "cells": [], "chosen": 0, "banners": [], "branches": [], "problems": [], "draft": False}
     notebook = state.notebook
-    numbers = _numbers(notebook.steps)
+    items = items_of(notebook, store)
     cells = [
-        _cell(index, cell, _steps_in(cell, notebook), numbers, changes, notebook)
+        _cell(index, cell, state, store, changes, items)
         for index, cell in enumerate(notebook.document.cells)
-        if cell.kind != "preamble" or cell.text.strip()
+        if cell.kind != "branch" and (cell.kind != "preamble" or cell.text.strip())
     ]
-    last = len(notebook.states) - 1
-    banner = f"You are looking at the program after step {state.step_count} of {last}." if state.looks_back else None
-    return {"title": state.title, "cells": cells, "chosen": state.step_count, "banner": banner}
+    return {
+        "title": state.title,
+        "cells": cells,
+        "chosen": state.step_count,
+        "examined": state.chosen_step is not None,
+        "banners": _banners(state),
+        "branches": store.remember("branches", (notebook.document,), lambda: _branches(notebook)),
+        "problems": _problems(notebook),
+        "draft": state.draft_of is not None,
+    }
 
 
-def step_changes(state: State, store: Store) -> dict[int, dict[str, str]]:
-    """By step, how the cycles changed with it. Simulates programs that were not simulated yet: not for the path of a drag."""
-    found: dict[int, dict[str, str]] = {}
-    if state.shown is None:
+def _banners(state: State) -> list[dict[str, Any]]:
+    """What is to be known of the picture: it is of an earlier step, or of the last text that was right."""
+    notebook, shown = state.notebook, state.shown
+    assert notebook is not None
+    found: list[dict[str, Any]] = []
+    if state.looks_back and shown is not None:
+        numbers = step_numbers(shown.steps)
+        here = sum(index < state.step_count for index in numbers)
+        there = sum(index < len(shown.states) - 1 for index in numbers)
+        text = f"You are looking at the program after step {here} of {there}."
+        found.append({"kind": "back", "text": text, "count": state.step_count})
+    error = notebook.error
+    if error is None:
         return found
-    machine = store.machine(state)
-    reports = [store.report(store.costed(state, moment.schedule), machine) for moment in state.shown.states]
-    for step in state.shown.steps:
-        if step.index + 1 >= len(reports):
-            break
-        before, after = reports[step.index], reports[step.index + 1]
-        if not isinstance(after, Report) or before is after:
-            continue
-        if not isinstance(before, Report):
-            hint = f"The machine can run the program from here on: {grouped(after.cycles)} cycles"
-            found[step.index] = {"change": "runs", "trend": "better", "hint": hint}
-        elif before.cycles != after.cycles:
-            text, trend = change_of(before.cycles, after.cycles)
-            hint = f"{grouped(before.cycles)} → {grouped(after.cycles)} cycles"
-            found[step.index] = {"change": text, "trend": trend, "hint": hint}
+    place = error.refusal.place
+    where = f"Line {place.line}" if place is not None else "The text"
+    if shown is None or shown.document.text != notebook.document.text:
+        text = f"{where} is not right yet. The picture is of the last text that was."
+        found.append({"kind": "stale", "text": text, "count": None})
+    elif any(step.status == "failed" for step in notebook.steps):
+        applied = len(notebook.states) - 1
+        text = f"{where} does not apply: the picture is of the {applied} line{'s' * (applied != 1)} above it."
+        found.append({"kind": "stopped", "text": text, "count": None})
     return found
+
+
+def _branches(notebook: Notebook) -> list[dict[str, Any]]:
+    """Name, whether it is the current one, and how many of the first steps it shares with that."""
+
+    def shared(name: str) -> int | None:
+        try:
+            return steps_shared(notebook.document, name)
+        except TilewrightError:
+            return None
+
+    return [
+        {"name": branch.name, "current": branch.current, "shared": None if branch.current else shared(branch.name)}
+        for branch in branches(notebook.document)
+    ]
+
+
+def _problems(notebook: Notebook) -> list[dict[str, Any]]:
+    errors = [notebook.error, *(step.error for step in notebook.steps)]
+    return [_problem(notebook, error) for error in dict.fromkeys(errors) if error is not None]
+
+
+def _problem(notebook: Notebook, error: TilewrightError) -> dict[str, Any]:
+    """An error with its place; `mend` is what one press would write instead."""
+    refusal, place, near = error.refusal, culprit(notebook, error), suggestion(notebook, error)
+    return {
+        "line": place.line if place is not None else None,
+        "column": place.column if place is not None else None,
+        "end_line": place.end_line if place is not None else None,
+        "end_column": place.end_column if place is not None else None,
+        "message": refusal.message,
+        "found": refusal.found,
+        "expected": refusal.expected,
+        "code": refusal.code,
+        "mend": near.new if near is not None else None,
+    }
 
 
 def _cell(
     index: int,
     cell: Cell,
-    steps: Iterable[NotebookStep],
-    numbers: dict[int, int],
-    changes: dict[int, dict[str, str]],
-    notebook: Notebook,
+    state: State,
+    store: Store,
+    changes: Mapping[int, Mapping[str, Any]],
+    items: tuple[Item, ...] | None,
 ) -> dict[str, Any]:
+    """index, kind, title, body, first_line (of the body), lines (of it); prose of markdown; rows of a schedule that can be read."""
     value: dict[str, Any] = {
         "index": index,
         "kind": cell.kind,
         "title": cell.title,
         "body": cell.body,
-        "error": _error_in(cell, notebook),
+        "first_line": cell.body_line,
+        "lines": len(lines_of(cell.body)),
     }
     if cell.kind == "markdown":
         value["prose"] = cell.prose
     if cell.kind == "schedule":
-        value["steps"] = [_step(step, numbers.get(step.index, 0), changes.get(step.index, {})) for step in steps]
+        value["rows"] = None if items is None else schedule_rows(cell, state, store, changes, items)
     return value
-
-
-def _step(step: NotebookStep, number: int, change: dict[str, str]) -> dict[str, Any]:
-    return {
-        "index": step.index,
-        "number": number,
-        "count": step.index + 1,
-        "text": step.text,
-        "status": step.status,
-        "query": step.call.method not in PRIMITIVES,
-        "error": step.error.refusal.message if step.error is not None else None,
-        "change": change.get("change"),
-        "trend": change.get("trend", ""),
-        "hint": change.get("hint"),
-    }
-
-
-def _numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
-    """Steps that change the program are counted from 1; queries have no number."""
-    changing = [step.index for step in steps if step.call.method in PRIMITIVES]
-    return {index: number for number, index in enumerate(changing, 1)}
-
-
-def _lines(cell: Cell) -> range:
-    return range(cell.first_line, cell.first_line + max(1, len(cell.text.splitlines())))
-
-
-def _steps_in(cell: Cell, notebook: Notebook) -> list[NotebookStep]:
-    return [step for step in notebook.steps if step.place.line in _lines(cell)]
-
-
-def _error_in(cell: Cell, notebook: Notebook) -> str | None:
-    """The notebook's error where this cell holds it and no step says it already."""
-    error = notebook.error
-    if error is None or any(step.error is error for step in notebook.steps):
-        return None
-    place = error.refusal.place
-    if place is None or place.line not in _lines(cell):
-        return None
-    return f"line {place.line}: {error.refusal.message}"

@@ -1,228 +1,473 @@
-// The notebook's cells: prose, machine, workload, and the schedule as steps to look at, to edit and to take out.
+// The notebook's cells: prose, machine, workload, and the schedule as steps; the branches; what is wrong in the text, at its place.
 
 import { h, icon, follow, keepingScroll } from "./dom.js";
 import { highlighted } from "./python_text.js";
+import { CellEditor, problemLine } from "./cell_editor.js";
+import { prose } from "./markdown.js";
+import { menuBody } from "./menu.js";
+import { Popup } from "./popup.js";
+import { keepingFocus, reconcile } from "./reconcile.js";
+import { dragRows, noteRow, stepRow } from "./steps.js";
 
-/** Inline markdown: `code`, **bold**, *italic*. */
-function inline(text) {
-  const parts = [];
-  let at = 0;
-  for (const match of text.matchAll(/`([^`]+)`|\*\*([^*]+)\*\*|\*([^*]+)\*/g)) {
-    if (match.index > at) parts.push(text.slice(at, match.index));
-    const [, code, bold, italic] = match;
-    parts.push(code ? h("code", {}, code) : bold ? h("b", {}, inline(bold)) : h("em", {}, inline(italic)));
-    at = match.index + match[0].length;
+const NEW_CELLS = [
+  ["markdown", "Words", "Prose in Markdown"],
+  ["schedule", "Schedule", "More steps"],
+  ["machine", "Machine", "Which machine, and its figures"],
+  ["workload", "Workload", "The program"],
+  ["intrinsic", "Intrinsic", "A tensor instruction"],
+  ["code", "Python", "Python that only `python file.py` runs"],
+];
+
+class Notebook {
+  constructor(model) {
+    this.model = model;
+    this.list = h("div", { class: "notebook", tabindex: "-1" });
+    this.banners = h("div", { class: "banners" });
+    this.view = h("div", { class: "notebook-view" }, this.list, this.banners);
+    this.popup = new Popup(this.view, "menu-pop");
+    this.data = null;
+    this.editing = null;
+    this.open = new Set();
+    this.wish = undefined;
+    dragRows(this.list, (item, target, after) => this.send({ kind: "move_item", item, target, after }));
+    document.addEventListener("pointerdown", (event) => {
+      if (this.popup.shown && !event.composedPath().includes(this.popup.element)) this.popup.hide();
+    });
+    follow(model, (fresh) => this.take(fresh));
   }
-  parts.push(text.slice(at));
-  return parts;
-}
 
-function table(lines) {
-  const rows = lines.map((line) => line.replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim()));
-  const [head, , ...rest] = rows;
-  return h(
-    "div",
-    { class: "prose-table" },
-    h(
-      "table",
-      {},
-      h("thead", {}, h("tr", {}, head.map((cell) => h("th", {}, inline(cell))))),
-      h("tbody", {}, rest.map((row) => h("tr", {}, row.map((cell) => h("td", {}, inline(cell)))))),
-    ),
-  );
-}
-
-const ITEM = /^(\d+\.|[-*]) /;
-
-/** A list; a line without a mark goes on with the item before it. */
-function bullets(lines) {
-  const items = [];
-  for (const line of lines) {
-    if (ITEM.test(line)) items.push(line.replace(ITEM, ""));
-    else items.push(`${items.pop()} ${line.trim()}`);
+  send(message) {
+    this.model.send_msg(message);
   }
-  return h(/^\d/.test(lines[0]) ? "ol" : "ul", {}, items.map((item) => h("li", {}, inline(item))));
-}
 
-/** The markdown that notebooks use: headings, paragraphs, quotes, lists, tables. */
-function prose(text) {
-  const blocks = [];
-  for (const part of text.split(/\n\s*\n/)) {
-    const lines = part.split("\n").filter((line) => line.trim());
-    while (lines.length && /^#{1,6} /.test(lines[0])) {
-      const [marks] = lines[0].split(" ");
-      blocks.push(h(marks.length === 1 ? "h2" : "h3", {}, inline(lines.shift().replace(/^#+ /, ""))));
+  take(fresh) {
+    const old = this.data;
+    const opened = old === null || fresh.title !== old.title;
+    if (opened && this.editing) this.stopEditing();
+    this.data = fresh;
+    if (this.held) return;
+    this.draw();
+    if (this.newCell !== undefined && old && fresh.cells.length > old.cells.length) this.edit({ cell: this.newCell });
+    this.newCell = undefined;
+    if (opened) this.list.scrollTop = 0;
+    else if (this.editing) return;
+    else if (!old.banners.length && fresh.banners.length && this.list.querySelector(".conflict")) this.reveal(".conflict");
+    else if (old.chosen !== fresh.chosen) this.reveal(".step.chosen");
+  }
+
+  reveal(selector) {
+    const row = this.list.querySelector(selector);
+    const [frame, box] = [this.list.getBoundingClientRect(), row?.getBoundingClientRect()];
+    if (box && (box.top < frame.top || box.bottom > frame.bottom)) this.list.scrollTop += box.top - frame.top - frame.height / 3;
+  }
+
+  draw() {
+    const { data } = this;
+    keepingFocus(
+      this.list,
+      () =>
+        keepingScroll(this.list, () => {
+          reconcile(this.list, data.cells, (cell) => this.keyOf(cell), (cell) => this.section(cell));
+          for (const cell of data.cells) this.drawRows(cell);
+          this.editing?.editor?.tell(...this.editorProblems());
+        }),
+      this.wish,
+    );
+    this.wish = undefined;
+    keepingFocus(this.banners, () => reconcile(this.banners, data.banners, (banner) => JSON.stringify([banner, data.draft]), (banner) => this.banner(banner)));
+  }
+
+  // Editors.
+
+  /** `what`: {cell} or {cell, item, text, line}. */
+  edit(what) {
+    if (this.editing) this.editing.editor?.finish();
+    const cell = this.data.cells.find((c) => c.index === what.cell);
+    if (!cell) return;
+    const isItem = what.item !== undefined;
+    const isProse = cell.kind === "markdown" && !isItem;
+    const text = isItem ? what.text : isProse ? cell.prose : cell.body;
+    const kind = isItem ? "line" : isProse ? "prose" : "python";
+    const draft = (typed) => {
+      if (this.editing) this.editing.drafted = true;
+      this.send(isItem ? { kind: "draft_item", item: what.item, text: typed } : { kind: "draft_cell", cell: what.cell, text: typed });
+    };
+    const done = (typed, byKey) => {
+      const { drafted } = this.editing ?? {};
+      this.stopEditing(byKey ? (isItem ? `item-${what.item}` : `edit-${what.cell}`) : undefined);
+      if (typed !== text) {
+        if (isItem) this.send({ kind: "edit_item", item: what.item, text: typed });
+        else if (isProse) this.send({ kind: "edit_prose", cell: what.cell, text: typed });
+        else this.send({ kind: "edit", cell: what.cell, body: typed });
+      } else if (drafted) this.send({ kind: "drop_draft" });
+    };
+    const dropped = () => {
+      const { drafted } = this.editing ?? {};
+      this.stopEditing(isItem ? `item-${what.item}` : `edit-${what.cell}`);
+      if (drafted) this.send({ kind: "drop_draft" });
+    };
+    const label = isItem ? `Step ${text}` : `Text of the ${cell.kind} cell`;
+    const editor = new CellEditor(text, { label, kind, comment: cell.kind === "schedule" ? "# off: " : "# ", draft, done, dropped });
+    this.editing = { ...what, editor, kind, line: isItem ? what.line : cell.first_line, element: null };
+    editor.area.addEventListener("focusout", () => this.hold());
+    this.draw();
+    editor.focus();
+  }
+
+  /** What is pressed now must not move away below the mouse before it is let go. */
+  hold() {
+    if (!document.querySelector(":active")) return;
+    this.held = true;
+    const letGo = () =>
+      setTimeout(() => {
+        this.held = false;
+        this.draw();
+      });
+    window.addEventListener("pointerup", letGo, { once: true, capture: true });
+    window.addEventListener("pointercancel", letGo, { once: true, capture: true });
+  }
+
+  stopEditing(focus) {
+    if (!this.editing) return;
+    this.editing.editor.end();
+    this.editing = null;
+    this.wish = focus;
+    if (!this.held) this.draw();
+  }
+
+  editorProblems() {
+    const { editor, line, kind } = this.editing;
+    if (kind === "prose") return [[]];
+    const count = editor.text.split("\n").length;
+    const mine = this.data.draft ? this.problemsOf(line, count) : [];
+    return [mine, undefined];
+  }
+
+  /** Problems on `count` lines from `first` on, with lines that count from there. */
+  problemsOf(first, count) {
+    return this.data.problems
+      .filter((p) => p.line !== null && p.line >= first - 1 && p.line < first + count)
+      .map((p) => ({ ...p, line: Math.max(1, p.line - first + 1), end_line: Math.max(1, p.end_line - first + 1), in_file: p.line }));
+  }
+
+  // Parts of the page.
+
+  keyOf(cell) {
+    if (this.editing?.cell === cell.index) return null;
+    const { rows, body, ...rest } = cell;
+    const problems = this.problemsOf(cell.first_line, cell.lines);
+    const first = this.isFirstSchedule(cell) ? this.data.branches : null;
+    return JSON.stringify([rest, rows ? null : body, rows ? null : problems, first, this.open.has(cell.index)]);
+  }
+
+  isFirstSchedule(cell) {
+    return cell.kind === "schedule" && this.data.cells.find((c) => c.kind === "schedule") === cell;
+  }
+
+  banner({ kind, text, count }) {
+    const now = h("button", { class: "tool small", type: "button", onclick: () => this.send({ kind: "view", count: null }) }, "Back to now");
+    const branch = h("button", { class: "tool small", type: "button", title: "A branch that goes on from here; what is there now is kept", onclick: (e) => this.nameBranch(e.currentTarget, count) }, "Branch from here…");
+    const show = h("button", { class: "tool small", type: "button", onclick: () => this.showError() }, "Show");
+    const undo = h("button", { class: "tool small", type: "button", onclick: () => this.send({ kind: "undo" }) }, "Undo the edit");
+    const tools = kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo];
+    return h("div", { class: `banner is-${kind}`, role: "status" }, h("span", {}, text), h("span", { class: "banner-tools" }, tools));
+  }
+
+  showError() {
+    const place = this.list.querySelector(".conflict, .inline-problem");
+    place?.scrollIntoView({ block: "center" });
+    place?.querySelector("button")?.focus({ preventScroll: true });
+  }
+
+  section(cell) {
+    const editing = this.editing?.cell === cell.index ? this.editing : null;
+    if (editing?.element) return editing.element;
+    const whole = editing && editing.item === undefined;
+    const made = h(
+      "section",
+      { class: `cell ${cell.kind}`, "data-cell": cell.index, "aria-label": `${cell.kind} cell` },
+      this.gap(cell),
+      this.head(cell),
+      whole ? editing.editor.element : this.content(cell),
+    );
+    if (editing) {
+      editing.element = made;
+      made.removeAttribute("data-key");
     }
-    if (!lines.length) continue;
-    if (lines.every((line) => line.startsWith(">"))) blocks.push(h("blockquote", {}, prose(lines.map((l) => l.replace(/^>\s?/, "")).join("\n"))));
-    else if (lines.length > 1 && lines.every((line) => line.startsWith("|"))) blocks.push(table(lines));
-    else if (ITEM.test(lines[0])) blocks.push(bullets(lines));
-    else blocks.push(h("p", {}, inline(lines.join(" "))));
+    return made;
   }
-  return blocks;
-}
 
-function step(model, data, line) {
-  const chosen = line.count === data.chosen;
-  const look = () => model.send_msg({ kind: "view", count: line.count });
-  return h(
-    "li",
-    {
-      class: `step ${line.status} ${chosen ? "chosen" : ""} ${line.count > data.chosen ? "later" : ""} ${line.query ? "query" : ""}`,
-      "data-step": line.index,
-    },
-    h(
-      "button",
-      { class: "step-text", title: line.error ?? "Look at the program after this step", "aria-current": chosen ? "step" : null, onclick: look },
-      h("span", { class: "step-number" }, line.query ? "" : line.number),
-      h("code", {}, highlighted(line.text)),
-    ),
-    line.change ? h("span", { class: `change ${line.trend}`, title: line.hint }, line.change) : null,
-    h(
-      "button",
-      {
-        class: "tool small remove",
-        "aria-label": `Remove step ${line.text}`,
-        title: "Take this step out; the later ones are made again",
-        onclick: () => model.send_msg({ kind: "remove", step: line.index }),
+  /** Between two cells: where a new one goes. */
+  gap(cell) {
+    const add = (event) => this.menu(event.currentTarget, "New cell", this.newCells(cell.index));
+    return h("div", { class: "cell-gap" }, h("button", { class: "tool small", type: "button", "aria-label": "Add a cell here", "aria-haspopup": "menu", title: "Add a cell here", "data-focus": `gap-${cell.index}`, onclick: add }, icon("add")));
+  }
+
+  newCells(index) {
+    const there = new Set(this.data.cells.map((c) => c.kind));
+    return NEW_CELLS.map(([kind, label, help]) => ({
+      label,
+      help,
+      disabled: ["machine", "workload"].includes(kind) && there.has(kind) ? "there is one" : undefined,
+      run: () => {
+        this.newCell = index;
+        this.send({ kind: "insert_cell", cell: index, cell_kind: kind });
       },
-      icon("remove"),
-    ),
-    line.error ? h("div", { class: "step-error" }, line.error) : null,
-  );
-}
+    }));
+  }
 
-function editor(model, cell, done) {
-  const area = h("textarea", { class: "cell-editor", spellcheck: "false", "aria-label": `Text of the ${cell.kind} cell`, value: cell.body });
-  area.rows = Math.min(24, Math.max(3, cell.body.split("\n").length + 1));
-  // The page asks before it is left with a half-written edit.
-  const marked = document.documentElement.dataset;
-  area.addEventListener("input", () => (area.value === cell.body ? delete marked.editing : (marked.editing = "")));
-  const apply = () => {
-    done();
-    model.send_msg({ kind: "edit", cell: cell.index, body: area.value });
-  };
-  area.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") done();
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) apply();
-    event.stopPropagation();
-  });
-  requestAnimationFrame(() => area.focus());
-  return h(
-    "div",
-    { class: "cell-edit" },
-    area,
-    h(
+  head(cell) {
+    const title = cell.kind === "markdown" ? null : h("span", { class: "cell-title" }, cell.title || (cell.kind === "code" ? "python" : cell.kind));
+    return h(
       "div",
-      { class: "cell-edit-bar" },
-      h("button", { class: "tool primary small", title: "Ctrl+Enter", onclick: apply }, "Apply"),
-      h("button", { class: "tool small", title: "Esc", onclick: done }, "Cancel"),
-    ),
-  );
+      { class: "cell-head" },
+      title,
+      this.isFirstSchedule(cell) && cell.rows ? this.branchButton() : null,
+      h(
+        "span",
+        { class: "cell-tools" },
+        h(
+          "button",
+          { class: "tool small edit", type: "button", "aria-label": `Edit the ${cell.kind} cell`, title: "Edit this cell (or press twice on it)", "data-focus": `edit-${cell.index}`, onclick: () => this.edit({ cell: cell.index }) },
+          icon("edit"),
+        ),
+        h("button", { class: "tool small", type: "button", "aria-label": `More for the ${cell.kind} cell`, "aria-haspopup": "menu", title: "More", "data-focus": `more-${cell.index}`, onclick: (e) => this.menu(e.currentTarget, "Cell", this.cellItems(cell)) }, icon("more")),
+      ),
+    );
+  }
+
+  cellItems(cell) {
+    const { cells } = this.data;
+    const at = cells.findIndex((c) => c.index === cell.index);
+    const to = (other) => () => {
+      this.wish = `more-${other.index}`;
+      this.send({ kind: "move_cell", cell: cell.index, to: other.index });
+    };
+    const fixed = cell.kind === "preamble" ? "it is the start of the file" : undefined;
+    const above = cells[at - 1]?.kind === "preamble" ? undefined : cells[at - 1];
+    return [
+      { label: "Edit", key: "e", run: () => this.edit({ cell: cell.index }) },
+      { label: "Move up", key: "u", disabled: fixed ?? (above ? undefined : "it is the first"), run: above && to(above) },
+      { label: "Move down", key: "d", disabled: fixed ?? (cells[at + 1] ? undefined : "it is the last"), run: cells[at + 1] && to(cells[at + 1]) },
+      { label: "Add a cell below", key: "a", run: () => this.menu(this.list.querySelector(`[data-focus="more-${cell.index}"]`), "New cell", this.newCells(cell.index + 1)) },
+      { label: "Remove", key: "r", help: "Undo brings it back", run: () => this.send({ kind: "remove_cell", cell: cell.index }) },
+    ];
+  }
+
+  content(cell) {
+    const edit = () => this.edit({ cell: cell.index });
+    if (cell.kind === "markdown") return h("div", { class: "prose", ondblclick: edit }, cell.prose.trim() ? prose(cell.prose) : h("p", { class: "quiet" }, "Nothing is written here yet."));
+    if (cell.rows) {
+      const steps = h("ol", { class: "steps" });
+      return cell.rows.length ? steps : h("div", {}, steps, h("p", { class: "quiet no-steps" }, "No steps yet: drag in the loop tree, or write them here."));
+    }
+    return this.code(cell, edit);
+  }
+
+  code(cell, edit) {
+    const problems = this.problemsOf(cell.first_line, cell.lines);
+    const lines = cell.body.split(/\r\n|\r|\n/);
+    while (lines.length > 1 && !lines.at(-1).trim()) lines.pop();
+    const lead = Math.max(0, lines.findIndex((line) => line.trim()));
+    const first = cell.kind === "schedule" ? lead : Math.max(lead, lines.findIndex((line) => line.trim() && !/^(from|import) /.test(line)));
+    const last = cell.kind === "workload" ? first + 6 : lines.length;
+    const open = this.open.has(cell.index) || problems.some((p) => p.line <= first || p.line > last);
+    const [from, to] = open ? [lead, lines.length] : [first, Math.min(last, lines.length)];
+    const hidden = lines.length - lead - (to - from);
+    const body = lines.slice(from, to).flatMap((line, n) => {
+      const here = problems.filter((p) => p.line === from + n + 1);
+      return [this.codeLine(line, here), ...here.map((p) => problemLine(p, p.in_file, { mend: () => this.send({ kind: "mend" }) }))];
+    });
+    return h(
+      "div",
+      { class: "cell-code", ondblclick: edit },
+      h("div", { class: "cell-pre", tabindex: "0", role: "group", "aria-label": `Code of the ${cell.kind} cell` }, body),
+      cell.kind === "workload" && (hidden > 0 || this.open.has(cell.index)) ? h("button", { class: "tool small", type: "button", "data-focus": `open-${cell.index}`, onclick: () => this.toggleOpen(cell) }, this.open.has(cell.index) ? "less" : `${hidden} more lines`) : null,
+    );
+  }
+
+  toggleOpen(cell) {
+    if (!this.open.delete(cell.index)) this.open.add(cell.index);
+    this.draw();
+  }
+
+  codeLine(line, problems) {
+    const [problem] = problems;
+    if (!problem) return h("pre", {}, h("code", {}, highlighted(line), "\n"));
+    const start = Math.min(problem.column - 1, Math.max(0, line.length - 1));
+    const end = problem.end_line > problem.line ? line.length : Math.max(start + 1, problem.end_column - 1);
+    const mark = h("span", { class: "squiggle" }, line.slice(start, end) || " ");
+    return h("pre", { class: "is-bad" }, h("code", {}, highlighted(line.slice(0, start)), mark, highlighted(line.slice(end)), "\n"));
+  }
+
+  // Steps.
+
+  drawRows(cell) {
+    const steps = cell.rows && this.list.querySelector(`.cell[data-cell="${cell.index}"] .steps`);
+    if (!steps) return;
+    const { chosen } = this.data;
+    const viewOf = (line) => ({ chosen: line.kind === "step" && line.count === chosen, later: line.status === "applied" && line.count > chosen });
+    reconcile(
+      steps,
+      cell.rows,
+      (line) => (this.isEdited(line) ? null : JSON.stringify([line, viewOf(line)])),
+      (line) => (line.kind === "note" ? noteRow(line) : this.isEdited(line) ? this.editedRow(line) : stepRow(line, viewOf(line), this.actions(cell))),
+    );
+  }
+
+  isEdited(line) {
+    return line.kind !== "note" && this.editing?.item !== undefined && this.editing.item === line.item;
+  }
+
+  editedRow(line) {
+    this.editing.row ??= h("li", { class: "step edited", "data-item": line.item }, this.editing.editor.element);
+    return this.editing.row;
+  }
+
+  actions(cell) {
+    const edit = (line) => this.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line });
+    return {
+      send: (message) => this.send(message),
+      view: (line) => this.send({ kind: "view", count: line.count }),
+      edit,
+      toggle: (line) => this.toggle(line),
+      menu: (line, anchor) => this.menu(anchor, line.text, this.stepItems(cell, line)),
+      key: (event, line) => this.stepKey(event, cell, line),
+      choice: (choice, line) => {
+        if (choice.kind === "edit") edit(line);
+        else if (choice.kind === "skip") this.toggle(line);
+        else this.send({ kind: choice.kind, step: choice.step });
+      },
+    };
+  }
+
+  toggle(line) {
+    this.wish = `item-${line.item}`;
+    this.send({ kind: "switch_item", item: line.item, on: line.kind === "off" });
+  }
+
+  /** One place up or down, over the borders of cells. */
+  shift(line, by) {
+    const items = this.data.cells.flatMap((cell) => (cell.rows ?? []).filter((row) => row.kind !== "note"));
+    if (!items[line.item + by]) return;
+    this.wish = `item-${line.item + by}`;
+    this.send({ kind: "move_item", item: line.item, target: line.item + by, after: by > 0 });
+  }
+
+  stepItems(cell, line) {
+    const off = line.kind === "off";
+    const count = this.data.cells.flatMap((c) => (c.rows ?? []).filter((row) => row.kind !== "note")).length;
+    const failed = off || line.status !== "applied" ? "it is not applied" : undefined;
+    return [
+      { label: "Look at the program after it", key: "v", disabled: failed, run: () => this.send({ kind: "view", count: line.count }) },
+      { label: "Compare with now", key: "c", disabled: failed, help: "A/B: trees, timelines and figures beside each other", run: () => this.send({ kind: "compare", a: `step:${line.count}`, b: "now" }) },
+      { label: "Edit", key: "e", run: () => this.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line }) },
+      { label: off ? "Switch on" : "Switch off", key: "o", run: () => this.toggle(line) },
+      { label: "Move up", key: "u", disabled: line.item ? undefined : "it is the first", run: () => this.shift(line, -1) },
+      { label: "Move down", key: "d", disabled: line.item < count - 1 ? undefined : "it is the last", run: () => this.shift(line, 1) },
+      { label: "Branch from here…", key: "b", disabled: failed, run: () => this.nameBranch(this.list.querySelector(`[data-item="${line.item}"]`), line.count) },
+      { label: "Remove", key: "r", run: () => this.send({ kind: "remove_item", item: line.item }) },
+    ];
+  }
+
+  stepKey(event, cell, line) {
+    const control = event.ctrlKey || event.metaKey;
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (by && event.altKey) this.shift(line, by);
+    else if (by && !control && !event.shiftKey) {
+      const texts = [...this.list.querySelectorAll(".step-text")];
+      texts[texts.indexOf(event.currentTarget) + by]?.focus();
+    } else if (event.key === "F2") this.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line });
+    else if (event.key === "Delete") {
+      this.wish = `item-${line.item}`;
+      this.send({ kind: "remove_item", item: line.item });
+    } else if (event.key === "/" && control) this.toggle(line);
+    else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) this.menu(event.currentTarget, line.text, this.stepItems(cell, line));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // Menus and branches.
+
+  menu(anchor, title, items) {
+    const name = anchor.dataset?.focus;
+    const close = () => {
+      this.popup.hide();
+      (name ? this.list.querySelector(`[data-focus="${name}"]`) : anchor)?.focus();
+    };
+    const body = menuBody(title, items, close);
+    this.popup.hide();
+    this.popup.show(anchor.getBoundingClientRect(), "below", body.element);
+    body.focus();
+  }
+
+  branchButton() {
+    const current = this.data.branches.find((branch) => branch.current);
+    const label = current ? current.name : "main";
+    return h(
+      "button",
+      { class: "tool small branch", type: "button", "aria-haspopup": "menu", "aria-label": `Branch ${label}`, title: "Branches: alternatives of the schedule, kept in the file", "data-focus": "branch", onclick: (e) => this.menu(e.currentTarget, "Branches", this.branchItems()) },
+      icon("branch"),
+      h("span", { class: "branch-name" }, label),
+      this.data.branches.length > 1 ? h("span", { class: "quiet" }, `of ${this.data.branches.length}`) : null,
+    );
+  }
+
+  branchItems() {
+    const { branches } = this.data;
+    const current = branches.find((branch) => branch.current)?.name ?? "main";
+    const anchor = () => this.list.querySelector('[data-focus="branch"]');
+    const items = branches.map((branch) => ({
+      label: `${branch.current ? "● " : ""}${branch.name}`,
+      disabled: branch.current ? "shown" : undefined,
+      help: branch.shared === null ? "" : `The first ${branch.shared} lines are the same`,
+      run: () => this.send({ kind: "choose_branch", name: branch.name }),
+    }));
+    items.push({ label: "New branch…", key: "n", help: "From the step that is looked at; what is there now is kept", run: () => this.nameBranch(anchor(), this.data.banners.some((b) => b.kind === "back") ? this.data.chosen : null) });
+    if (branches.length) items.push({ label: `Rename ${current}…`, key: "r", run: () => this.ask(anchor(), "Rename branch", current, (name) => this.send({ kind: "rename_branch", name: current, new: name })) });
+    for (const branch of branches.filter((b) => !b.current)) {
+      items.push({ label: `Compare ${branch.name} with now`, help: "A/B: trees, timelines and figures beside each other", run: () => this.send({ kind: "compare", a: `branch:${branch.name}`, b: "now" }) });
+      items.push({ label: `Delete ${branch.name}`, help: "Undo brings it back", run: () => this.send({ kind: "delete_branch", name: branch.name }) });
+    }
+    return items;
+  }
+
+  nameBranch(anchor, steps) {
+    const taken = new Set(["main", ...this.data.branches.map((branch) => branch.name)]);
+    let number = 2;
+    while (taken.has(`branch ${number}`)) number += 1;
+    this.ask(anchor, steps === null ? "New branch" : `New branch after step ${steps}`, `branch ${number}`, (name) => this.send({ kind: "add_branch", name, steps }));
+  }
+
+  /** A name, asked for beside `anchor`. */
+  ask(anchor, title, value, done) {
+    const input = h("input", { class: "ask-name", type: "text", maxlength: "60", "aria-label": title, value, spellcheck: "false" });
+    const close = () => this.popup.hide();
+    const apply = () => {
+      if (!input.value.trim()) return;
+      close();
+      done(input.value);
+    };
+    const form = h(
+      "div",
+      { class: "ask", role: "dialog", "aria-label": title },
+      h("b", {}, title),
+      input,
+      h("div", { class: "cell-edit-bar" }, h("button", { class: "tool primary small", type: "button", onclick: apply }, title.startsWith("Rename") ? "Rename" : "Create"), h("button", { class: "tool small", type: "button", onclick: close }, "Cancel")),
+    );
+    form.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") close();
+      if (event.key === "Enter" && event.target === input) apply();
+    });
+    this.popup.hide();
+    this.popup.show(anchor.getBoundingClientRect(), "below", form);
+    input.focus();
+    input.select();
+  }
 }
 
 export function render({ model }) {
-  const list = h("div", { class: "notebook", tabindex: "-1" });
-  let data = null;
-  let editing = null;
-  let open = false;
-  let chosen = null;
-
-  function content(cell) {
-    if (editing === cell.index) {
-      return editor(model, cell, () => {
-        editing = null;
-        delete document.documentElement.dataset.editing;
-        draw();
-      });
-    }
-    if (cell.kind === "markdown") return h("div", { class: "prose" }, prose(cell.prose));
-    if (cell.kind === "schedule") return h("ol", { class: "steps" }, cell.steps.map((line) => step(model, data, line)));
-    const lines = cell.body.trim().split("\n");
-    const first = Math.max(0, lines.findIndex((line) => line.trim() && !/^(from|import) /.test(line)));
-    const shown = open ? lines : cell.kind === "workload" ? lines.slice(first, first + 6) : lines.slice(first);
-    return h(
-      "div",
-      { class: "cell-code" },
-      h("pre", { tabindex: "0", role: "group", "aria-label": `Code of the ${cell.kind} cell` }, h("code", {}, shown.flatMap((line) => [...highlighted(line), "\n"]))),
-      (lines.length > shown.length && cell.kind === "workload") || (open && cell.kind === "workload")
-        ? h(
-            "button",
-            {
-              class: "tool small",
-              onclick: () => {
-                open = !open;
-                draw();
-              },
-            },
-            open ? "less" : `${lines.length - shown.length} more lines`,
-          )
-        : null,
-    );
-  }
-
-  function cellView(cell) {
-    return h(
-      "section",
-      { class: `cell ${cell.kind}`, "data-cell": cell.index },
-      h(
-        "div",
-        { class: "cell-head" },
-        cell.kind === "markdown" ? null : h("span", { class: "cell-title" }, cell.title || cell.kind),
-        h(
-          "button",
-          {
-            class: "tool small edit",
-            "aria-label": `Edit the ${cell.kind} cell`,
-            title: "Edit this cell",
-            onclick: () => {
-              editing = cell.index;
-              draw();
-            },
-          },
-          icon("edit"),
-        ),
-      ),
-      content(cell),
-      cell.error ? h("div", { class: "cell-error", role: "alert" }, cell.error) : null,
-    );
-  }
-
-  function draw() {
-    keepingScroll(list, () =>
-      list.replaceChildren(
-        ...(data.banner
-          ? [
-              h(
-                "div",
-                { class: "banner", role: "status" },
-                data.banner,
-                h("button", { class: "tool small", onclick: () => model.send_msg({ kind: "view", count: null }) }, "Back to now"),
-              ),
-            ]
-          : []),
-        ...data.cells.map(cellView),
-      ),
-    );
-  }
-
-  follow(model, (fresh) => {
-    if (data && editing !== null && (fresh.title !== data.title || editing >= fresh.cells.length)) {
-      editing = null;
-      delete document.documentElement.dataset.editing;
-    }
-    const opened = data === null || fresh.title !== data.title;
-    data = fresh;
-    // A half-written edit stays while something else on the page changes.
-    if (editing !== null && list.querySelector(".cell-editor")) return;
-    draw();
-    if (opened) list.scrollTop = 0;
-    else if (chosen !== data.chosen) {
-      const row = list.querySelector(".step.chosen");
-      const [frame, box] = [list.getBoundingClientRect(), row?.getBoundingClientRect()];
-      if (box && (box.top < frame.top || box.bottom > frame.bottom)) list.scrollTop += box.top - frame.top - frame.height / 2;
-    }
-    chosen = data.chosen;
-  });
-  return list;
+  return new Notebook(model).view;
 }

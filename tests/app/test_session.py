@@ -106,7 +106,7 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
     changes = step_changes(session.state, session.store)
     assert {change["trend"] for change in changes.values()} == {"better", "worse"}
     cells = notebook_value(session.state, session.store, changes)["cells"]
-    assert any(step["change"] for cell in cells for step in cell.get("steps", ()))
+    assert any(row.get("change") for cell in cells for row in cell.get("rows", ()))
 
 
 def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) -> None:

@@ -1,0 +1,86 @@
+"""What each step changed in figures: cycles, bytes moved, the peak of the memories on the chip, overlap; better or worse in a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.hwsim import Report
+from ..state import State
+from ..store import Store
+from .numbers import change_of, grouped, percent_text, size_text
+
+Figure = dict[str, str]
+
+OVERLAP_STEP = 0.005
+"""A smaller difference of the overlap is none."""
+
+
+def step_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
+    """By step: change, trend and hint of the cycles, `figures` of all that changed ({label, before, after, change, trend}).
+
+    Simulates programs that were not simulated yet: not for the path of a drag.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    if state.shown is None:
+        return found
+    machine = store.machine(state)
+    reports = [store.report(store.costed(state, moment.schedule), machine) for moment in state.shown.states]
+    for step in state.shown.steps:
+        if step.index + 1 >= len(reports):
+            break
+        before, after = reports[step.index], reports[step.index + 1]
+        if not isinstance(after, Report) or before is after:
+            continue
+        if not isinstance(before, Report):
+            hint = f"The machine can run the program from here on: {grouped(after.cycles)} cycles"
+            found[step.index] = {"change": "runs", "trend": "better", "hint": hint, "figures": []}
+        elif figures := store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a)):
+            found[step.index] = _row(figures)
+    return found
+
+
+def _row(figures: list[Figure]) -> dict[str, Any]:
+    """What stands behind a step's line: the cycles, the rest in a tooltip and below the chosen step."""
+    lines = [f"{f['label']} {f['before']} → {f['after']}, {f['change']} ({f['trend']})" for f in figures]
+    cycles = next((f for f in figures if f["label"] == "Cycles"), None)
+    return {
+        "change": cycles["change"] if cycles else None,
+        "trend": cycles["trend"] if cycles else "",
+        "hint": "\n".join(lines),
+        "figures": figures,
+    }
+
+
+def cost_figures(before: Report, after: Report) -> list[Figure]:
+    """The figures that are other in `after`."""
+    found: list[Figure] = []
+    if before.cycles != after.cycles:
+        found.append(_figure("Cycles", before.cycles, after.cycles, grouped))
+    moved = sum(t.bytes for t in before.traffic), sum(t.bytes for t in after.traffic)
+    if moved[0] != moved[1]:
+        found.append(_figure("Bytes moved", *moved, size_text))
+    peaks = _peak(before), _peak(after)
+    if peaks[0] != peaks[1]:
+        found.append(_figure("Peak on chip", *peaks, size_text))
+    if abs(before.overlap - after.overlap) >= OVERLAP_STEP:
+        trend = "better" if after.overlap > before.overlap else "worse"
+        points = round(100 * (after.overlap - before.overlap))
+        change = f"{'+' if points > 0 else '−'}{abs(points)} points"
+        texts = percent_text(before.overlap), percent_text(after.overlap)
+        found.append({"label": "Overlap", "before": texts[0], "after": texts[1], "change": change, "trend": trend})
+    return found
+
+
+def _figure(label: str, before: int, after: int, text_of: Any) -> Figure:
+    change, trend = change_of(before, after)
+    if before == 0:
+        change = f"+{text_of(after)}"
+    return {"label": label, "before": text_of(before), "after": text_of(after), "change": change, "trend": trend}
+
+
+def _peak(report: Report) -> int:
+    """Bytes of all memories on the chip at their fullest."""
+    return sum(memory.peak_bytes for name, memory in report.memory.items() if name != "global")
+
+
+__all__ = ["cost_figures", "step_changes"]

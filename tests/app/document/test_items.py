@@ -1,0 +1,151 @@
+"""Schedule lines switched off, moved, edited and taken out: everything else stays byte for byte."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.document import DocumentError, evaluate, read_document
+from tilewright.app.document.cells import Document, lines_of
+from tilewright.app.document.items import (
+    insert_item,
+    move_item,
+    remove_item,
+    replace_item,
+    schedule_items,
+    switch_off,
+    switch_on,
+)
+
+STATEMENTS = [
+    "sch.vectorize(j)",
+    "sch.unroll(ki)  # inside",
+    "a = sch.get_loops(C)",
+    "sch.annotate(\n    i,\n    'x',  # why\n\n    1,\n)",
+    "sch.vectorize(j); sch.unroll(ki)",
+    "sch.vectorize(j);sch.unroll(ki) ; sch.parallel(i)  # all three",
+    "# off: sch.unroll(ki)",
+    "# off: sch.annotate(\n# off:     i, 'y', 1)",
+    "# off: not a call at all",
+    "# a comment",
+    "#off:sch.parallel(i)",
+    "",
+    "sizes = {}",
+]
+MIDDLES = ["", "\n# %% [markdown]\n# Words; sch.unroll(ki)\n\n# %% schedule: more\n", "# %%\nprint(1)\n# %% schedule\n"]
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    lines = draw(st.lists(st.sampled_from(STATEMENTS), max_size=8))
+    cut = draw(st.integers(0, len(lines)))
+    text = with_lines(*lines[:cut])
+    rest = "".join(f"{line}\n" for line in lines[cut:])
+    text = text.replace("\n# %% report", f"{draw(st.sampled_from(MIDDLES))}{rest}\n# %% report")
+    if draw(st.booleans()):
+        text = text[: text.index("\n# %% report")]
+        text = text if draw(st.booleans()) else text.rstrip("\n")
+    return read_document(text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))))
+
+
+def texts(document: Document) -> list[tuple[str, bool]]:
+    return [(ast.unparse(ast.parse(item.text)), item.on) for item in schedule_items(document)]
+
+
+def outside(document: Document) -> list[str]:
+    """The lines that belong to no item, and the parts of lines beside items."""
+    lines = [list(line) for line in lines_of(document.text)]
+    for item in schedule_items(document):
+        place = item.place
+        for number in range(place.line, place.end_line + 1):
+            start = place.column - 1 if number == place.line else 0
+            end = place.end_column - 1 if number == place.end_line else len(lines[number - 1])
+            for at in range(start, end):
+                lines[number - 1][at] = ""
+    return [text for line in lines if (text := "".join(line).strip().strip(";").strip())]
+
+
+@given(documents(), st.data())
+def test_off_and_on_again_is_the_same_text(document: Document, data: st.DataObject) -> None:
+    items = schedule_items(document)
+    index = data.draw(st.integers(0, len(items) - 1))
+    before = texts(document)
+    off = switch_off(document, index)
+    assert texts(off) == [(text, on and n != index) for n, (text, on) in enumerate(before)]
+    on = switch_on(off, index)
+    assert texts(on) == [(text, on or n == index) for n, (text, on) in enumerate(before)]
+    line = lines_of(document.text)[items[index].place.line - 1]
+    if items[index].on and ";" not in line:
+        assert on.text == document.text
+    assert ast.dump(ast.parse(on.text)) == ast.dump(ast.parse(switch_on(document, index).text))
+
+
+@given(documents(), st.data())
+def test_a_line_that_is_moved_is_in_its_place_and_all_else_is_as_it_was(
+    document: Document, data: st.DataObject
+) -> None:
+    before = texts(document)
+    index = data.draw(st.integers(0, len(before) - 1))
+    target = data.draw(st.integers(0, len(before) - 1))
+    after = data.draw(st.booleans())
+    moved = move_item(document, index, target, after=after)
+    expected = [item for n, item in enumerate(before) if n != index]
+    at = target + after - (index < target + after)
+    expected.insert(at if target != index else index, before[index])
+    assert texts(moved) == expected
+    assert [cell.marker for cell in moved.cells] == [cell.marker for cell in document.cells]
+    assert sorted(filter(None, map(str.strip, "".join(outside(moved)).split()))) == sorted(
+        filter(None, map(str.strip, "".join(outside(document)).split()))
+    ) or ";" in "".join(outside(document))
+    assert moved.text.endswith(("\n", "\r")) == document.text.endswith(("\n", "\r"))
+
+
+@given(documents(), st.data())
+def test_a_line_that_is_taken_out_takes_nothing_along(document: Document, data: st.DataObject) -> None:
+    before = texts(document)
+    index = data.draw(st.integers(0, len(before) - 1))
+    removed = remove_item(document, index)
+    assert texts(removed) == before[:index] + before[index + 1 :]
+    item = schedule_items(document)[index]
+    lines, left = lines_of(document.text), lines_of(removed.text)
+    assert left[: item.place.line - 1] == lines[: item.place.line - 1]
+    assert left[len(left) - (len(lines) - item.place.end_line) :] == lines[item.place.end_line :] or not left
+
+
+@given(documents(), st.data(), st.sampled_from(["sch.parallel(i)", "sch.annotate(\n    i, 'x', 2)"]))
+def test_a_line_that_is_written_anew_or_put_in_changes_that_line_only(
+    document: Document, data: st.DataObject, text: str
+) -> None:
+    before = texts(document)
+    index = data.draw(st.integers(0, len(before) - 1))
+    said = ast.unparse(ast.parse(text))
+    replaced = replace_item(document, index, text)
+    assert texts(replaced) == [*before[:index], (said, before[index][1]), *before[index + 1 :]]
+    inserted = insert_item(document, index, text)
+    assert texts(inserted) == [*before[:index], (said, True), *before[index:]]
+    assert texts(remove_item(inserted, index)) == before
+
+
+def test_given_a_line_that_is_off_then_python_and_the_app_pass_it_over() -> None:
+    document = switch_off(read_document(MATMUL_NOTEBOOK), 3)
+    assert "\n# off: sch.reorder(i, ko, j, ki)  # ki stays inside\n" in document.text
+    notebook = evaluate(document)
+    assert notebook.error is None
+    assert [step.text.split("(")[0] for step in notebook.steps][-1] == "ko, ki = sch.split"
+
+
+def test_given_a_comment_that_is_no_step_then_it_is_not_taken_for_one() -> None:
+    document = read_document(with_lines("# off: the lamp", "# off: x = 1", "# sch.unroll(ki)"))
+    assert all(item.on for item in schedule_items(document))
+
+
+@pytest.mark.parametrize("index", [-1, 4, 99])
+def test_given_no_such_line_then_it_is_refused(index: int) -> None:
+    for edit in (switch_off, switch_on, remove_item):
+        with pytest.raises(DocumentError) as caught:
+            edit(read_document(MATMUL_NOTEBOOK), index)
+        assert caught.value.code == "no-such-step"
