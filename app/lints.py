@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -14,6 +15,9 @@ from .document import Notebook, apply_lint
 
 MAX_ROUNDS = 50
 """Findings that are mended one after the other."""
+
+LONG_NUMBER = re.compile(r"(?<![\w.])\d{5,}(?![\w.]*\w)")
+"""Numbers in messages that are easier to read in groups; parts of names are none."""
 
 SIGNS = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -99,7 +103,7 @@ def _summary(found: Sequence[LintFinding], machine: str) -> str:
 
 def _lines(finding: LintFinding) -> Iterator[str]:
     yield f"{SIGNS[finding.severity]:<8} {finding.code}"
-    yield f"         {finding.message}"
+    yield f"         {LONG_NUMBER.sub(lambda found: f'{int(found[0]):,}', finding.message)}"
     places = [*finding.blocks, *(loop.name for loop in finding.loops), *finding.buffers, finding.memory]
     if any(places):
         yield f"         at {', '.join(dict.fromkeys(p for p in places if p))}"

@@ -9,6 +9,7 @@ from ...engine.hwsim import Report
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.lint import Fix, LintFinding, told
 from ..document import is_applicable
+from ..lints import LONG_NUMBER
 from ..state import State
 from ..store import Store
 from .lints import Linted, lints_now
@@ -116,10 +117,10 @@ def _finding(finding: LintFinding, ids: RowIds) -> Problem:
     return {
         "severity": finding.severity if finding.severity in RANK else "warning",
         "code": finding.code,
-        "message": finding.message,
+        "message": LONG_NUMBER.sub(lambda found: grouped(int(found[0])), finding.message),
         "found": "",
         "expected": "",
-        "place": ", ".join(dict.fromkeys((*finding.buffers, *([finding.memory] if finding.memory else [])))),
+        "place": ", ".join(finding.buffers) or finding.memory,
         "rows": [ids.of(handle) for handle in dict.fromkeys(handles) if handle in known],
     }
 

@@ -44,12 +44,10 @@ def find_overflows(subject: Subject) -> Iterator[LintFinding]:
 def _message(subject: Subject, found: list[LintFinding], buffers: tuple[str, ...]) -> str:
     assert subject.report is not None
     rows = [(f.memory, subject.report.memory[f.memory]) for f in found]
-    said = " and ".join(
-        f"{bytes_text(m.peak_bytes)} in {row}, which has {bytes_text(m.capacity_bytes)}" for row, m in rows
-    )
+    said = " and ".join(f"{bytes_text(m.peak_bytes)} in the {bytes_text(m.capacity_bytes)} of {row}" for row, m in rows)
     tiles = [(name, p.part_bytes * p.cells) for name in buffers if (p := subject.placement(name)) is not None]
     largest = ", ".join(f"{name} {bytes_text(size)}" for name, size in tiles)
-    return f"there would have to be {said}{f'; largest: {largest}' if largest else ''}"
+    return f"more than fits: {said}{f'; largest: {largest}' if largest else ''}"
 
 
 def remedies_overflow(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:

@@ -67,10 +67,11 @@ def find_whole(subject: Subject) -> Iterator[LintFinding]:
         name = placement.buffer.name
         writers, readers = subject.writers(name), subject.readers(name)
         if len(writers) == 1 and readers:
+            size = bytes_text(placement.total_bytes)
             yield LintFinding(
                 "whole-buffer", "warning",
-                f"{name} is held whole in {placement.memory.scope}, {bytes_text(placement.total_bytes)}: {writers[0]} and {readers[0]} can share "
-                "a loop, and a tile of it is enough",
+                f"{name} is held whole in {placement.memory.scope}, {size}: {writers[0]} and {readers[0]} can share a loop, and a tile of "
+                "it is enough",
                 (*writers, *readers), buffers=(name,),
             )  # fmt: skip
 

@@ -1,0 +1,54 @@
+"""The examples that come with Tilewright: what is said of each, judged one by one. A lint that nags is a defect."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tilewright.app.document import Notebook, apply_lint, evaluate, load_document
+from tilewright.engine.lint import LintFinding, lint
+
+EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
+
+SAID = {
+    "box_blur": {
+        # Three rows for each pixel, as the discussion has it: nine tenths of the cycles. Conflicts come of that, too.
+        "recompute": "warning",
+        "bank-conflict": "info",
+    },
+    "fused_matmul_relu_roundtrip": {"round-trip": "warning"},  # what the example is about
+    "place_the_copies": {"capacity-overflow": "error"},  # two copies that are still to be placed
+}
+"""All that is to be said; of the other examples nothing."""
+
+
+@cache
+def linted(name: str) -> tuple[Notebook, tuple[LintFinding, ...]]:
+    notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
+    assert notebook.schedule is not None and notebook.machine is not None
+    return notebook, lint(notebook.schedule, notebook.machine)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_given_an_example_then_only_what_an_expert_would_say_is_said(name: str):
+    _, found = linted(name)
+    assert {f.code: f.severity for f in found} == SAID.get(name, {})
+
+
+@pytest.mark.parametrize(("name", "codes"), [(name, codes) for name, codes in SAID.items()])
+def test_given_a_finding_with_a_fix_when_it_is_applied_then_the_example_computes_the_same_and_has_nothing_more(
+    name: str, codes: dict[str, str]
+):
+    notebook, found = linted(name)
+    serious = [f for f in found if f.severity != "info"]
+    assert serious and all(f.fixes for f in serious)
+    for finding in serious:
+        for fix in finding.fixes:
+            fixed = apply_lint(notebook, fix)
+            assert fixed.schedule is not None and fixed.machine is not None and fixed.error is None
+            assert fixed.schedule.check().status in ("proved", "tested")
+            left = lint(fixed.schedule, fixed.machine)
+            assert finding.code not in {f.code for f in left}
+            assert not [f for f in left if f.severity == "error"]
