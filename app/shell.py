@@ -42,6 +42,7 @@ from .views.page import page_value
 from .views.primitives import primitive_docs
 from .views.problems import problems_value
 from .views.roofline import pictures_value
+from .views.structure import marked_rows
 from .views.timeline import timeline_value
 from .views.tree import buffer_bytes, tree_rows
 
@@ -126,6 +127,7 @@ class Page:
         live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
         told = state.moment
         rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told))
+        rows = marked_rows(rows, state, store)
         report = store.report_now(state)
         costs = store.remember("costs", (func, report), lambda: row_costs(func, report)) if isinstance(report, Report) else {}
         if rows is not self.tree.rows:

@@ -32,11 +32,14 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A name that has no value where the step stands, and the line that gave it one (None: no line ever did)."""
+    """A name that has no value where the step stands, and the line that gave it one (None: no line ever did).
+
+    `below` is the item that gives it one now, further down.
+    """
 
     name: str
     made_by: str | None = None
-    step: int | None = None
+    below: int | None = None
 
 
 class Conflict(msgspec.Struct, frozen=True, eq=False):
@@ -135,11 +138,10 @@ def _needs(failed: NotebookStep, notebook: Notebook, before: tuple[NotebookStep,
     for name in dict.fromkeys(_names(failed.call)):
         if name in known:
             continue
-        made = [step for step in (*before, *notebook.steps) if name in step.call.targets]
-        if made and made[0] in before:
-            yield Need(name, made[0].text, made[0].index)
-        else:
-            yield Need(name, made[0].text if made else None)
+        below = next((step for step in notebook.steps[failed.index + 1 :] if name in step.call.targets), None)
+        made = below or next((step for step in before if name in step.call.targets), None)
+        item = None if below is None else item_of_step(notebook.document, below.index).index
+        yield Need(name, None if made is None else made.text, item)
 
 
 def _names(call: CallStep) -> Iterator[str]:
@@ -177,10 +179,10 @@ def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[Change
                 yield Change("off", old[n], n)
             else:
                 yield Change("removed" if old[n] in gone else "moved", old[n], n)
-        for n in range(c, min(d, failed)):
-            if new[n] in come and new[n] not in replaced.values():
+        for n in range(c, min(d, failed + 1)):
+            if new[n] in come and new[n] not in replaced.values() and n < failed:
                 yield Change("added", new[n], n)
-            elif new[n] not in come and kind == "insert" and old.index(new[n]) > a:
+            elif new[n] not in come and old.index(new[n]) >= b:
                 yield Change("moved", new[n], old.index(new[n]))
 
 

@@ -14,7 +14,7 @@ from ..document.items import Item, schedule_items
 from ..document.suggestions import culprit, suggestion
 from ..state import State
 from ..store import Store
-from .structure import WORDS, structure_changes
+from .structure import WORDS, chosen_changes
 
 Row = dict[str, Any]
 
@@ -65,7 +65,7 @@ def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
 def conflict_value(conflict: Conflict, notebook: Notebook) -> dict[str, Any]:
     """Why a step does not apply: title, why, found, expected, needs and changes [{text, step}], and what can be done about it.
 
-    A choice: kind ("mend", "put_back", "edit", "skip", "skip_conflicts", "stop_here"), label, hint, step.
+    A choice: label, hint, message (of kind "edit": the view does it).
     """
     refusal = conflict.error.refusal
     was = "no longer applies" if conflict.applied_before else "does not apply"
@@ -98,18 +98,17 @@ def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]
         yield _choice(
             "mend", f"First {'; '.join(map(str, repair))}", "Put in before this step; it makes the step legal"
         )
-    back = {need.step for need in conflict.needs if need.step is not None}
-    back |= {
-        change.step for change in conflict.changes if change.kind in ("removed", "off") and conflict.applied_before
-    }
-    good = {change.step: change for change in conflict.changes}
-    for step in sorted(back):
-        change = good.get(step)
-        if change is not None and change.kind in ("removed", "off"):
+    below = max((need.below for need in conflict.needs if need.below is not None), default=None)
+    if below is not None:
+        text = _short(schedule_items(notebook.document)[below].text)
+        hint = "To where what it needs is there"
+        yield _choice("move_item", f"Move it below {text}", hint, item=conflict.item, target=below, after=True)
+    for change in conflict.changes if conflict.applied_before else ():
+        if change.kind in ("removed", "off"):
             label = "Put back" if change.kind == "removed" else "Switch on"
-            yield _choice("put_back", f"{label} {_short(change.text)}", "The line comes back in its place", step)
+            yield _choice("put_back", f"{label} {_short(change.text)}", "It comes back in its place", step=change.step)
     yield _choice("edit", "Edit it", "Write this step anew")
-    yield _choice("skip", "Skip it", "It stays in the text, switched off")
+    yield _choice("switch_item", "Skip it", "It stays in the text, switched off", item=conflict.item, on=False)
     if conflict.waiting:
         yield _choice(
             "skip_conflicts", "Skip all that fail", "This step, and each later one that does not apply without it"
@@ -117,8 +116,8 @@ def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]
         yield _choice("stop_here", "Stop here", f"Switch off this step and the {conflict.waiting} after it")
 
 
-def _choice(kind: str, label: str, hint: str, step: int | None = None) -> dict[str, Any]:
-    return {"kind": kind, "label": label, "hint": hint, "step": step}
+def _choice(kind: str, label: str, hint: str, **message: object) -> dict[str, Any]:
+    return {"label": label, "hint": hint, "message": {"kind": kind, **message}}
 
 
 _SAID = {"removed": "removed", "off": "switched off", "edited": "edited", "moved": "moved", "added": "added"}
@@ -186,19 +185,15 @@ def _findings(row: Row, state: State, store: Store, changes: Mapping[int, Mappin
     change = changes.get(row["index"], {}) if state.shown is not None and state.draft_of is None else {}
     found: Row = {name: change.get(name) for name in ("change", "trend", "hint")}
     if state.chosen_step == row["count"] and row["status"] == "applied":
-        found["details"] = {"figures": change.get("figures", []), "changes": _differences(row["index"], state, store)}
+        differences = [
+            {"sign": c.sign, "word": WORDS[c.sign], "text": c.text, "rows": c.rows}
+            for c in chosen_changes(state, store)
+        ]
+        found["details"] = {"figures": change.get("figures", []), "changes": differences}
     if row["status"] == "failed" and state.draft_of is None:
         conflict = conflict_of(state.notebook, state.good)
         found["conflict"] = None if conflict is None else conflict_value(conflict, state.notebook)
     return found
-
-
-def _differences(index: int, state: State, store: Store) -> list[dict[str, Any]]:
-    if state.shown is None or index + 1 >= len(state.shown.states):
-        return []
-    before, after = (state.shown.states[n].schedule.func for n in (index, index + 1))
-    found = store.remember("structure", (before, after), lambda: structure_changes(before, after))
-    return [{"sign": c.sign, "word": WORDS[c.sign], "text": c.text, "rows": c.rows} for c in found]
 
 
 def _notes(cell: Cell, items: list[Item], notebook: Notebook) -> Iterator[tuple[int, Row]]:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from ...engine.ir import Block, BlockRealize, Buffer, For, Node, PrimFunc, Stmt, Var, build, children, walk
+from ..state import State
+from ..store import Store
 from .row_ids import row_ids
 from .sizes import annotation_text, plain_text
 
@@ -16,6 +18,7 @@ Sign = Literal["+", "−", "→", "~"]
 
 DOUBLE_BUFFER = "double_buffer_scope"
 
+TONES: dict[Sign, str] = {"+": "good", "−": "bad", "→": "accent", "~": "warn"}
 WORDS: dict[Sign, str] = {"+": "new", "−": "removed", "→": "moved", "~": "changed"}
 
 
@@ -36,22 +39,31 @@ def structure_changes(before: PrimFunc, after: PrimFunc) -> tuple[StructureChang
     return tuple(found)
 
 
+def chosen_changes(state: State, store: Store) -> tuple[StructureChange, ...]:
+    """What the step that was chosen to be looked at did; nothing where none is."""
+    count = state.chosen_step
+    if not count or state.shown is None or count >= len(state.shown.states):
+        return ()
+    before, after = (state.shown.states[n].schedule.func for n in (count - 1, count))
+    return store.remember("structure", (before, after), lambda: structure_changes(before, after))
+
+
+def marked_rows(rows: list[dict[str, Any]], state: State, store: Store) -> list[dict[str, Any]]:
+    """The tree's rows, those that the chosen step made, moved or changed with a badge."""
+    changes = chosen_changes(state, store)
+    return (
+        store.remember("marked rows", (rows, changes), lambda: with_change_badges(rows, changes)) if changes else rows
+    )
+
+
 def with_change_badges(rows: list[dict[str, Any]], changes: tuple[StructureChange, ...]) -> list[dict[str, Any]]:
-    """The tree's rows with a badge on each that a step made, moved or changed."""
-    badges = change_badges(changes)
-    return [row | {"badges": [badges[row["id"]], *row["badges"]]} if row["id"] in badges else row for row in rows]
-
-
-def change_badges(changes: tuple[StructureChange, ...]) -> dict[str, dict[str, str]]:
-    """The changes as badges of the tree's rows, by row."""
-    found: dict[str, dict[str, str]] = {}
-    tones = {"+": "good", "→": "accent", "~": "warn"}
+    """The rows with the badge of the first change that is about each."""
+    badges: dict[str, dict[str, str]] = {}
     for change in changes:
         for row in change.rows:
-            if row not in found:
-                text = f"{change.sign} {WORDS[change.sign]}"
-                found[row] = {"text": text, "tone": tones.get(change.sign, ""), "tip": f"This step: {change.text}"}
-    return found
+            text = f"{change.sign} {WORDS[change.sign]}"
+            badges.setdefault(row, {"text": text, "tone": TONES[change.sign], "tip": f"This step: {change.text}"})
+    return [row | {"badges": [badges[row["id"]], *row["badges"]]} if row["id"] in badges else row for row in rows]
 
 
 class _Shape:
@@ -205,4 +217,4 @@ def _shape(buffer: Buffer) -> str:
     return "".join(f"[{', '.join(group)}]" for group in groups)
 
 
-__all__ = ["StructureChange", "change_badges", "structure_changes", "with_change_badges"]
+__all__ = ["StructureChange", "chosen_changes", "marked_rows", "structure_changes", "with_change_badges"]

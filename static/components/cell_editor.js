@@ -226,7 +226,14 @@ export class CellEditor {
 
   focus() {
     this.area.focus({ preventScroll: true });
-    this.element.scrollIntoView({ block: "nearest" });
+    this.show();
+  }
+
+  /** All of it in sight, where there is room: what is said below the text must not cover it. */
+  show() {
+    const frame = this.element.closest(".notebook");
+    if (frame && this.element.offsetHeight < frame.clientHeight) this.element.scrollIntoView({ block: "nearest" });
+    else this.element.scrollIntoView({ block: "start" });
   }
 
   get text() {
@@ -235,6 +242,7 @@ export class CellEditor {
 
   /** What is wrong, with the lines of the text in the editor; `mend` writes what is suggested. */
   tell(problems, mend) {
+    const grown = problems.length > this.problems.length;
     this.problems = problems;
     this.said.replaceChildren(
       ...problems.map((p) =>
@@ -250,6 +258,8 @@ export class CellEditor {
     );
     for (const button of this.said.querySelectorAll("button")) button.addEventListener("mousedown", (event) => event.preventDefault());
     this.mark();
+    const frame = this.element.closest(".notebook");
+    if (grown && frame && this.element.offsetHeight < frame.clientHeight) this.show();
   }
 
   take(problem) {

@@ -8,6 +8,7 @@ import { menuBody } from "./menu.js";
 import { Popup } from "./popup.js";
 import { keepingFocus, reconcile } from "./reconcile.js";
 import { dragRows, noteRow, stepRow } from "./steps.js";
+import { showPointedSteps } from "./playhead.js";
 
 const NEW_CELLS = [
   ["markdown", "Words", "Prose in Markdown"],
@@ -24,6 +25,7 @@ class Notebook {
     this.list = h("div", { class: "notebook", tabindex: "-1" });
     this.banners = h("div", { class: "banners" });
     this.view = h("div", { class: "notebook-view" }, this.list, this.banners);
+    showPointedSteps(this.list);
     this.popup = new Popup(this.view, "menu-pop");
     this.data = null;
     this.editing = null;
@@ -334,9 +336,8 @@ class Notebook {
       menu: (line, anchor) => this.menu(anchor, line.text, this.stepItems(cell, line)),
       key: (event, line) => this.stepKey(event, cell, line),
       choice: (choice, line) => {
-        if (choice.kind === "edit") edit(line);
-        else if (choice.kind === "skip") this.toggle(line);
-        else this.send({ kind: choice.kind, step: choice.step });
+        if (choice.message.kind === "edit") edit(line);
+        else this.send(choice.message);
       },
     };
   }
