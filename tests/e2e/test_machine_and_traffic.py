@@ -129,7 +129,7 @@ def test_given_another_machine_then_its_own_figures_are_shown_without_the_old_ch
     page = page_of("place_the_copies", "Machine")
     knob(page, DDR_READ).get_by_role("button", name="read bandwidth: 52").click()
     expect(page.locator(".cell.machine")).to_contain_text("replace")
-    page.get_by_label("Machine", exact=True).locator("visible=true").first.select_option("cpu-core")
+    page.locator(".machine-picker").select_option("cpu-core")
     expect(knob(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
     expect(page.locator(".cell.machine")).not_to_contain_text("replace")
     assert page.locator(".part").count() == 1 + sum(
@@ -173,5 +173,5 @@ def test_given_the_roofline_then_its_points_are_told_by_mouse_and_keyboard(
     expect(readout).to_contain_text("in 203\u202f064 cycles")
     page.locator('[data-point="start"]').focus()
     expect(readout).to_contain_text("at the start")
-    assert page.locator(".roofline .roof-label").all_inner_texts()[-1] == "ddr 26 B/cycle"
+    assert page.locator(".roofline .roof-label").all_text_contents()[-1] == "ddr 26 B/cycle"
     shoot(page, "roofline")
