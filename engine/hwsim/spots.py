@@ -140,12 +140,16 @@ def _unit(program: TaskProgram, placement: Placement) -> Unit:
 
 class Listing(msgspec.Struct, frozen=True, eq=False):
     """The first accesses of a task to a buffer: for each element taken the number of its access and its position in the buffer
-    (row-major). `lost[n]` are the cycles that access `n` loses to conflicts."""
+    (row-major). `lost[n]` are the cycles that access `n` loses to conflicts.
+
+    `beside` are other operands of the same accesses: name, number of the access and address of each element.
+    """
 
     access: Values
     position: Values
     lost: Values
     whole: bool
+    beside: tuple[tuple[str, Values, Values], ...] = ()
 
     @property
     def count(self) -> int:
@@ -294,7 +298,12 @@ def _by_lanes(use: Use, engine: VectorEngine, position: Values) -> Listing:
         elements.append(Elements(access, column[order] * size + base, size, side.written))
     count, phased = in_phases(rule, elements, lane)
     lost = cycles_lost(rule, phased, count)
-    return _once(use, phased[0].access, position[order], lost)
+    beside = tuple(
+        (side.access.buffer.name, e.access, e.address)
+        for side, e in zip(here, phased, strict=True)
+        if side.access is not use.side or side.written != use.written
+    )
+    return msgspec.structs.replace(_once(use, phased[0].access, position[order], lost), beside=beside)
 
 
 def _has(group: Sequence[Side], use: Use) -> bool:

@@ -35,6 +35,7 @@ export class ElementGrid {
     const same = this.grid && this.grid.row === grid.row && this.grid.column === grid.column && this.grid.across === grid.across;
     this.grid = grid;
     this.colour = colour;
+    if (this.asked?.[0] === grid.row && this.asked[1] === grid.column) this.asked = null;
     if (!same) this.cursor = [Math.min(this.cursor[0], grid.height - 1), Math.min(this.cursor[1], grid.width - 1)];
     this.canvas.setAttribute("aria-label", `Elements by ${grid.unit_word}: ${grid.rows} rows of ${grid.columns}, ${grid.unit_text}. Arrows go from element to element.`);
     const rows = `${grid.row}–${Math.min(grid.rows, grid.row + grid.height * grid.scale) - 1}`;
@@ -56,12 +57,14 @@ export class ElementGrid {
 
   zoom(by) {
     const across = Math.max(8, Math.min(this.grid.widest, Math.round(this.grid.across * by)));
+    this.asked = null;
     this.look({ across });
   }
 
   /** Light the elements of an access: position -> whether its bank is the busiest of several rows. */
-  light(lit) {
+  light(lit, dims) {
     this.lit = lit;
+    this.dims = dims;
     this.draw();
   }
 
@@ -106,7 +109,7 @@ export class ElementGrid {
     const at = row * grid.width + column;
     const [x, y] = [LEFT + column * size, TOP + row * size];
     const gap = size >= 6 ? 1 : 0;
-    context.globalAlpha = lit.size && !lit.has(at) ? 0.4 : 1;
+    context.globalAlpha = this.dims && lit.size && !lit.has(at) ? 0.45 : 1;
     context.fillStyle = shade(paints, levels[at]);
     context.fillRect(x, y, size - gap, size - gap);
     const ink = isDark(paints, levels[at]) ? "rgba(255,255,255,0.9)" : "rgba(0,0,0,0.8)";
@@ -256,18 +259,21 @@ export class ElementGrid {
 
   dragged(event) {
     const step = this.cell / this.grid.scale;
-    const row = Math.max(0, this.drag.row - Math.round((event.clientY - this.drag.y) / step));
-    const column = Math.max(0, this.drag.column - Math.round((event.clientX - this.drag.x) / step));
-    this.move(row, column);
+    this.move(this.drag.row - Math.round((event.clientY - this.drag.y) / step), this.drag.column - Math.round((event.clientX - this.drag.x) / step));
+  }
+
+  /** Where the window is, or will be as soon as the answer is here: keys are faster. */
+  get corner() {
+    return this.asked ?? [this.grid.row, this.grid.column];
   }
 
   /** Another window, as far as there is one. */
   move(row, column) {
     const { grid } = this;
-    const at = [Math.min(row, Math.max(0, grid.rows - grid.across)), Math.min(column, Math.max(0, grid.columns - grid.across))];
-    if (at[0] === grid.row && at[1] === grid.column) return false;
+    const at = [row, column].map((n, axis) => Math.max(0, Math.min(n, (axis ? grid.columns : grid.rows) - grid.across)));
+    if (at[0] === this.corner[0] && at[1] === this.corner[1]) return;
+    this.asked = at;
     this.look({ row: at[0], column: at[1] });
-    return true;
   }
 
   key(event) {
@@ -283,7 +289,7 @@ export class ElementGrid {
     const inside = [Math.max(0, Math.min(grid.height - 1, row)), Math.max(0, Math.min(grid.width - 1, column))];
     const over = [(row - inside[0]) * grid.scale, (column - inside[1]) * grid.scale];
     this.cursor = inside;
-    if ((over[0] || over[1]) && Math.abs(step[1]) <= 8) this.move(Math.max(0, grid.row + over[0]), Math.max(0, grid.column + over[1]));
+    if ((over[0] || over[1]) && Math.abs(step[1]) <= 8) this.move(this.corner[0] + over[0], this.corner[1] + over[1]);
     this.focused();
   }
 }

@@ -12,7 +12,7 @@ export class LayoutPicker {
     const look = (changes) => this.look(changes);
     const apply = (call) => this.apply(call);
     this.grid = new ElementGrid(look);
-    this.steps = new AccessSteps((lit) => this.grid.light(lit), look);
+    this.steps = new AccessSteps((lit, dims) => this.grid.light(lit, dims), look);
     this.draft = new MapDraft(look, apply, (card, use) => this.card(card, use));
     this.head = h("div", { class: "picker-head" });
     this.note = h("p", { class: "quiet picker-note", role: "status" });

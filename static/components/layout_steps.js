@@ -6,7 +6,7 @@ import { paintsOf, shade, sized } from "./layout_paint.js";
 const FRAME_MS = 220;
 
 export class AccessSteps {
-  /** `light(map)` lights elements; `look(changes)` tells which access is followed. */
+  /** `light(map, others dimmed)` lights elements; `look(changes)` tells which access is followed. */
   constructor(light, look) {
     this.light = light;
     this.look = look;
@@ -80,11 +80,11 @@ export class AccessSteps {
     this.next.disabled = this.at >= steps.length - 1;
     if (!step) {
       this.text.textContent = this.uses === null || this.uses === undefined ? "Following the accesses…" : this.use ? this.use.note : "Nobody takes anything of it.";
-      this.light(new Map());
+      this.light(new Map(), false);
       this.draw();
       return;
     }
-    this.light(this.lit(step));
+    this.light(this.lit(step), this.on);
     this.text.textContent = this.words(step);
     this.draw();
   }
@@ -100,19 +100,22 @@ export class AccessSteps {
 
   words(step) {
     const { use, grid } = this;
-    const all = use.count === use.steps.length && use.all;
-    const of = all ? `of ${use.count}` : use.all ? `of ${use.count} (the first ${use.steps.length} are listed)` : `(the first ${use.steps.length} are listed)`;
+    const of = use.count === use.steps.length && use.all ? `of ${use.count}` : use.all ? `of ${use.count} (the first ${use.steps.length} are listed)` : `(the first ${use.steps.length} are listed)`;
     const takes = `${step.size} element${step.size === 1 ? "" : "s"}`;
     if (!step.hits.length || grid.unit === "block") {
       const blocks = step.hits.map(([unit]) => unit);
       const where = blocks.length ? ` in block${blocks.length > 1 ? "s" : ""} ${blocks.join(", ")}` : "";
       return `Access ${this.at + 1} ${of}: ${takes}${where}.`;
     }
-    const most = Math.max(...step.hits.map(([, rows]) => rows));
-    const busiest = step.hits.filter(([, rows]) => rows === most).map(([unit]) => unit);
-    const banks = `${step.hits.length} ${grid.unit_word}${step.hits.length > 1 ? "s" : ""}`;
-    const conflict = step.degree > 1 ? ` ${busiest.length === 1 ? `${grid.unit_word} ${busiest[0]} serves` : "The busiest serve"} ${most} rows: ${step.degree} turns.` : " No conflict.";
-    return `Access ${this.at + 1} ${of}: ${takes} in ${banks}.${conflict}`;
+    const own = step.hits.filter(([, rows]) => rows).length;
+    const all = ([, rows, beside]) => rows + beside;
+    const most = Math.max(...step.hits.map(all));
+    const busiest = step.hits.filter((hit) => all(hit) === most).map(([unit]) => unit);
+    const banks = `${own} ${grid.unit_word}${own > 1 ? "s" : ""}`;
+    const together = step.others.length ? `, together with ${step.others.join(" and ")}` : "";
+    const serves = `${busiest.length === 1 ? `${grid.unit_word} ${busiest[0]} serves` : `the busiest ${grid.unit_word}s serve`} ${most} rows`;
+    const conflict = step.degree > 1 ? ` ${step.degree} turns: ${most > 1 ? serves : "reads and writes meet in a bank"}.` : " No conflict.";
+    return `Access ${this.at + 1} ${of}: ${takes} in ${banks}${together}.${conflict}`;
   }
 
   draw() {
@@ -126,18 +129,24 @@ export class AccessSteps {
     const paints = paintsOf(this.bars, this.colour);
     const count = this.grid.unit_count;
     const each = Math.min(24, width / count);
-    const most = Math.max(1, ...step.hits.map(([, rows]) => rows));
+    const most = Math.max(1, ...step.hits.map(([, rows, beside]) => rows + beside));
     context.fillStyle = paints.line;
     context.fillRect(0, height - 12, each * count, 1);
-    for (const [unit, rows] of step.hits) {
+    for (const [unit, own, beside] of step.hits) {
+      const rows = own + beside;
       const tall = Math.max(3, ((height - 24) * rows) / most);
+      const other = (tall * beside) / rows;
       const [x, y] = [unit * each, height - 12 - tall];
-      context.fillStyle = rows > 1 && step.degree > 1 ? paints.bad : shade(paints, unit / Math.max(1, count - 1));
-      context.fillRect(x, y, Math.max(1, each - 1), tall);
-      if (rows === most && most > 1) this.label(context, paints, `${rows}`, Math.min(Math.max(8, x + each / 2), width - 8), y - 5);
+      const wide = Math.max(1, each - 1);
+      context.fillStyle = rows > 1 && step.degree > 1 ? paints.bad : shade(paints, 0.35 + (0.65 * unit) / Math.max(1, count - 1));
+      context.fillRect(x, y + other, wide, tall - other);
+      // What other operands want stands above, as a frame.
+      context.strokeStyle = context.fillStyle;
+      if (other) context.strokeRect(x + 0.5, y + 0.5, Math.max(1, wide - 1), Math.max(1, other - 1));
+      if (rows === most && most > 1 && step.hits.length <= 24) this.label(context, paints, `${rows}`, Math.min(Math.max(8, x + each / 2), width - 8), y - 5);
     }
     for (const unit of [0, count - 1]) this.label(context, paints, String(unit), Math.max(4, Math.min(width - 7, unit * each + each / 2)), height - 5);
-    this.bars.setAttribute("aria-label", `Rows of each ${this.grid.unit_word}: ${step.hits.slice(0, 40).map(([unit, rows]) => `${unit}: ${rows}`).join(", ")}`);
+    this.bars.setAttribute("aria-label", `Rows of each ${this.grid.unit_word}: ${step.hits.slice(0, 40).map(([unit, rows, beside]) => `${unit}: ${rows + beside}`).join(", ")}`);
   }
 
   label(context, paints, text, x, y) {

@@ -70,7 +70,7 @@ class TimelineView {
     const causes = data.cycles ? Object.keys(CAUSES).filter((cause) => data.waits.some((wait) => wait.cause === cause)) : [];
     this.top.replaceChildren(
       ...data.figures.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value))),
-      h("span", { class: "legend" }, data.buffers.map((b) => h("span", {}, h("i", { class: "swatch", style: `background:var(--tw-buffer-${b.colour})` }), b.name))),
+      h("span", { class: "legend" }, data.buffers.map((b) => h("button", { class: "legend-buffer", type: "button", title: `Layout of ${b.name}`, onclick: () => this.sender.send_msg({ kind: "select", buffer: b.name }) }, h("i", { class: "swatch", style: `background:var(--tw-buffer-${b.colour})` }), h("span", {}, b.name)))),
       ...(data.note ? [h("span", { class: "note", role: "status", title: data.note }, data.note)] : []),
       ...(causes.length ? [h("span", { class: "legend causes", title: "Why engines wait" }, causes.map((cause) => h("span", {}, h("i", { class: `stall-swatch is-${cause}` }), CAUSES[cause].word)))] : []),
       h("span", { class: "head-tools" },

@@ -206,21 +206,35 @@ def _use_value(use: Use) -> dict[str, Any]:
         taken += len(positions)
         if steps and taken > MOST_TAKEN:
             break
-        steps.append(_step(use, positions, int(listing.lost[number]) + 1, end - begin))
+        beside = [(name, address[access == number]) for name, access, address in listing.beside]
+        steps.append(_step(use, positions, beside, int(listing.lost[number]) + 1, end - begin))
         begin = end
     worst = int(listing.lost.max(initial=0)) + 1
     return {**value, "count": listing.count, "all": listing.whole, "worst": worst, "steps": steps, "note": ""}
 
 
-def _step(use: Use, positions: np.ndarray, degree: int, size: int) -> dict[str, Any]:
+def _step(
+    use: Use, positions: np.ndarray, beside: list[tuple[str, np.ndarray]], degree: int, size: int
+) -> dict[str, Any]:
+    """`hits`: [unit, rows of it, rows that other operands want there at the same time], `others` are their names."""
     bed = use.bed
     hits: list[list[int]] = []
     if bed.shape and bed.unit.kind in ("bank", "block", "set"):
         spots = bed.spots(np.unravel_index(positions, bed.shape))
-        pairs = np.unique(np.stack([spots.unit, spots.row]), axis=1)
-        units, rows = np.unique(pairs[0], return_counts=True)
-        hits = [[int(u), int(n)] for u, n in zip(units, rows, strict=True)]
-    return {"taken": _runs(positions), "size": size, "degree": degree, "hits": hits}
+        own = _rows_of(spots.unit, spots.row)
+        rows = [address // bed.unit.row_bytes for _, address in beside]
+        other = [_rows_of(row % bed.unit.count, row // bed.unit.count) for row in rows]
+        units = sorted({*own, *(unit for found in other for unit in found)})
+        hits = [[unit, own.get(unit, 0), sum(found.get(unit, 0) for found in other)] for unit in units]
+    others = list(dict.fromkeys(name for name, _ in beside))
+    return {"taken": _runs(positions), "size": size, "degree": degree, "hits": hits, "others": others}
+
+
+def _rows_of(units: np.ndarray, rows: np.ndarray) -> dict[int, int]:
+    """How many different rows of each unit."""
+    pairs = np.unique(np.stack([units.reshape(-1), rows.reshape(-1)]), axis=1)
+    found, counts = np.unique(pairs[0], return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _runs(positions: np.ndarray) -> list[int]:

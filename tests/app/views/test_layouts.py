@@ -122,8 +122,17 @@ def test_given_an_access_then_its_lanes_banks_and_turns_are_told() -> None:
     assert (read["block"], read["written"], read["kind"], read["worst"]) == ("B", False, "vector", 32)
     assert read["count"] == len(read["steps"]) == 32 and read["all"]
     second = read["steps"][1]
-    assert second["taken"] == [1, 32, 32] and second["hits"] == [[1, 32]] and second["degree"] == 32
+    assert second["taken"] == [1, 32, 32] and second["hits"] == [[1, 32, 0]] and second["degree"] == 32
     assert fill["steps"][3]["taken"] == [96, 1, 32] and fill["steps"][3]["degree"] == 1
+
+
+def test_given_operands_that_are_accessed_together_then_the_rows_of_the_others_are_told_too() -> None:
+    value = value_of(example("what_moves_what", "B"), Store())
+    write = next(use for use in value["uses"] if use["written"])
+    step = write["steps"][0]
+    assert step["degree"] == 2 and step["others"] == ["A_local"]
+    # 64 lanes of four bytes are eight rows of 32, of each operand.
+    assert [sum(hit[n] for hit in step["hits"]) for n in (1, 2)] == [8, 8]
 
 
 def test_given_a_grid_then_each_cell_has_its_address_and_bank() -> None:

@@ -1,0 +1,236 @@
+"""The inspector and the layout picker with the real mouse and keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+from support.page import number, steps
+
+from tilewright.app.shell import make_page
+
+WAIT = 20_000
+
+
+@pytest.fixture
+def example(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+    def open_one(name: str, **size: int) -> Page:
+        page = open_page(**size)
+        page.goto(f"{serve(make_page)}?example={name}")
+        page.get_by_role("treeitem").first.wait_for()
+        return page
+
+    return open_one
+
+
+def inspector(page: Page) -> Locator:
+    return page.locator(".inspector")
+
+
+def choose_buffer(page: Page, name: str) -> None:
+    """From the list of the inspector."""
+    inspector(page).locator(f'.buffer-choice[data-buffer="{name}"]').click()
+    expect(page.locator(".picker-head b")).to_have_text(name, timeout=WAIT)
+
+
+def all_tried(page: Page) -> None:
+    expect(page.get_by_text("simulating…")).to_have_count(0, timeout=WAIT)
+    expect(page.locator(".layout-card .card-figures").first).to_be_visible(timeout=WAIT)
+
+
+def card(page: Page, key: str) -> Locator:
+    return page.locator(f'.layout-card[data-card="{key}"]')
+
+
+def cycles_of(found: Locator) -> int:
+    (text,) = re.findall(r"cycles ([\d\s\u202f]+)", found.inner_text())
+    return int(re.sub(r"\D", "", text))
+
+
+def without_padding(page: Page) -> None:
+    """Take the last step of the transpose out."""
+    inspector(page).locator('[data-control="padding"] select').select_option("none")
+    inspector(page).get_by_label("Apply Padding").click()
+    expect(card(page, "now")).to_contain_text("×32", timeout=WAIT)
+
+
+def test_given_a_list_of_buffers_then_one_is_chosen_its_conflicts_are_stepped_through_and_a_click_mends_them(
+    example: Callable[..., Page], shoot: Callable[[Page, str], object]
+) -> None:
+    page = example("bank_conflicts")
+    expect(inspector(page).get_by_role("meter")).to_have_count(2)
+    choose_buffer(page, "A_shared")
+    all_tried(page)
+    without_padding(page)
+    all_tried(page)
+    before = len(steps(page))
+    # Which lanes meet in a bank, access by access.
+    page.get_by_label("Access to follow").select_option(index=1)
+    page.get_by_label("Next access").click()
+    expect(page.locator(".steps-text")).to_contain_text("32 elements in 1 bank")
+    expect(page.locator(".steps-text")).to_contain_text("32 turns: bank 1 serves 32 rows")
+    shoot(page, "layout-conflict")
+    told = cycles_of(card(page, "padded 1"))
+    expect(card(page, "padded 1")).to_contain_text("fastest")
+    card(page, "padded 1").click()
+    expect(page.locator(".step")).to_have_count(before + 1, timeout=WAIT)
+    assert steps(page)[-1].startswith("sch.storage_align(A_shared, ")
+    expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("111\u202f620", timeout=WAIT)
+    # What the card promised is what the headline says.
+    assert number(page, "Cycles") == told
+    expect(card(page, "now")).to_contain_text("none", timeout=WAIT)
+    expect(page.locator(".steps-text")).to_contain_text("No conflict", timeout=WAIT)
+
+
+def test_given_the_grid_then_pointer_and_arrows_tell_address_bank_and_row(example: Callable[..., Page]) -> None:
+    page = example("bank_conflicts")
+    choose_buffer(page, "A_shared")
+    grid = page.locator(".grid-canvas")
+    box = grid.bounding_box()
+    assert box is not None
+    cell = (box["width"] - 28) / 32
+    page.mouse.move(box["x"] + 26 + 5.5 * cell, box["y"] + 15 + 3.5 * cell)
+    # Rows of 33 floats: element [3, 5] is the 104th.
+    expect(page.locator(".grid-readout")).to_contain_text("[3, 5] · address 0x1a0 · bank 8 · row 3")
+    grid.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator(".grid-readout")).to_contain_text("[2, 1] · address 0x10c · bank 3 · row 2")
+    page.keyboard.press("+")
+    expect(page.locator(".grid-part")).to_contain_text("rows 0–15", timeout=WAIT)
+    # Beyond the edge the window moves on.
+    for _ in range(15):
+        page.keyboard.press("ArrowDown")
+    expect(page.locator(".grid-part")).to_contain_text("rows 2–17", timeout=WAIT)
+
+
+def test_given_a_large_buffer_then_a_drag_moves_its_window_and_minus_shows_it_all(example: Callable[..., Page]) -> None:
+    page = example("bank_conflicts")
+    choose_buffer(page, "A")
+    expect(page.locator(".grid-part")).to_have_text("rows 0–63, columns 0–63")
+    box = page.locator(".grid-canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 150, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 110, box["y"] + 60, steps=4)
+    page.mouse.up()
+    expect(page.locator(".grid-part")).not_to_contain_text("rows 0–63", timeout=WAIT)
+    for _ in range(2):
+        page.get_by_label("Show more elements").click()
+    expect(page.locator(".grid-part")).to_have_text("256 × 256 · a cell is 4 × 4", timeout=WAIT)
+    expect(page.get_by_label("Show more elements")).to_be_disabled()
+
+
+def test_given_a_map_of_ones_own_then_errors_are_told_while_typing_and_enter_applies_it(
+    example: Callable[..., Page],
+) -> None:
+    page = example("bank_conflicts")
+    choose_buffer(page, "A_shared")
+    field, told = page.get_by_label("Index map of your own"), page.locator(".draft-state")
+    field.click()
+    page.keyboard.type("lambda i, j: [i, 0]")
+    expect(told).to_contain_text("a place of its own", timeout=WAIT)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    field.fill("lambda i, j: [i")
+    expect(page.locator(".draft-mark")).to_contain_text("^", timeout=WAIT)
+    field.fill("lambda i: [i]")
+    expect(told).to_contain_text("takes 1 axes", timeout=WAIT)
+    count = len(steps(page))
+    page.keyboard.press("Enter")
+    field.fill("lambda i, j: [j, i]")
+    expect(told).to_contain_text("Enter applies it", timeout=WAIT)
+    expect(page.locator(".draft-place .layout-card")).to_contain_text("cycles", timeout=WAIT)
+    expect(page.locator(".step")).to_have_count(count)
+    page.keyboard.press("Enter")
+    expect(page.locator(".step")).to_have_count(count + 1, timeout=WAIT)
+    assert "sch.transform_layout(A_shared, " in steps(page)[-1] and "lambda i, j: [j, i]" in steps(page)[-1]
+    expect(field).to_have_value("")
+
+
+def test_given_a_chip_in_the_tree_and_a_name_in_the_legend_then_they_choose_the_buffer_and_escape_goes_back(
+    example: Callable[..., Page],
+) -> None:
+    page = example("vtcm_double_buffer")
+    page.locator('.row[data-id="C"] .buf[data-buffer="A_local.vtcm"]').click()
+    expect(page.locator(".picker-head b")).to_have_text("A_local.vtcm", timeout=WAIT)
+    expect(page.locator('.row[data-id="C"]')).to_have_attribute("aria-selected", "true")
+    # The second slot lies in the other block.
+    page.get_by_role("group", name="Slot").get_by_role("button", name="#1").click()
+    expect(page.get_by_role("button", name="#1")).to_have_attribute("aria-pressed", "true", timeout=WAIT)
+    page.locator(".grid-canvas").focus()
+    expect(page.locator(".grid-readout")).to_contain_text("block 1", timeout=WAIT)
+    page.keyboard.press("Escape")
+    expect(inspector(page)).to_contain_text("multiply-accumulate", timeout=WAIT)
+    page.locator(".legend-buffer", has_text="B_local.vtcm").click()
+    expect(page.locator(".picker-head b")).to_have_text("B_local.vtcm", timeout=WAIT)
+
+
+def test_given_the_keyboard_alone_then_a_buffer_is_chosen_widened_and_laid_out_anew(
+    example: Callable[..., Page],
+) -> None:
+    page = example("bank_conflicts")
+    inspector(page).locator('.buffer-choice[data-buffer="A_shared"]').focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".picker-head b")).to_have_text("A_shared", timeout=WAIT)
+    all_tried(page)
+    page.get_by_role("button", name="Widen").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-inspector", "wide")
+    area = page.locator("#area-inspector").bounding_box()
+    assert area is not None and area["width"] > 600
+    count = page.locator(".step").count()
+    card(page, "tiled 16").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".step")).to_have_count(count + 1, timeout=WAIT)
+    inspector(page).focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("html")).not_to_have_attribute("data-inspector", "wide")
+
+
+def test_given_scopes_then_what_fits_is_said_and_the_choice_becomes_a_line(example: Callable[..., Page]) -> None:
+    page = example("place_the_copies")
+    choose_buffer(page, "A_local.vtcm")
+    row = page.locator('[data-control="scope"]')
+    row.locator("select").select_option("local.acc")
+    expect(row).to_contain_text("too large")
+    row.locator("select").select_option("global")
+    expect(row).to_contain_text("fits")
+    count = page.locator(".step").count()
+    row.get_by_label("Apply Scope").click()
+    expect(page.locator(".step")).to_have_count(count + 1, timeout=WAIT)
+    assert "sch.set_scope(" in steps(page)[-1]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_given_the_picker_then_axe_has_no_complaint(
+    open_page: Callable[..., Page], serve: Callable[..., str], dark: bool
+) -> None:
+    page = open_page()
+    page.goto(f"{serve(make_page)}?example=bank_conflicts")
+    page.get_by_role("treeitem").first.wait_for()
+    if dark:
+        page.get_by_label("Dark theme").locator("visible=true").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert_no_violations(page)
+    page.locator('.row[data-id="B"]').click(position={"x": 200, "y": 14})
+    expect(page.locator(".inspector")).to_contain_text("reaches all operands", timeout=WAIT)
+    assert_no_violations(page)
+    page.locator('.row[data-id="B"] .buf[data-buffer="A_shared"]').click()
+    all_tried(page)
+    page.get_by_label("Index map of your own").fill("lambda i, j: [i")
+    expect(page.locator(".draft-mark")).to_be_visible(timeout=WAIT)
+    assert_no_violations(page)
+    page.get_by_role("button", name="Widen").click()
+    assert_no_violations(page)
+
+
+def assert_no_violations(page: Page) -> None:
+    """In the inspector; `test_accessibility` goes over whole pages."""
+    # Colours fade into one another; a half-way colour is nobody's contrast.
+    page.wait_for_timeout(600)
+    found = Axe().run(page, context="#area-inspector").response["violations"]
+    lines = [f"{v['id']}: {node['target']} {node['html'][:160]}" for v in found for node in v["nodes"][:3]]
+    assert not found, "\n".join(lines)
