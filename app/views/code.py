@@ -21,13 +21,14 @@ def script_value(state: State, store: Store) -> dict[str, Any]:
         return _plain("TVMScript", "")
     text = store.script(state.moment.schedule)
     if state.before is None:
-        return _plain("TVMScript", text)
+        return _plain("TVMScript", text) | {"playhead": True}
     old = store.script(state.before.schedule)
     lines = store.remember("marks", (state.before.schedule.func, state.moment.schedule.func), lambda: marked(old, text))
     return {
         "caption": _caption(state),
         "file": None,
         "reveal": True,
+        "playhead": True,
         "lines": lines,
     }
 

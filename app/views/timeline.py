@@ -27,7 +27,7 @@ from .waits import step_to_blame
 HEADROOM = 1.35
 """A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
 
-NEARLY_EMPTY = 4
+NEARLY_EMPTY = 2
 
 OVERVIEW_BINS = 240
 

@@ -13,6 +13,14 @@ from ..state import State
 from ..store import Store
 from .numbers import grouped, percent_text
 
+CAUSES = {
+    "data": "operand not there yet",
+    "slot": "no slot free",
+    "issue": "queue full",
+    "port": "others on the port",
+    "unit": "another engine's turn",
+}
+
 MOST = 6
 """Waits that are shown; the rest are together."""
 
@@ -68,11 +76,7 @@ def blame_section(state: State, report: Report) -> dict[str, Any] | None:
     rows = [
         ("cycles", grouped(cycles), "All waits of this engine for this, over the run"),
         ("of the run", percent_text(cycles / max(1, report.cycles)), ""),
-        (
-            "cause",
-            blamed.cause,
-            "data: not there yet; slot: not free yet; issue: a queue was full; port, unit: others had their turn",
-        ),
+        ("cause", CAUSES.get(blamed.cause, blamed.cause), ""),
         *((name, value, "") for name, value in (("buffer", blamed.buffer), ("held by", blamed.block)) if value),
     ]
     title = f"{blamed.engine} waits"

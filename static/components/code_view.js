@@ -1,6 +1,7 @@
 // Program text with line numbers; lines that the chosen step changed are marked, lines it took away are listed where they stood.
 
 import { h, icon, follow, keepingScroll } from "./dom.js";
+import { followMoment, presentMoment } from "./playhead.js";
 import { highlighted } from "./python_text.js";
 
 function row(line) {
@@ -32,10 +33,36 @@ function reveal(body, n) {
   if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
 }
 
+const REST_MS = 350;
+
+/** Marks the lines of the blocks that run at the playhead; once it rests, the first of them comes into sight. */
+class PlayheadLines {
+  constructor(body) {
+    Object.assign(this, { body, marked: [], numbers: new Map() });
+    followMoment((moment) => this.mark(moment));
+  }
+
+  /** The text is another one: `lines` follow the playhead where the view says so. */
+  drawn(lines, follows) {
+    this.numbers = new Map(follows ? lines.map((line, n) => [line.number, n]) : []);
+    this.mark(presentMoment());
+  }
+
+  mark(moment) {
+    for (const row of this.marked) row.classList.remove("is-now");
+    const places = (moment?.lines ?? []).map((number) => this.numbers.get(number)).filter((n) => n !== undefined);
+    this.marked = places.map((n) => this.body.children[n]).filter(Boolean);
+    for (const row of this.marked) row.classList.add("is-now");
+    clearTimeout(this.rest);
+    if (places.length && this.body.clientHeight) this.rest = setTimeout(() => reveal(this.body, Math.min(...places)), REST_MS);
+  }
+}
+
 export function render({ model }) {
   const body = h("div", { class: "code-body", tabindex: "0", role: "group" });
   const bar = h("div", { class: "code-bar" });
   const view = h("section", { class: "code-view" }, bar, body);
+  const now = new PlayheadLines(body);
   let drawn = [];
   follow(model, (data) => {
     const tools = [
@@ -63,6 +90,7 @@ export function render({ model }) {
       while (body.children.length > keys.length) body.lastChild.remove();
     });
     drawn = keys;
+    now.drawn(data.lines, data.playhead);
     const change = data.lines.findIndex((line) => line.mark);
     if (data.reveal && change >= 0) reveal(body, change);
   });

@@ -17,6 +17,7 @@ import { renameField } from "./tree_rename.js";
 import { treeCommands } from "./tree_commands.js";
 import { Pointer } from "./tree_pointer.js";
 import { Keys } from "./tree_keys.js";
+import { followMoment, presentMoment } from "./playhead.js";
 
 const COST_MODES = ["", "cycles", "bytes"];
 const COST_WORDS = {"": "off", cycles: "busy cycles", bytes: "bytes copied"};
@@ -35,6 +36,7 @@ class Tree {
     this.drawn = new Map();
     this.folded = new Set();
     this.lit = new Set();
+    this.now = {};
     this.costs = {};
     this.costMode = "";
     this.cursor = "";
@@ -81,6 +83,7 @@ class Tree {
     this.model.on("msg:custom", (event) => this.told(event?.data ?? event));
     this.list.addEventListener("focusin", (event) => this.focused(event));
     this.list.addEventListener("scroll", () => this.scrolled(), {passive: true});
+    this.unfollow = followMoment((moment) => this.light(moment));
     this.collect = (event) => event.detail.push(...treeCommands(this));
     window.addEventListener("tilewright:commands", this.collect);
   }
@@ -89,6 +92,7 @@ class Tree {
     this.pointer.remove();
     this.keys.remove();
     this.minimap.remove();
+    this.unfollow();
     window.removeEventListener("tilewright:commands", this.collect);
     for (const popup of [this.tip, this.sheets.popup]) popup.hide();
   }
@@ -110,11 +114,25 @@ class Tree {
     if (pending.has("packed_menus")) this.menus = JSON.parse(model.packed_menus);
     if (pending.has("packed_targets")) this.targets = new Map(Object.entries(JSON.parse(model.packed_targets)));
     if (pending.has("packed_costs")) this.costs = JSON.parse(model.packed_costs);
-    if (pending.has("active")) this.lit = new Set(model.active);
+    if (pending.has("active")) this.light(presentMoment());
     if (pending.has("busy")) this.element.classList.toggle("is-busy", model.busy);
     if (pending.has("packed_rows")) this.draw(JSON.parse(model.packed_rows));
     if (pending.has("selected")) this.choice.told(model.selected);
     this.decorateAll();
+  }
+
+  /** Rows lit by the playhead: loops with their iteration, blocks with the engine that runs them. */
+  light(moment) {
+    this.now = moment?.rows ?? {};
+    this.lit = new Set([...(this.model.active ?? []), ...Object.keys(this.now)]);
+    for (const [id, element] of this.elements) this.lightRow(id, element);
+  }
+
+  lightRow(id, element) {
+    element.classList.toggle("is-active", this.lit.has(id));
+    const name = element.querySelector(".loop-name, .block-name");
+    if (this.now[id] === undefined) delete name?.dataset.now;
+    else if (name && name.dataset.now !== this.now[id]) name.dataset.now = this.now[id];
   }
 
   told(message) {
@@ -251,10 +269,11 @@ class Tree {
     if (row.children.length) element.setAttribute("aria-expanded", String(!folded));
     element.setAttribute("tabindex", id === this.cursor ? "0" : "-1");
     const marks = {
-      "is-active": this.lit.has(id), "is-open": this.sheets.of === id, "is-grabbed": grab?.rows.includes(id), "is-over": grab?.over === id && grab.offers?.has(id),
+      "is-open": this.sheets.of === id, "is-grabbed": grab?.rows.includes(id), "is-over": grab?.over === id && grab.offers?.has(id),
       "is-held": held?.id === id, "is-match": search.has(id), "is-current": search.current === id,
     };
     for (const [name, on] of Object.entries(marks)) element.classList.toggle(name, Boolean(on));
+    this.lightRow(id, element);
     this.decorateOffer(element, grab?.offers?.get(id));
     showCost(element, this.costs[id], this.costMode, folded);
   }

@@ -9,6 +9,7 @@ import { Popup } from "./popup.js";
 import { keepingFocus, reconcile } from "./reconcile.js";
 import { dragRows, noteRow, stepRow } from "./steps.js";
 import { showPointedSteps } from "./playhead.js";
+import { showPointedSteps } from "./playhead.js";
 
 const NEW_CELLS = [
   ["markdown", "Words", "Prose in Markdown"],
@@ -25,6 +26,7 @@ class Notebook {
     this.list = h("div", { class: "notebook", tabindex: "-1" });
     this.banners = h("div", { class: "banners" });
     this.view = h("div", { class: "notebook-view" }, this.list, this.banners);
+    showPointedSteps(this.list);
     showPointedSteps(this.list);
     this.popup = new Popup(this.view, "menu-pop");
     this.data = null;

@@ -6,13 +6,14 @@ import { CAUSES, readInks } from "./timeline_inks.js";
 import { grouped } from "./timeline_clock.js";
 import { TimelineModel } from "./timeline_model.js";
 import { Overview, OVERVIEW_INSET } from "./timeline_overview.js";
-import { GUTTER, Painter, RIGHT, layoutOf } from "./timeline_paint.js";
+import { GUTTER } from "./timeline_gutter.js";
+import { Painter, RIGHT, layoutOf } from "./timeline_paint.js";
 import { TimelinePointer } from "./timeline_pointer.js";
 import { Transport } from "./timeline_transport.js";
 import { nowText, tablesOf } from "./timeline_table.js";
 import { announceMoment } from "./playhead.js";
 
-const LEAST_MARK = 26;
+const LEAST_MARK = 19;
 
 const KEYS = "Arrows move the playhead, with shift from task to task; Page Up and Page Down the view; plus and minus zoom, 0 fits. Space plays, comma and " +
   "period change the speed. W goes to the next wait, Enter tells about what is at the playhead, E unfolds what repeats, T shows tables.";
@@ -114,7 +115,8 @@ class TimelineView {
     this.overview.place(model.clock(model.view.start), model.view.end >= model.length ? model.data.cycles : model.clock(model.view.end), model.cycle);
     this.transport.tell();
     if (!this.tables.hidden) this.drawTables();
-    if (now) this.announce(now);
+    if (now && this.touched) this.announce(now);
+    if (now && this.wanted !== undefined) this.tellWanted(now);
   }
 
   x(time) {
@@ -194,6 +196,7 @@ class TimelineView {
 
   seek(cycle, { follow: follows = false } = {}) {
     const { model } = this;
+    this.touched = true;
     model.seek(cycle);
     const at = model.drawn(model.cycle);
     if (follows && (at < model.view.start || at > model.view.end)) model.pan(at - model.view.start - model.span * (at > model.view.end ? 0.15 : 0.85));
@@ -230,9 +233,10 @@ class TimelineView {
   }
 
   /** A click: on a task its block is chosen in the tree, on a wait what is to blame for it. */
-  chosen(what, { x, time }) {
+  chosen(what, { x, time, lane }) {
     this.seekDrawn(time);
-    const { data } = this.model;
+    const { model } = this;
+    const { data } = model;
     if (what.task) {
       const { template, number } = this.model.task(what.task.found, what.task.n);
       this.transport.follow(number);
@@ -240,7 +244,21 @@ class TimelineView {
     } else if (what.wait) {
       const { found, n } = what.wait;
       this.blame(found.waits.of[n], found.waits.length[n], x);
-    } else if (!this.card.element.hidden) this.card.close();
+    } else if (lane >= 0 && model.windows().some((found) => !found.exact)) this.wantWait(lane);
+    else if (!this.card.element.hidden) this.card.close();
+  }
+
+  /** A click on waits that are drawn as bins: the one at the playhead, as soon as that is known. */
+  wantWait(lane) {
+    this.wanted = lane;
+    this.moved();
+  }
+
+  tellWanted(now) {
+    const { model, wanted } = this;
+    this.wanted = undefined;
+    const wait = now.waits.find((n) => model.data.waits[n].lane === wanted);
+    if (wait !== undefined) this.blame(wait, null, this.x(model.drawn(model.cycle)));
   }
 
   blame(number, cycles, x) {
@@ -306,16 +324,15 @@ class TimelineView {
     this.bubble.style.top = `${Math.max(2, Math.min(y + 16 - this.stage.scrollTop, this.stage.clientHeight - offsetHeight - 2))}px`;
   }
 
-  /** The other views mark what runs: when that is something else than before. */
+  /** The other views mark what runs, once somebody moved the playhead: when it is something else than before. */
   announce(now) {
     const { data } = this.model;
     const rows = {};
     for (const task of now.tasks) {
       for (const row of task.template.rows) rows[row] = data.engines[task.template.lane].name;
+      // Engines may be in different iterations of a loop.
       task.template.loops.forEach((loop, n) => {
-        if (!loop.row) return;
-        const values = new Set((rows[loop.row] ?? `${loop.name} = `).split(" = ")[1].split(", ").filter(Boolean)).add(String(task.place[n]));
-        rows[loop.row] = `${loop.name} = ${[...values].join(", ")}`;
+        if (loop.row) rows[loop.row] = [...new Set([...(rows[loop.row]?.split(", ") ?? []), String(task.place[n])])].join(", ");
       });
     }
     const lines = [...new Set(now.tasks.flatMap((task) => task.template.rows).map((row) => data.lines[row]).filter(Boolean))];

@@ -67,8 +67,8 @@ export class Card {
       return;
     }
     this.step.replaceChildren(
-      h("button", { class: "tool small", type: "button", onclick: () => pointAtStep(step) }, `Step ${step}`),
-      h("code", {}, text),
+      h("span", {}, "Brought in by"),
+      h("button", { class: "tool small", type: "button", title: "Show the step in the notebook", onclick: () => pointAtStep(step) }, h("code", {}, text)),
     );
     pointAtStep(step);
   }

@@ -12,6 +12,12 @@ export const CAUSES = {
   idle: { word: "done", ink: "--stall-idle", hatch: "sparse" },
 };
 
+/** What is waited for, in two words. */
+export function waitText(wait) {
+  if (wait.cause === "idle") return "done";
+  return `${CAUSES[wait.cause].word} ${wait.what.replace("queue of ", "")}`;
+}
+
 const INKS = {
   text: "--tw-text", muted: "--tw-muted", faint: "--tw-faint", line: "--tw-line", strong: "--tw-line-strong", surface: "--tw-surface", sunken: "--tw-sunken",
   accent: "--tw-accent", soft: "--tw-accent-soft", bad: "--tw-bad", warn: "--tw-warn",

@@ -177,7 +177,7 @@ export class TimelineModel {
     const { tasks } = found;
     const running = [];
     tasks.start.forEach((start, n) => {
-      if (start <= at && at < start + tasks.length[n]) running.push(this.task(found, n));
+      if (start <= at && at < start + tasks.length[n]) running.push(this.task(found, n, found.start + at));
     });
     const inside = (pieces) => pieces.start.flatMap((start, n) => (start <= at && at < start + pieces.length[n] ? [pieces.of[n]] : []));
     const cells = {};
@@ -186,12 +186,12 @@ export class TimelineModel {
     return { tasks: running, waits: inside(found.waits), cells };
   }
 
-  /** Task `n` of a window, with its indices in the chosen iteration of what repeats. */
-  task(found, n) {
+  /** Task `n` of a window with its indices, in the chosen iteration of what repeats; looked at at `at`, else where it begins. */
+  task(found, n, at = tasksStart(found, n)) {
     const { tasks } = found;
     const kind = this.data.kinds[tasks.kind[n]];
     const template = this.data.templates[kind.template];
-    const place = found.folded ? this.folding.place(tasks.place[n], tasks.row[n], this.chosen) : tasks.place[n];
+    const place = found.folded ? this.folding.place(tasks.place[n], tasks.row[n], at, this.chosen) : tasks.place[n];
     const start = found.start + tasks.start[n];
     return { kind, template, number: kind.template, place, start, end: start + tasks.length[n], folded: found.folded };
   }
@@ -205,7 +205,7 @@ export class TimelineModel {
     for (let n = 0; n < tasks.start.length && tasks.start[n] <= known.at; n++) {
       if (this.data.kinds[tasks.kind[n]].template === number) last = n;
     }
-    return last < 0 ? null : this.task(known.found, last);
+    return last < 0 ? null : this.task(known.found, last, known.found.start + known.at);
   }
 
   /** The next moment (`way` 1, or the one before: -1) at which a task begins or ends; by a bin where tasks are not known. */
@@ -223,6 +223,10 @@ export class TimelineModel {
     }
     return this.cycle + way * Math.max(1, this.span / 360);
   }
+}
+
+function tasksStart(found, n) {
+  return found.start + found.tasks.start[n];
 }
 
 /** "mo = 1, ko = 3" */

@@ -1,7 +1,8 @@
 // The whole run by the clock, all repeats counted, with the part in sight as a window: drag it, its ends, or a new one.
 
 import { h } from "./dom.js";
-import { GUTTER, RIGHT } from "./timeline_paint.js";
+import { GUTTER } from "./timeline_gutter.js";
+import { RIGHT } from "./timeline_paint.js";
 import { grouped } from "./timeline_clock.js";
 
 const HEIGHT = 34;
@@ -43,11 +44,11 @@ export class Overview {
     pen.scale(scale, scale);
     const each = (HEIGHT - 6) / Math.max(1, this.levels.length);
     this.levels.forEach((levels, lane) => {
-      const step = this.width / levels.length;
+      const edge = (n) => Math.round((n * this.width * scale) / levels.length) / scale;
+      pen.fillStyle = inks.text;
       levels.forEach((level, n) => {
         pen.globalAlpha = 0.08 + (0.72 * level) / 255;
-        pen.fillStyle = inks.text;
-        pen.fillRect(n * step, 3 + lane * each, step + 0.3, Math.max(1, each - 1));
+        pen.fillRect(edge(n), 3 + lane * each, edge(n + 1) - edge(n), Math.max(1, each - 1));
       });
     });
   }

@@ -1,37 +1,30 @@
 // The lanes of the timeline on a canvas: tasks, what is waited for below them, where engines overlap, tiles in the banks, bytes and capacity.
 
-import { CAUSES, hatch } from "./timeline_inks.js";
+import { CAUSES, hatch, waitText } from "./timeline_inks.js";
 import { grouped, roundStep } from "./timeline_clock.js";
+import { GUTTER, paintGutter, shortened } from "./timeline_gutter.js";
 
-export const GUTTER = 176;
 export const RIGHT = 10;
-export const BAR = 18;
-const LANE = 29;
+const LANE = [29, 42];
 const STALL = 7;
 const AXIS = 18;
-const LEAST_ROW = 20;
-const SLOTS = 112;
-const LETTER = 5.7;
+const ROW = [20, 150];
 
 const FONT_SIZE = 10.5;
+const WORTH_SAYING = 9;
 
-/** Where everything stands for a size of the stage: lanes and rows {top, height}, the height that is needed. */
+const within = ([least, most], value) => Math.max(least, Math.min(most, value));
+
+/** Where everything stands for a size of the stage: lanes and rows {top, height}, the height of bars, and what is needed in all. */
 export function layoutOf(data, width, height, marks) {
   const top = marks ? 16 : 4;
-  const lanes = data.engines.map((_, n) => ({ top: top + n * LANE, height: LANE }));
-  const below = top + lanes.length * LANE + 2;
-  const room = height - AXIS - below;
-  const each = data.rows.length ? Math.max(LEAST_ROW, Math.min(84, room / data.rows.length)) : 0;
+  const lane = within(LANE, ((height - AXIS - top) * 0.45) / Math.max(1, data.engines.length));
+  const lanes = data.engines.map((_, n) => ({ top: top + n * lane, height: lane }));
+  const below = top + lanes.length * lane + 2;
+  const each = data.rows.length ? within(ROW, (height - AXIS - below) / data.rows.length) : 0;
   const rows = data.rows.map((_, n) => ({ top: below + n * each + 2, height: each - 7 }));
-  const axis = Math.max(below + each * rows.length, height - AXIS);
-  return { width, height: axis + AXIS, lanes, rows, axis: below + each * rows.length, lanesEnd: below - 2, top, bottom: below + each * rows.length };
-}
-
-/** `text` cut to what `width` pixels hold; "" where that is next to nothing. */
-function fitting(text, width) {
-  const count = Math.floor(width / LETTER);
-  if (text.length <= count) return text;
-  return count < 3 ? "" : `${text.slice(0, count - 1)}…`;
+  const bottom = below + each * rows.length;
+  return { width, height: Math.max(bottom, height - AXIS) + AXIS, lanes, rows, axis: bottom, lanesEnd: below - 2, top, bottom, bar: lane - 11 };
 }
 
 /** A task's words: its block and the innermost index. */
@@ -72,7 +65,7 @@ export class Painter {
       }
     }
     this.axis();
-    this.names();
+    paintGutter(this);
   }
 
   x(time) {
@@ -196,11 +189,11 @@ export class Painter {
       const template = data.templates[data.kinds[tasks.kind[n]].template];
       const { top } = this.layout.lanes[template.lane];
       const wide = to - from;
-      this.rect(from, wide > 3 ? to - 0.8 : Math.max(to, from + 0.5), top, BAR, this.inks.buffers[template.colour], 0.92);
+      this.rect(from, wide > 3 ? to - 0.8 : Math.max(to, from + 0.5), top, this.layout.bar, this.inks.buffers[template.colour], 0.92);
       if (wide < 26) continue;
       const x = Math.max(from, this.left) + 4;
-      const text = fitting(taskText(this.model, found, n), Math.min(to, this.right) - x - 3);
-      if (text) this.text(text, x, top + BAR / 2 + 0.5, this.inks.surface);
+      const text = shortened(taskText(this.model, found, n), Math.min(to, this.right) - x - 3);
+      if (text) this.text(text, x, top + this.layout.bar / 2 + 0.5, this.inks.surface);
     }
   }
 
@@ -216,14 +209,14 @@ export class Painter {
       this.stall(wait.cause, from, to, top, 1);
       // In the gap there is room to say what for; a port is waited for while the task runs.
       const x = Math.max(from, this.left) + 4;
-      const text = wait.cause === "port" || to - from < 34 ? "" : fitting(waitText(wait), Math.min(to, this.right) - x - 2);
-      if (text) this.text(text, x, top + BAR / 2 + 0.5, wait.cause === "idle" ? this.inks.muted : this.inks.causes[wait.cause]);
+      const text = wait.cause === "port" ? "" : shortened(waitText(wait), Math.min(to, this.right) - x - 2);
+      if (text && (text.length >= WORTH_SAYING || !text.endsWith("…"))) this.text(text, x, top + this.layout.bar / 2 + 0.5, wait.cause === "idle" ? this.inks.muted : this.inks.causes[wait.cause]);
     }
   }
 
   stall(cause, from, to, top, alpha) {
     const fill = hatch(this.context, this.inks, this.inks.causes[cause], CAUSES[cause].hatch);
-    this.rect(from, Math.max(to, from + 0.5), top + BAR + 1, STALL, fill, alpha);
+    this.rect(from, Math.max(to, from + 0.5), top + this.layout.bar + 1, STALL, fill, alpha);
   }
 
   tiles(found) {
@@ -238,9 +231,9 @@ export class Painter {
         const colour = this.inks.buffers[cell.colour];
         const fill = filling ? hatch(this.context, this.inks, colour, "forward", 0.12) : colour;
         this.rect(from, to - from > 3 && !filling ? to - 0.8 : Math.max(to, from + 0.5), band.top, band.height, fill, filling ? 0.8 : 0.88);
-        if (filling || to - from < 30 || band.height < 10) continue;
+        if (filling || to - from < 30 || band.height < 11) continue;
         const x = Math.max(from, this.left) + 4;
-        this.text(fitting(cell.label, Math.min(to, this.right) - x - 3), x, band.top + band.height / 2 + 0.5, this.inks.surface);
+        this.text(shortened(cell.label, Math.min(to, this.right) - x - 3), x, band.top + band.height / 2 + 0.5, this.inks.surface);
       }
     }
   }
@@ -273,8 +266,9 @@ export class Painter {
       each(levels, (from, to, share, n) => {
         const low = heights[template.lane][n];
         heights[template.lane][n] = Math.min(1, low + share);
-        this.rect(from, to, top, BAR, ink, 0.12);
-        this.rect(from, to, top + BAR * (1 - heights[template.lane][n]), BAR * (heights[template.lane][n] - low), ink, 0.92);
+        const { bar } = this.layout;
+        this.rect(from, to, top, bar, ink, 0.12);
+        this.rect(from, to, top + bar * (1 - heights[template.lane][n]), bar * (heights[template.lane][n] - low), ink, 0.92);
       });
     }
     for (const [number, levels] of bins.wait) {
@@ -317,12 +311,13 @@ export class Painter {
     bytes.allocated.forEach((value, n) => {
       if (value > capacity) this.rect(this.x(found.start + bytes.at[n]), this.x(found.start + ends[n]), y(value), y(capacity) - y(value), fill);
     });
-    if (!limit) return;
+    // A capacity that is out of scale stands at the top, above a break.
+    const level = Math.round(limit ? y(capacity) : row.top) + 0.5;
     context.strokeStyle = over ? inks.bad : inks.muted;
     context.setLineDash([4, 3]);
     context.beginPath();
-    context.moveTo(this.left, Math.round(y(capacity)) + 0.5);
-    context.lineTo(this.right, Math.round(y(capacity)) + 0.5);
+    context.moveTo(this.left, level);
+    context.lineTo(this.right, level);
     context.stroke();
     context.setLineDash([]);
   }
@@ -337,58 +332,6 @@ export class Painter {
     }
     this.text("cycle", GUTTER - 8, layout.axis + 10, inks.faint, { align: "right" });
   }
-
-  /** Names of lanes with what they do at the playhead, and the banks: each slot filling, live or free. */
-  names() {
-    const { layout, inks, now } = this;
-    Object.assign(this, { left: 0, right: layout.width });
-    const { data } = this.model;
-    data.engines.forEach((engine, lane) => {
-      const { top } = layout.lanes[lane];
-      this.text(fitting(engine.name, GUTTER - 20), 10, top + 9, inks.text, { bold: true, size: 11 });
-      const task = now?.tasks.find((t) => t.template.lane === lane);
-      const wait = now?.waits.map((n) => data.waits[n]).find((w) => w.lane === lane);
-      const last = task ? task.template.loops.length - 1 : -1;
-      const index = last < 0 ? "" : ` ${task.template.loops[last].name}=${task.place[last]}`;
-      if (task) this.text(`${fitting(task.template.block, GUTTER - 22 - index.length * LETTER)}${index}`, 10, top + 21, inks.accent);
-      else if (wait) this.text(fitting(waitText(wait), GUTTER - 20), 10, top + 21, inks.causes[wait.cause]);
-    });
-    data.rows.forEach((row, n) => {
-      const { top, height } = layout.rows[n];
-      this.text(fitting(row.name, SLOTS - 14), 10, top + 7, inks.text, { bold: true, size: 11 });
-      if (height > 22) this.text(fitting(row.text, SLOTS - 12), 10, top + 20, row.over ? inks.bad : inks.muted, { size: 10 });
-    });
-    data.cells.forEach((cell, number) => this.slot(cell, now?.cells[number] ?? "free"));
-  }
-
-  /** A slot in the bank picture beside its row: full, hatched while it is filled, empty. */
-  slot(cell, state) {
-    const { context, inks } = this;
-    const band = this.band(cell);
-    const colour = inks.buffers[cell.colour];
-    const [x, width] = [SLOTS, GUTTER - SLOTS - 8];
-    if (state === "live") this.rect(x, x + width, band.top, band.height, colour, 0.9);
-    else if (state === "filling") this.rect(x, x + width, band.top, band.height, hatch(context, inks, colour, "forward", 0.12));
-    context.strokeStyle = colour;
-    context.lineWidth = 1;
-    context.strokeRect(x + 0.5, band.top + 0.5, width - 1, Math.max(1, band.height - 1));
-    if (band.height < 9) return;
-    const label = cell.label.includes("#") ? cell.label : `${cell.label}`;
-    this.text(slotText(label, width - 5), x + 3, band.top + band.height / 2 + 0.5, state === "live" ? inks.surface : inks.text, { size: 9.5 });
-  }
-}
-
-/** The end of a label says which slot it is: the middle is what is left out. */
-function slotText(label, width) {
-  const [name, slot] = label.split("#");
-  const end = slot === undefined ? "" : `#${slot}`;
-  return `${fitting(name, width - end.length * LETTER)}${end}`;
-}
-
-/** What is waited for, in two words. */
-export function waitText(wait) {
-  if (wait.cause === "idle") return "done";
-  return `${CAUSES[wait.cause].word} ${wait.what.replace("queue of ", "")}`;
 }
 
 /** Where at least two of the tasks run, as [start, end]. */

@@ -1,6 +1,6 @@
 // The hand on the timeline: the wheel zooms about the pointer, a drag moves the view or the playhead, a click chooses, hovering tells.
 
-import { BAR, GUTTER } from "./timeline_paint.js";
+import { GUTTER } from "./timeline_gutter.js";
 import { CAUSES } from "./timeline_inks.js";
 import { grouped } from "./timeline_clock.js";
 import { indicesText } from "./timeline_model.js";
@@ -18,7 +18,7 @@ export function hit(model, layout, x, y, time) {
     const within = (pieces, n, slack = 0) => pieces.start[n] - slack <= at && at < pieces.start[n] + pieces.length[n] + slack;
     const { data } = model;
     if (lane >= 0) {
-      const below = y > layout.lanes[lane].top + BAR;
+      const below = y > layout.lanes[lane].top + layout.bar;
       const waits = found.waits.of.findIndex((of, n) => data.waits[of].lane === lane && within(found.waits, n, below ? near / 2 : 0));
       const task = found.tasks.kind.findIndex((kind, n) => data.templates[data.kinds[kind].template].lane === lane && within(found.tasks, n));
       if (waits >= 0 && (below || task < 0)) return { wait: { found, n: waits } };
@@ -34,6 +34,11 @@ export function hit(model, layout, x, y, time) {
     return {};
   }
   return {};
+}
+
+/** The lane whose strip of waits is at `y`; -1 for none. */
+function stripAt(layout, y) {
+  return layout.lanes.findIndex(({ top, height }) => y > top + layout.bar && y < top + height);
 }
 
 /** What the tip says about it. */
@@ -135,7 +140,7 @@ export class TimelinePointer {
     };
     host.stage.onpointerup = host.stage.onpointercancel = (up) => {
       host.stage.onpointermove = host.stage.onpointerup = host.stage.onpointercancel = null;
-      if (!moved && !scrubs && up.type === "pointerup") host.chosen(hit(host.model, host.layout, from.x, from.y, from.time), from);
+      if (!moved && !scrubs && up.type === "pointerup") host.chosen(hit(host.model, host.layout, from.x, from.y, from.time), { ...from, lane: stripAt(host.layout, from.y) });
     };
   }
 

@@ -1,10 +1,9 @@
 // The timeline in words: what a person who does not see it, or wants the figures, reads instead.
 
 import { h } from "./dom.js";
-import { CAUSES } from "./timeline_inks.js";
+import { CAUSES, waitText } from "./timeline_inks.js";
 import { grouped } from "./timeline_clock.js";
 import { indicesText } from "./timeline_model.js";
-import { waitText } from "./timeline_paint.js";
 
 function table(caption, heads, rows) {
   return h(

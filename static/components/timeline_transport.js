@@ -80,7 +80,7 @@ export class Transport {
   }
 
   say() {
-    for (const { input, said, loop } of this.inputs) said.textContent = `${input.value}/${loop.extent}`;
+    for (const { input, said, loop } of this.inputs) said.textContent = `${input.value} of ${loop.extent}`;
   }
 
   /** The sliders follow the playhead, but for the one that is held. */

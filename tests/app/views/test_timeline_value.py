@@ -1,0 +1,136 @@
+"""The timeline's tables, what it answers, and the wait that is blamed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.app.actions import Blame, OpenText, Select, act
+from tilewright.app.session import intent_of
+from tilewright.app.state import Blamed, State
+from tilewright.app.store import Store
+from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.inspector import inspector_value
+from tilewright.app.views.row_ids import row_ids
+from tilewright.app.views.timeline import answer, timeline_value
+from tilewright.engine.hwsim import Report
+
+
+def example(name: str) -> tuple[State, Store, Report]:
+    (found,) = (e for e in load_examples() if e.name == name)
+    state, store = act(State(), OpenText(found.text, found.title)), Store()
+    report = store.report_now(state)
+    assert isinstance(report, Report)
+    return state, store, report
+
+
+def test_given_an_example_then_tables_name_engines_slots_and_the_rows_of_the_tree() -> None:
+    state, store, report = example("gemmini_gemm")
+    value = timeline_value(state, store)
+    assert [e["name"] for e in value["engines"]] == ["mvin", "mvout", "array"]
+    labels = [c["label"] for c in value["cells"]]
+    assert "A_local.scratchpad#0" in labels and "A_local.scratchpad#1" in labels
+    assert all(0 <= c["low"] < c["high"] <= 1 for c in value["cells"])
+    assert state.moment is not None
+    rows = row_ids(state.moment.schedule.func)
+    for template in value["templates"]:
+        assert template["rows"] and all(row in rows for row in template["rows"])
+        assert all(loop["row"] in rows for loop in template["loops"])
+    compute = next(t for t in value["templates"] if t["block"] == "C")
+    assert [loop["name"] for loop in compute["loops"]] == ["io", "jo", "ko"]
+    assert value["cycles"] == report.cycles > value["length"]
+
+
+def test_given_rows_then_their_lines_are_where_the_text_has_them() -> None:
+    state, store, _ = example("vtcm_double_buffer")
+    assert state.moment is not None
+    lines = store.script(state.moment.schedule).splitlines()
+    found = timeline_value(state, store)["lines"]
+    assert "range(8)" in lines[found["ko"] - 1]
+    for block in ("A_local.vtcm", "B_local.vtcm", "C", "C_local.acc"):
+        assert f'T.sblock("{block}")' in lines[found[block] - 1]
+
+
+def test_given_the_same_state_then_the_value_is_the_same_object() -> None:
+    state, store, _ = example("vta_gemm")
+    assert timeline_value(state, store) is timeline_value(act(state, Select("C")), store)
+
+
+def test_given_a_repeat_then_it_says_of_which_loops_and_where_it_begins() -> None:
+    state, store, report = example("gemmini_gemm")
+    (repeat,) = timeline_value(state, store)["repeats"]
+    (played,) = report.timeline.repeats
+    assert repeat["names"] == ["io", "jo"] and tuple(repeat["extents"]) == (8, 8) and repeat["level"] == 0
+    assert tuple(repeat["base"]) == report.timeline.places[played.first][:2]
+    assert repeat["extra"] == played.extra and repeat["cycles"] == played.cycles
+
+
+def test_given_a_window_that_is_asked_for_then_it_has_the_tasks_of_an_unrolled_run() -> None:
+    state, store, report = example("gemmini_gemm")
+    asked = {"kind": "window", "ticket": 3, "start": 600_000, "end": 612_000, "folded": False}
+    found = answer(state, store, asked)
+    assert found is not None and found["ticket"] == 3 and found["report"] == id(report)
+    tasks = found["window"]["tasks"]
+    value = timeline_value(state, store)
+    told = {
+        (
+            600_000 + start,
+            600_000 + start + length,
+            value["templates"][value["kinds"][kind]["template"]]["block"],
+            tuple(place),
+        )
+        for kind, start, length, place in zip(*(tasks[c] for c in ("kind", "start", "length", "place")), strict=True)
+    }
+    real = {
+        (s.start, s.end, s.block, tuple(i for _, i in s.indices)) for s in report.segments.between(600_000, 612_000)
+    }
+    assert told == real and len(real) > 10
+
+
+def test_given_indices_then_the_cycle_is_where_that_task_starts() -> None:
+    state, store, report = example("gemmini_gemm")
+    number = next(n for n, t in enumerate(timeline_value(state, store)["templates"]) if t["block"] == "C")
+    found = answer(state, store, {"kind": "find", "ticket": 1, "template": number, "place": [6, 3, 5]})
+    assert found is not None
+    (segment,) = (
+        s
+        for s in report.segments.between(found["cycle"], found["cycle"] + 1)
+        if s.block == "C" and s.start == found["cycle"]
+    )
+    assert segment.indices == (("io", 6), ("jo", 3), ("ko", 5))
+    missing = answer(state, store, {"kind": "find", "ticket": 1, "template": number, "place": [60, 3, 5]})
+    assert missing is not None and missing["cycle"] is None
+
+
+def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspector_tells_of_it() -> None:
+    state, store, report = example("vtcm_double_buffer")
+    value = timeline_value(state, store)
+    wait = next(w for w in value["waits"] if w["cause"] == "data" and w["block"] == "B_local.vtcm")
+    message = {**wait, "kind": "blame", "engine": value["engines"][wait["lane"]]["name"]}
+    found = answer(state, store, message)
+    assert found is not None and "cache_read(C, 1" in found["text"]
+    intent = intent_of(message, state)
+    assert intent == Blame(Blamed("matrix", "data", "B_local.vtcm", "B_local.vtcm"), "B_local.vtcm")
+    assert intent is not None
+    state = act(state, intent)
+    assert state.selected == "B_local.vtcm"
+    section = inspector_value(state, store)["sections"][0]
+    assert section["title"] == "matrix waits"
+    cycles = sum(w.cycles for w in report.engines["matrix"].waits if (w.cause, w.buffer) == ("data", "B_local.vtcm"))
+    assert section["rows"][0][1].replace("\u202f", "") == str(cycles)
+    assert inspector_value(act(state, Select("C")), store)["sections"][0]["title"] == "C"
+
+
+@pytest.mark.parametrize(
+    "message", [{"kind": "window", "ticket": 1}, {"kind": "find", "ticket": 1, "template": 99, "place": []}]
+)
+def test_given_a_message_of_another_make_then_nothing_is_answered(message: dict[str, object]) -> None:
+    from tilewright.app.session import Session
+
+    class Clock:
+        def after(self, delay_ms: int, work: object) -> None: ...
+        def soon(self, work: object) -> None: ...
+
+    session = Session(Clock())  # type: ignore[arg-type]
+    (found,) = (e for e in load_examples() if e.name == "vta_gemm")
+    session.dispatch(OpenText(found.text, found.title))
+    assert session.timeline_answer(message) is None
