@@ -58,6 +58,7 @@ from .views.knobs import figure_value
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, call_arguments, handle_of, menu_of, scopes_of
 from .views.row_ids import row_ids
+from .views.tour import tour_text
 from .views.timeline import answer
 
 Message = dict[str, Any]
@@ -142,6 +143,8 @@ class Session:
             self._export()
         elif message["kind"] == "save":
             self._save()
+        elif message["kind"] == "tour":
+            self.dispatch(OpenText(tour_text()))
         elif message["kind"] == "open":
             self._open({e.name: e for e in self.examples}[message["name"]])
         else:

@@ -44,6 +44,7 @@ from .views.problems import problems_value
 from .views.roofline import pictures_value
 from .views.structure import marked_rows
 from .views.timeline import timeline_value
+from .views.tour import tour_value
 from .views.tree import buffer_bytes, tree_rows
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
@@ -56,7 +57,7 @@ class Page:
     def __init__(self, session: Session, shelf: Shelf) -> None:
         self._shelf = shelf
         self._notice: Notice | None = None
-        self.page = PageView(data=page_value(session.state, 0), sizing_mode="fixed", width=0, height=0, margin=0)
+        self.page = PageView(data=page_value(session.state, 0) | {"tour": None}, sizing_mode="fixed", width=0, height=0, margin=0)
         self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
@@ -103,7 +104,7 @@ class Page:
         """Show `state`. Each component compares with what it shows already, so only differences travel; they travel together."""
         with pn.io.hold():
             problems = problems_value(state, store)
-            self.page.draw(page_value(state, _count(problems)))
+            self.page.draw(_page_of(state, store, problems))
             self.gallery.draw(self._gallery(state))
             self.commands.draw(commands_value(state, self._shelf.examples))
             if state.notebook is None:
@@ -164,7 +165,7 @@ class Page:
 
     def _draw_problems(self, state: State, store: Store) -> None:
         problems = problems_value(state, store)
-        self.page.draw(page_value(state, _count(problems)))
+        self.page.draw(_page_of(state, store, problems))
         self.problems.draw(problems)
 
     def _draw_comparison(self, state: State, store: Store) -> None:
@@ -191,6 +192,10 @@ class Page:
 
     def foretell(self, prediction: dict[str, Any]) -> None:
         self.tree.tell(prediction)
+
+
+def _page_of(state: State, store: Store, problems: dict[str, Any]) -> dict[str, Any]:
+    return page_value(state, _count(problems)) | {"tour": tour_value(state, store)}
 
 
 def _count(problems: dict[str, Any]) -> int:

@@ -10,6 +10,7 @@ class PageView(JsonView):
     """Screen, theme, tabs, notice, keys and downloads. Messages: pane, dismiss, undo, redo."""
 
     _esm = bundle("page.js")
+    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css"), style("help.css")]
 
     def download(self, name: str, text: str) -> None:
         """Give the browser a file to save."""

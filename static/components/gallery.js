@@ -174,6 +174,11 @@ export function render({ model }) {
   const cards = h("div", { class: "cards" });
   const files = h("section", { class: "files", "aria-labelledby": "files-title" });
   const theme = h("button", { class: "tool", type: "button" });
+  const help = h(
+    "button",
+    { class: "tool", type: "button", "data-help": true, "aria-label": "Help", title: "Help (?)", onclick: () => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: help })) },
+    "?",
+  );
   const none = h("p", { class: "quiet none" }, "No example has these words.");
   let shown = [];
   const narrow = () => {
@@ -190,7 +195,13 @@ export function render({ model }) {
       "div",
       { class: "gallery-head" },
       h("div", {}, h("h1", {}, "Tilewright"), h("p", {}, "Drag a block onto a loop. See what memory and time do. Take the code to TVM.")),
-      h("div", { class: "gallery-tools" }, theme),
+      h(
+        "div",
+        { class: "gallery-tools" },
+        h("button", { class: "tool framed tour-button", type: "button", onclick: () => window.dispatchEvent(new CustomEvent("tilewright:tour")) }, "Guided tour, 2 minutes"),
+        help,
+        theme,
+      ),
     ),
     h("div", { class: "begin" }, first, own.part),
     files,

@@ -122,6 +122,14 @@ export function render({ model }) {
         ),
         h(
           "button",
+          {
+            class: "tool", "data-help": true, "aria-label": "Help", title: "Help: tour, calls, keys (?)",
+            onclick: (event) => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: event.currentTarget })),
+          },
+          "?",
+        ),
+        h(
+          "button",
           { class: "tool primary", title: "Python for Apache TVM", "aria-label": "Export", onclick: () => model.send_msg({ kind: "export" }) },
           icon("export"),
           h("span", { class: "words" }, "Export"),

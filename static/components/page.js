@@ -1,7 +1,9 @@
 // What belongs to the page as a whole: which screen shows, the theme, the tabs, the notice of a refusal, keys, downloads.
 
 import { h, icon, follow } from "./dom.js";
+import { Help } from "./help.js";
 import { splitters } from "./splitters.js";
+import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
@@ -41,16 +43,15 @@ function noticeBox(model, notice) {
 /** The pages of primitives: asked for once, when the first one is wanted. */
 function primitivePages(model) {
   let pages = null;
-  let waiting = [];
+  const waiting = [];
   window.addEventListener("tilewright:explain", ({ detail }) => {
-    if (pages) return pages.has(detail.method) && detail.found(pages.get(detail.method));
+    if (pages) return detail(pages);
     if (!waiting.length) model.send_msg({ kind: "primitives" });
     waiting.push(detail);
   });
   return (found) => {
-    pages = new Map(found.map((page) => [page.name, page]));
-    for (const { method, found: tell } of waiting) if (pages.has(method)) tell(pages.get(method));
-    waiting = [];
+    pages = found;
+    for (const tell of waiting.splice(0)) tell(pages);
   };
 }
 
@@ -62,6 +63,20 @@ function choosePane(pane) {
     tab.setAttribute("aria-selected", chosen);
     tab.tabIndex = chosen ? 0 : -1;
   }
+}
+
+/** Below the "?" of the screen that is shown. */
+function openHelp(event) {
+  const button = [...document.querySelectorAll("#screen-gallery, #screen-notebook #area-headline")].map((area) => helpButton(area)).find((found) => found?.checkVisibility());
+  if (!button) return;
+  event.preventDefault();
+  window.dispatchEvent(new CustomEvent("tilewright:help", { detail: button }));
+}
+
+function helpButton(root) {
+  const found = root.querySelector("[data-help]");
+  if (found) return found;
+  return [...root.querySelectorAll("*")].reduce((inner, element) => inner ?? (element.shadowRoot && helpButton(element.shadowRoot)), null);
 }
 
 /** Arrows go from tab to tab, as the tab pattern has it. */
@@ -78,7 +93,8 @@ function tabKeys(event) {
 
 export function render({ model }) {
   const root = document.documentElement;
-  const holder = h("div", { class: "page-notice" });
+  const notices = h("div", { class: "page-notice" });
+  const holder = h("div", {}, notices);
   for (const tab of document.querySelectorAll("[data-pane-tab]")) {
     tab.onclick = () => {
       choosePane(tab.dataset.paneTab);
@@ -88,7 +104,9 @@ export function render({ model }) {
   document.querySelector(".pane-tabs")?.addEventListener("keydown", tabKeys);
   splitters();
   document.addEventListener("keydown", (event) => {
-    if (!(event.ctrlKey || event.metaKey) || TYPING.has(focused()?.tagName)) return;
+    if (TYPING.has(focused()?.tagName) || event.defaultPrevented) return;
+    if (event.key === "?" && !event.altKey) return openHelp(event);
+    if (!(event.ctrlKey || event.metaKey)) return;
     const key = event.key.toLowerCase();
     const kind = { s: "save", y: "redo", z: event.shiftKey ? "redo" : "undo" }[key];
     if (!kind || event.defaultPrevented) return;
@@ -102,6 +120,9 @@ export function render({ model }) {
     event.returnValue = "";
   });
   const learnt = primitivePages(model);
+  const tour = new Tour(model, holder);
+  new Help(holder, tour);
+  window.addEventListener("tilewright:tour", () => tour.start());
   model.on("msg:custom", (message) => {
     const data = message.data ?? message;
     if (data.kind === "primitives") learnt(data.pages);
@@ -119,7 +140,8 @@ export function render({ model }) {
       tab.querySelector(".count").textContent = tab.dataset.paneTab === "problems" && data.problem_count ? data.problem_count : "";
     }
     choosePane(data.pane);
-    holder.replaceChildren(...(data.notice ? [noticeBox(model, data.notice)] : []));
+    notices.replaceChildren(...(data.notice ? [noticeBox(model, data.notice)] : []));
+    tour.draw(data.tour);
     const place = `${data.screen} ${data.comparing}`;
     if (screen !== place) {
       screen = place;

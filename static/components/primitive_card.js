@@ -12,7 +12,15 @@ const CARD_WIDTH = 460;
 
 /** `found(page)` is called with the page of `method`, now or when it is known; never where there is none. */
 export function explain(method, found) {
-  window.dispatchEvent(new CustomEvent("tilewright:explain", { detail: { method, found } }));
+  allPages((pages) => {
+    const page = pages.find((candidate) => candidate.name === method);
+    if (page) found(page);
+  });
+}
+
+/** The pages of all primitives, now or when they are there. */
+export function allPages(found) {
+  window.dispatchEvent(new CustomEvent("tilewright:explain", { detail: found }));
 }
 
 /** A page as elements: summary, drawing, what is required and returned; with `full`, all that is said of it. */
@@ -20,7 +28,7 @@ export function primitivePage(page, full = false) {
   const label = (name, text) => (text ? make("p", { class: "prim-fact" }, make("b", {}, name), " ", ...withCode(text)) : null);
   return [
     make("p", { class: "prim-summary" }, ...withCode(page.summary)),
-    rewriteDrawing(page.drawing),
+    rewriteDrawing(page.drawing, full ? 92 : 58),
     ...page.drawing.notes.map((text) => make("p", { class: "prim-note" }, ...withCode(text))),
     full ? make("code", { class: "prim-call" }, ...highlighted(`sch.${page.call}`)) : null,
     ...(full ? page.about.map((text) => make("p", {}, ...withCode(text))) : []),
@@ -32,13 +40,13 @@ export function primitivePage(page, full = false) {
 }
 
 /** Text with `code` in it. */
-function withCode(text) {
+export function withCode(text) {
   return text.split(/(`[^`]+`)/).map((part) => (part.startsWith("`") && part.length > 2 ? make("code", {}, part.slice(1, -1)) : part));
 }
 
-function rewriteDrawing({ before, after }) {
+function rewriteDrawing({ before, after }, room) {
   const column = (name, lines) => make("figure", {}, make("figcaption", {}, name), make("pre", { tabindex: 0, "aria-label": name }, ...lines.flatMap((line) => [...highlighted(line), "\n"])));
-  const wide = Math.max(...before.map((line) => line.length), 0) + Math.max(...after.map((line) => line.length), 0) > 58;
+  const wide = Math.max(...before.map((line) => line.length), 0) + Math.max(...after.map((line) => line.length), 0) > room;
   return make("div", { class: `prim-drawing${wide ? " is-tall" : ""}` }, column("before", before), make("span", { class: "prim-arrow", "aria-hidden": "true" }, wide ? "⇓" : "⇒"), column("after", after));
 }
 

@@ -1,0 +1,97 @@
+"""The guided tour notices what was done, however it was done, from the notebook alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.app.actions import ApplyFix, EditCell, OpenText, Undo, act
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.tour import EXAMPLE, STEPS, tour_text, tour_value
+
+
+def opened() -> State:
+    state = act(State(), OpenText(tour_text()))
+    assert state.notice is None and state.notebook is not None and state.notebook.error is None
+    return state
+
+
+def done(state: State, store: Store) -> list[bool]:
+    value = tour_value(state, store)
+    assert value is not None
+    return [step["done"] for step in value["steps"]]
+
+
+def test_given_the_tours_notebook_then_nothing_is_done_and_its_program_is_the_examples() -> None:
+    state = opened()
+    assert state.title == "Guided tour: what moves what"
+    assert not any(done(state, Store()))
+    (example,) = (e for e in load_examples() if e.name == EXAMPLE)
+    start = act(State(), OpenText(example.text))
+    assert state.notebook is not None and start.notebook is not None
+    assert state.notebook.document.of_kind("workload")[0].text == start.notebook.document.of_kind("workload")[0].text
+    lines = [step.call.text for step in state.notebook.steps]
+    assert lines == [step.call.text for step in start.notebook.steps[: len(lines)]]
+
+
+def test_given_another_notebook_or_none_then_there_is_no_tour() -> None:
+    assert tour_value(State(), Store()) is None
+    (example,) = (e for e in load_examples() if e.name == EXAMPLE)
+    assert tour_value(act(State(), OpenText(example.text)), Store()) is None
+
+
+def test_given_the_calls_of_each_step_then_it_is_done_and_those_before_stay_done() -> None:
+    state, store = opened(), Store()
+    for n, step in enumerate(STEPS):
+        if not step.calls:
+            continue
+        assert not done(state, store)[n]
+        state = act(state, ApplyFix(step.calls))
+        assert state.notice is None, state.notice
+        assert done(state, store)[n]
+        value = tour_value(state, store)
+        assert value is not None and len(value["steps"][n]["told"]) > 40
+    assert sum(done(state, store)) == sum(step.test is not None for step in STEPS)
+
+
+def test_given_a_step_then_what_is_told_has_the_figures_of_this_program() -> None:
+    store = Store()
+    state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
+    value = tour_value(state, store)
+    assert value is not None
+    told = value["steps"][2]["told"]
+    assert "from 16\u202fKiB to 4\u202fKiB" in told and "57\u202f344" in told
+
+
+def test_given_undo_then_it_is_not_done_any_more() -> None:
+    store = Store()
+    state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
+    assert done(state, store)[2]
+    assert not any(done(act(state, Undo()), store))
+
+
+@pytest.mark.parametrize("line", ["sch.compute_at(B, io)", "sch.compute_at(B, ii)", "sch.set_scope(B, 0, 'local')"])
+def test_given_a_typed_line_then_it_is_noticed_like_a_drag(line: str) -> None:
+    state, store = opened(), Store()
+    assert state.notebook is not None
+    (cell,) = [n for n, c in enumerate(state.notebook.document.cells) if c.kind == "schedule"]
+    body = state.notebook.document.cells[cell].body
+    found = done(act(state, EditCell(cell, f"{body.rstrip()}\n{line}\n")), store)
+    assert found[2:4] == ["compute_at" in line, "set_scope" in line]
+
+
+def test_given_a_broken_line_then_the_last_good_program_is_what_counts() -> None:
+    store = Store()
+    state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
+    assert state.notebook is not None
+    (cell,) = [n for n, c in enumerate(state.notebook.document.cells) if c.kind == "schedule"]
+    body = state.notebook.document.cells[cell].body
+    assert done(act(state, EditCell(cell, f"{body.rstrip()}\nsch.nothing(B)\n")), store)[2]
+
+
+def test_each_step_points_at_something_and_tells_how_it_is_done() -> None:
+    for step in STEPS:
+        assert step.title and step.text and step.anchors
+        assert bool(step.task) == (step.test is not None or bool(step.notice))
+        assert bool(step.told) == (step.test is not None) == bool(step.calls)
