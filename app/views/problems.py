@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...engine.hwsim import Report
+from ...engine.hwsim import Machine, Report
 from ...engine.ir import Refusal, TilewrightError
-from ...engine.lint import Fix, LintFinding, told
+from ...engine.lint import Fix, LintFinding, told_of
 from ..document import is_applicable
 from ..lints import LONG_NUMBER
 from ..state import State
-from ..store import Store
+from ..store import Store, sizes_of
 from .lints import Linted, lints_now
 from .numbers import change_of, grouped, size_text
 from .row_ids import RowIds, row_ids
@@ -40,7 +40,7 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
         problems.append(_refused(state, report.refusal, linted))
     problems += _verdict(state, store, report)
     ids = row_ids(state.moment.schedule.func)
-    for finding in _findings(report, linted):
+    for finding in _findings(state, store, report, linted):
         problems.append(_finding(finding, ids) | {"fixes": [_fix(state, fix) for fix in finding.fixes]})
     looking = not isinstance(report, TilewrightError | None) and (linted is None or not linted.is_complete)
     return {"problems": sorted(problems, key=lambda p: RANK[p["severity"]]), "looking": looking}
@@ -56,13 +56,20 @@ def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
     return marks
 
 
-def _findings(report: Report | TilewrightError | None, linted: Linted | None) -> tuple[LintFinding, ...]:
-    """What the lints found; until they are done, what the simulator found too. What is refused is told as that."""
+def _findings(
+    state: State, store: Store, report: Report | TilewrightError | None, linted: Linted | None
+) -> tuple[LintFinding, ...]:
+    """What the lints found; until they are done, what the report says too. What is refused is told as that."""
     found = () if linted is None else tuple(f for f in linted.findings if f.code != "refused")
-    if not isinstance(report, Report) or (linted is not None and linted.is_complete):
+    machine = store.machine(state)
+    is_done = linted is not None and linted.is_complete
+    if is_done or not isinstance(report, Report) or not isinstance(machine, Machine) or state.moment is None:
         return found
-    said = {f.code for f in found}
-    return (*found, *(told(f) for f in report.findings if f.code not in said))
+    schedule, said = state.moment.schedule, {f.code for f in found}
+    told = store.remember(
+        "told", (schedule.func, report), lambda: told_of(schedule, machine, report, sizes_of(state, schedule.func))
+    )
+    return (*found, *(f for f in told if f.code not in said))
 
 
 def _refused(state: State, refusal: Refusal, linted: Linted | None) -> Problem:

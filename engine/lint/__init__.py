@@ -1,8 +1,8 @@
 """Findings about a schedule on a machine, each with calls that were tried on a copy of it and end it."""
 
-from .finding import Fix, LintFinding, Peak, told
+from .finding import Fix, LintFinding, Peak
 from .machines import NOT_ABOUT_THE_SCHEDULE
 from .rule import Lint
-from .table import LINTS, lint, linting
+from .table import LINTS, lint, linting, told_of
 
-__all__ = ["LINTS", "NOT_ABOUT_THE_SCHEDULE", "Fix", "Lint", "LintFinding", "Peak", "lint", "linting", "told"]
+__all__ = ["LINTS", "NOT_ABOUT_THE_SCHEDULE", "Fix", "Lint", "LintFinding", "Peak", "lint", "linting", "told_of"]

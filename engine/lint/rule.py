@@ -45,7 +45,8 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
     """One row of the table. The docstrings of `find` and `remedies` say what it is about and what is tried: docs/lints.md is made of them.
 
     With `pays` a finding is one only where some fix makes the program faster, or takes the pressure off a memory: else the schedule is
-    as good as what would be proposed. One that is `mild` is a warning only where there is a fix, else no more than to know.
+    as good as what would be proposed. One that is `mild` is a warning only where there is a fix, else no more than to know. What is
+    `told` is found in the simulator's report and needs nothing else.
     """
 
     code: str
@@ -55,6 +56,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
     remedies: Remedies = no_remedies
     pays: bool = False
     mild: bool = False
+    told: bool = False
 
     @property
     def what(self) -> str:

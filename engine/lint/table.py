@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from ..hwsim import Machine, Report, simulate
 from ..schedule import Schedule
 from .banks import find_bank_conflicts, find_one_bank, remedies_bank_conflict, remedies_one_bank
@@ -21,21 +23,36 @@ from .unused import find_unused_blocks, find_unused_buffers
 
 LINTS: tuple[Lint, ...] = (
     Lint("refused", "error", "The machine cannot run it", find_refused, remedies_reach),
-    Lint("capacity-overflow", "error", "More than a memory holds", find_overflows, remedies_overflow),
-    Lint("round-trip", "warning", "Out of the chip and back", find_round_trips, remedies_round_trip),
-    Lint("scalar-engine", "warning", "Heavy work on the scalar engine", find_scalar_work, remedies_reach),
+    Lint("capacity-overflow", "error", "More than a memory holds", find_overflows, remedies_overflow, told=True),
+    Lint("round-trip", "warning", "Out of the chip and back", find_round_trips, remedies_round_trip, told=True),
+    Lint("scalar-engine", "warning", "Heavy work on the scalar engine", find_scalar_work, remedies_reach, told=True),
     Lint("one-bank", "warning", "All operands in one of several banks", find_one_bank, remedies_one_bank),
-    Lint("bank-conflict", "warning", "A vector in one bank", find_bank_conflicts, remedies_bank_conflict, mild=True),
+    Lint(
+        "bank-conflict",
+        "warning",
+        "A vector in one bank",
+        find_bank_conflicts,
+        remedies_bank_conflict,
+        mild=True,
+        told=True,
+    ),
     Lint("short-runs", "warning", "Short DMA runs", find_short_runs, remedies_short_runs, mild=True),
-    Lint("double-buffer-idle", "warning", "Two slots, nothing to overlap", find_idle_slots, remedies_idle_slots),
+    Lint(
+        "double-buffer-idle",
+        "warning",
+        "Two slots, nothing to overlap",
+        find_idle_slots,
+        remedies_idle_slots,
+        told=True,
+    ),
     Lint("recompute", "warning", "Computed over again", find_recomputed, remedies_recompute, pays=True),
     Lint("whole-buffer", "warning", "Held whole where a tile would do", find_whole, remedies_whole, pays=True),
     Lint("guard", "warning", "A condition in the innermost loop", find_guards, remedies_guard, mild=True),
-    Lint("uncoalesced", "warning", "Lanes that are no neighbours", find_uncoalesced),
+    Lint("uncoalesced", "warning", "Lanes that are no neighbours", find_uncoalesced, told=True),
     Lint("unused-block", "warning", "Work for nothing", find_unused_blocks),
     Lint("unused-buffer", "info", "A buffer that nobody touches", find_unused_buffers),
-    Lint("more-parts-than-blocks", "info", "More parts than blocks", find_wrapped_parts),
-    Lint("caches-left-out", "warning", "Cycles without the caches", find_caches_left_out),
+    Lint("more-parts-than-blocks", "info", "More parts than blocks", find_wrapped_parts, told=True),
+    Lint("caches-left-out", "warning", "Cycles without the caches", find_caches_left_out, told=True),
 )
 """In the order in which findings of one severity are told."""
 
@@ -58,6 +75,15 @@ def lint(
     for now in linting(schedule, machine, sizes, simulate=simulate, report=report):
         found = found if now is None else now
     return found
+
+
+def told_of(
+    schedule: Schedule, machine: Machine, report: Report, sizes: Mapping[str, int] | None = None
+) -> tuple[LintFinding, ...]:
+    """What the simulator's report of a schedule has to say, at once and without fixes: a part of what `lint` finds."""
+    subject = Subject(schedule, machine, sizes or {}, simulate, report)
+    found = [(rule, finding) for rule in LINTS if rule.told for finding in rule.find(subject)]
+    return _sorted([replace(f, severity="info" if rule.mild else f.severity, hints=()) for rule, f in found])
 
 
 def linting(

@@ -1,0 +1,114 @@
+"""The Problems pane with the mouse and the keyboard: findings, their places in the tree, fixes with what they change, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+from support.page import number, steps
+
+from tilewright.app.shell import make_page
+
+OURS = ('class="problem', 'class="fix', 'class="sign', "Choose ", "Apply")
+"""In the text of the pane's elements."""
+
+SLOW = 30_000
+"""Milliseconds that fixes may take to be found on a busy machine."""
+
+
+@pytest.fixture
+def problems_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+    """A page with an example, its Problems in sight."""
+
+    def opened(example: str, **options: object) -> Page:
+        page = open_page(**options)
+        page.goto(f"{serve(make_page)}?example={example}")
+        page.get_by_role("treeitem").first.wait_for()
+        page.get_by_role("tab", name="Problems").click()
+        return page
+
+    return opened
+
+
+def problem(page: Page, code: str) -> Locator:
+    return page.locator(f'.problem[data-code="{code}"]')
+
+
+def fixes(page: Page, code: str) -> Locator:
+    return problem(page, code).locator(".fix")
+
+
+def test_given_a_round_trip_then_its_place_is_chosen_its_fix_applied_and_taken_back(
+    problems_of: Callable[..., Page], shoot: Callable[[Page, str], Path]
+) -> None:
+    page = problems_of("fused_matmul_relu_roundtrip")
+    tab = page.get_by_role("tab", name="Problems")
+    expect(tab).to_contain_text("1")
+    trip = problem(page, "round-trip")
+    expect(trip).to_contain_text("mm is an intermediate, and goes from local to global (256 bytes) and back")
+    expect(fixes(page, "round-trip")).to_have_count(2, timeout=SLOW)
+    expect(fixes(page, "round-trip").first).to_contain_text("−43\u202f%")
+    expect(fixes(page, "round-trip").first).to_contain_text("5\u202f261 → 3\u202f005 cycles")
+    shoot(page, "lints-round-trip")
+
+    trip.get_by_role("button", name="mm_local_1").click()
+    expect(page.locator('.row[data-id="mm_local_1"]')).to_have_attribute("aria-selected", "true")
+
+    lines = steps(page)
+    fixes(page, "round-trip").first.get_by_role("button", name="Apply").click()
+    expect(page.locator(".step code")).to_have_count(len(lines) + 2)
+    assert steps(page)[-2:] == ["sch.compute_inline(mm_back)", "sch.compute_inline(matmul_local)"]
+    expect(trip).to_have_count(0)
+    expect(page.locator(".problems-head")).to_contain_text("Nothing to report", timeout=SLOW)
+    assert number(page, "Cycles") == 3005
+    expect(tab.locator(".count")).to_have_text("")
+
+    page.get_by_label("Undo").click()
+    expect(page.locator(".step code")).to_have_count(len(lines))
+    expect(fixes(page, "round-trip")).to_have_count(2)
+    assert steps(page) == lines
+
+
+def test_given_a_line_that_is_better_left_out_then_the_keyboard_alone_takes_it_out(
+    problems_of: Callable[..., Page],
+) -> None:
+    page = problems_of("box_blur", width=1920, height=1080, dark=True)
+    fix = fixes(page, "recompute")
+    expect(fix).to_have_count(1, timeout=SLOW)
+    expect(fix.locator("s")).to_contain_text('sch.compute_at("x_blur", x)')
+    severities = page.locator(".problem .sign").evaluate_all(
+        "signs => signs.map((sign) => sign.getAttribute('aria-label'))"
+    )
+    assert severities == sorted(severities, key=("error", "warning", "note").index), "the worst first"
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag22aa"]}).response["violations"]
+    ours = [(v["id"], node["html"]) for v in found for node in v["nodes"] if any(word in node["html"] for word in OURS)]
+    assert not ours
+
+    lines = steps(page)
+    page.locator(".problems").focus()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if fix.get_by_role("button", name="Apply").evaluate("button => button.getRootNode().activeElement === button"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(".step code")).to_have_count(len(lines) - 1)
+    assert [line for line in lines if line not in steps(page)] == ["sch.compute_at(x_blur, x)"]
+    expect(problem(page, "recompute")).to_have_count(0)
+    page.locator(".problems").focus()
+    page.keyboard.press("Control+z")
+    expect(page.locator(".step code")).to_have_count(len(lines))
+
+
+def test_given_what_does_not_fit_then_one_click_places_both_copies(problems_of: Callable[..., Page]) -> None:
+    page = problems_of("place_the_copies")
+    expect(problem(page, "capacity-overflow")).to_have_count(1)
+    expect(fixes(page, "capacity-overflow").first).to_contain_text("sch.compute_at", timeout=SLOW)
+    lines = steps(page)
+    fixes(page, "capacity-overflow").first.get_by_role("button", name="Apply").click()
+    expect(page.locator(".step code")).to_have_count(len(lines) + 2)
+    expect(problem(page, "capacity-overflow")).to_have_count(0)
+    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_have_count(0)
+    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=SLOW)
