@@ -87,7 +87,7 @@ def with_prose(document: Document, index: int, prose: str) -> Document:
     if cell.kind != "markdown" or prose == cell.prose.strip("\n"):
         return document
     newline, body = document.newline, cell.body
-    lead = body[: len(body) - len(body.lstrip("\r\n"))]
+    lead = body[: len(body) - len(body.lstrip("\r\n"))] if body.strip() else ""
     tail = body[len(body.rstrip()) :] or newline
     quotes = next((q for q in ('"""', "'''") if body.strip().startswith(q) and len(body.strip()) >= 6), None)
     if (
