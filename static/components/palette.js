@@ -16,7 +16,7 @@ export function render({ model }) {
 class Palette {
   constructor(model, host) {
     this.model = model;
-    this.popup = new Popup(host, "sheet palette");
+    this.popup = new Popup(host, "sheet palette", { role: "dialog", "aria-modal": "true", "aria-label": "Find any action" });
     this.anywhere = {
       keydown: (event) => this.key(event), pointerdown: (event) => this.elsewhere(event),
       "tilewright:commands-changed": () => this.popup.shown && this.draw(this.filter.value),

@@ -56,7 +56,8 @@ def test_given_the_first_example_then_the_readmes_first_minute_works(
 
     # Taking hold of a block lights up the loops it may move to; the others say why not.
     grab(page, "A_local.vtcm")
-    expect(page.locator('.row[data-id="ko"]')).to_have_attribute("data-offer", "costly")
+    expect(page.locator('.row[data-id="ki"]')).to_have_attribute("data-offer", "costly")
+    expect(page.locator('.row[data-id="ko"] .offer')).to_contain_text("fits vtcm[1]", timeout=30_000)
     page.mouse.move(*point_in(page, "ko"), steps=5)
     expect(page.locator(".tip")).to_contain_text("fills 64 × 64 of A_local.vtcm")
     shoot(page, "minute-2-offers")

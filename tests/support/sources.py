@@ -99,6 +99,22 @@ def chain(A: T.Buffer((64, 48), "float32"), D: T.Buffer((64, 48), "float32")):
 )
 
 
+def elementwise_stages(count: int, extent: int = 16) -> str:
+    """`count` stages in a row, each of two loops and a block: three rows of the tree a stage."""
+    shape = f"({extent}, {extent})"
+    lines = [f'def stages(A: T.Buffer({shape}, "float32"), Z: T.Buffer({shape}, "float32")):']
+    lines += [f"    B{n} = T.sblock_alloc_buffer({shape})" for n in range(count - 1)]
+    for n in range(count):
+        read, write = "A" if n == 0 else f"B{n - 1}", "Z" if n == count - 1 else f"B{n}"
+        lines += [
+            f"    for i{n}, j{n} in T.grid({extent}, {extent}):",
+            f'        with T.sblock("b{n}"):',
+            f'            vi, vj = T.axis.remap("SS", [i{n}, j{n}])',
+            f"            {write}[vi, vj] = {read}[vi, vj] + T.float32(1)",
+        ]
+    return HEADER + "@T.prim_func(s_tir=True)\n" + "\n".join(lines) + "\n"
+
+
 def box_blur(rows: int = 64, cols: int = 64, chans: int = 3) -> str:
     """The four stages of seeds/004: blocks "padded" (clamped to the edge), "x_blur", "y_blur", "box_blur"."""
     return HEADER + (
