@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,23 +126,6 @@ def test_given_a_block_that_stands_in_the_loop_then_the_reason_says_what_to_do(p
     drag(page, "A_local.vtcm", "mo")
     alert = page.locator("#area-tree").get_by_role("alert")
     expect(alert).to_contain_text("take compute_at(A_local.vtcm, ko) out of the schedule")
-
-
-def test_given_a_finding_with_a_fix_then_its_button_adds_the_call_and_the_finding_goes(
-    page_of: Callable[..., Page], shoot: Shoot
-) -> None:
-    page = page_of()
-    open_example(page, "fused_matmul_relu_roundtrip")
-    page.get_by_role("tab", name="Problems").click()
-    trip = page.locator('.problem[data-code="round-trip"]')
-    expect(trip).to_contain_text("sch.set_scope(")
-    shoot(page, "fix-offered")
-    count = len(steps(page))
-    trip.get_by_role("button", name="Apply").click()
-    expect(page.locator(".step code")).to_have_count(count + 1)
-    assert re.match(r"sch\.set_scope\(", steps(page)[-1])
-    expect(trip).to_have_count(0)
-    shoot(page, "fix-applied")
 
 
 def test_given_a_menu_then_the_scopes_are_the_machines(page_of: Callable[..., Page]) -> None:
