@@ -276,7 +276,9 @@ def _made(use: Use, access: Values, position: Values) -> Listing:
 
 def _once(use: Use, access: Values, position: Values, lost: Values) -> Listing:
     every = prod(use.bed.shape)
-    pairs = np.unique(access * every + position)
+    # Sorting is several times faster than `np.unique` where most of them differ.
+    pairs = np.sort(access * every + position)
+    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
     return Listing(pairs // every, pairs % every, lost, use.whole)
 
 

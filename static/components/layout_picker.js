@@ -24,14 +24,11 @@ export class LayoutPicker {
     const part = (title, ...children) => h("section", { class: "facts-section", "aria-label": title }, h("h3", {}, title), ...children);
     this.parts = [
       part("Where it lies", this.grid.element, this.steps.element),
-      part("Layouts", this.cards, this.call),
+      h("section", { class: "facts-section layouts", "aria-label": "Layouts" }, h("h3", {}, "Layouts"), this.cards, this.call),
       part("Map of your own", this.draft.element),
       part("Settings", this.controls),
     ];
-    const [place, ...others] = this.parts;
-    const facts = part("Facts", this.people, this.facts);
-    const columns = [h("div", { class: "picker-column" }, place, facts), h("div", { class: "picker-column" }, ...others)];
-    this.element = h("div", { class: "layout-picker" }, this.head, this.note, h("div", { class: "picker-columns" }, ...columns));
+    this.element = h("div", { class: "layout-picker" }, this.head, this.note, h("div", { class: "picker-parts" }, ...this.parts, part("Facts", this.people, this.facts)));
   }
 
   look(changes) {
