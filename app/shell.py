@@ -30,8 +30,7 @@ from .state import Notice, State
 from .store import Store
 from .views.code import python_value, script_value
 from .views.commands import commands_value
-from .views.compare import compare_value, overlay_now
-from .views.commands import commands_value
+from .views.compare import compare_value, compared_script, overlay_now
 from .views.costs import row_costs
 from .views.gallery import gallery_value
 from .views.headline import headline_value
@@ -146,7 +145,7 @@ class Page:
     def _draw_code(self, state: State, store: Store) -> None:
         """Only the pane that is in sight: the others are drawn when they are chosen."""
         if state.pane == "script":
-            self.script.draw(script_value(state, store))
+            self.script.draw(compared_script(state, store) if state.comparison else script_value(state, store))
         elif state.pane == "python":
             self.python.draw(python_value(state, store))
         elif state.pane == "machine":

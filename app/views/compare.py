@@ -13,6 +13,7 @@ from ..sides import side_state
 from ..state import Side, State
 from ..store import Store
 from .alignment import Item, Pair, aligned, items_of
+from .code import marked
 from .differences import difference_table
 from .explanation import explanation_value, step_numbers
 from .gallery import Example
@@ -67,6 +68,15 @@ def overlay_now(state: State, store: Store) -> Value:
         f"overlay {span}", (a, b, *funcs), lambda: overlay_value(a, b, common_colours(funcs[0], funcs[1]), span)
     )
     return {**made, "note": ""}
+
+
+def compared_script(state: State, store: Store) -> Value:
+    """B as TVMScript; lines that A does not have are "added", lines that only A has "removed"."""
+    assert state.comparison is not None
+    sides = [side_state(state, side) for side in (state.comparison.a, state.comparison.b)]
+    a, b = (side.moment.schedule for side in sides if side.moment is not None)
+    lines = store.remember("marks", (a.func, b.func), lambda: marked(store.script(a), store.script(b)))
+    return {"caption": "Marked: what B has against A", "file": None, "reveal": True, "lines": lines}
 
 
 def _known_report(side: State, store: Store) -> Report | TilewrightError | None:

@@ -1,6 +1,6 @@
 // A/B: two programs in line with each other, row by row, and in figures. Which they are is chosen above; Escape leads back.
 
-import { h, icon, follow } from "./dom.js";
+import { h, icon, follow, bringIntoView } from "./dom.js";
 
 const SIGNS = {
   changed: ["≠", "changed"],
@@ -171,7 +171,7 @@ export function render({ model }) {
     const at = rows.indexOf(view.getRootNode().activeElement);
     const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : (at + by + rows.length) % rows.length];
     next.focus({ preventScroll: true });
-    next.scrollIntoView({ block: "nearest" });
+    bringIntoView(view.querySelector(".ab-trees"), next);
   }
 
   function tools() {

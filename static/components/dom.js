@@ -65,3 +65,9 @@ export function keepingScroll(element, draw) {
   element.scrollTop = scrollTop;
   element.scrollLeft = scrollLeft;
 }
+
+/** Scroll `box`, and nothing around it, so that `element` is in sight: in the middle where it was not. */
+export function bringIntoView(box, element) {
+  const [frame, spot] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (spot.top < frame.top || spot.bottom > frame.bottom) box.scrollTop += (spot.top + spot.bottom - frame.top - frame.bottom) / 2;
+}

@@ -1,6 +1,6 @@
 // The machine's figures: each with its unit and where it is from, a stepper and a field, and what twice as good would gain.
 
-import { h, icon, follow, keepingScroll } from "./dom.js";
+import { h, icon, follow, keepingScroll, bringIntoView } from "./dom.js";
 
 const DEFAULTS = "the schema's default";
 
@@ -195,8 +195,8 @@ export function render({ model }) {
   function reach(path) {
     const row = [...view.querySelectorAll("[data-knob]")].find((element) => element.dataset.knob === path);
     for (let box = row?.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
-    row?.scrollIntoView({ block: "center" });
-    row?.querySelector("input, select")?.focus();
+    if (row) bringIntoView(view, row);
+    row?.querySelector("input, select")?.focus({ preventScroll: true });
   }
 
   /** What has the focus, with what is half typed into it, stays while the panel is drawn anew. */

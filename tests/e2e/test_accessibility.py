@@ -42,6 +42,21 @@ def test_given_a_notebook_with_problems_then_axe_has_no_complaint(gallery: Page)
         assert_no_violations(gallery)
 
 
+def test_given_machine_traffic_and_a_comparison_then_axe_has_no_complaint(gallery: Page) -> None:
+    open_example(gallery, "fused_matmul_relu_roundtrip")
+    gallery.get_by_role("tab", name="Machine").click()
+    expect(gallery.locator(".levers")).to_be_visible(timeout=60_000)
+    gallery.locator(".machine-panel").evaluate("panel => panel.querySelectorAll('details').forEach(d => (d.open = true))")
+    assert_no_violations(gallery)
+    gallery.get_by_role("tab", name="Traffic").click()
+    gallery.get_by_text("As a table").click()
+    assert_no_violations(gallery)
+    gallery.get_by_role("button", name="A/B comparison").click()
+    gallery.get_by_label("Side B").select_option("example:fused_matmul_relu")
+    expect(gallery.locator(".ab-explanation")).to_contain_text("explains most", timeout=60_000)
+    assert_no_violations(gallery)
+
+
 def test_given_a_grab_then_axe_has_no_complaint(gallery: Page) -> None:
     open_example(gallery, "place_the_copies")
     grab(gallery, "A_local.vtcm")

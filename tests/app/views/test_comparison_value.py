@@ -11,7 +11,7 @@ from tilewright.app.sides import NOW, START, Compare, EndCompare, ShowSpan, side
 from tilewright.app.state import Side, State
 from tilewright.app.store import Store
 from tilewright.app.studies import comparison_study
-from tilewright.app.views.compare import common_colours, compare_value, overlay_now
+from tilewright.app.views.compare import common_colours, compare_value, compared_script, overlay_now
 from tilewright.app.views.differences import difference_table, energy_text, points
 from tilewright.app.views.explanation import explanation_value
 from tilewright.app.views.gallery import load_examples
@@ -227,3 +227,12 @@ def test_given_keys_then_they_mean_their_sides_and_others_are_refused() -> None:
             side_of(key, state, no_examples)  # type: ignore[arg-type]
     first, second = usual_sides(state)
     assert second is NOW and side_state(state, first).moment is state.before
+
+
+def test_given_two_sides_then_the_script_is_bs_with_what_a_has_otherwise() -> None:
+    state, store = opened_example("vtcm_double_buffer"), Store()
+    value = compared_script(act(state, Compare(step_side(14), NOW)), store)
+    marks = [line["text"].strip() for line in value["lines"] if line["mark"]]
+    assert len(marks) == 2 and all("double_buffer_scope" in text for text in marks)
+    turned = compared_script(act(state, Compare(NOW, step_side(14))), store)
+    assert [line["mark"] for line in turned["lines"] if line["mark"]] == ["removed", "removed"]
