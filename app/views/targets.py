@@ -22,8 +22,8 @@ MOVES = ("compute_at", "reverse_compute_at")
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What a legal move would do: `costly` when the block runs more iterations than now; `note` is a few characters, `text` a sentence, `held`
-    the part of it that is about memory."""
+    """What a legal move would do: `costly` when the block runs more iterations than now; `note` is a few characters, `text` a sentence,
+    `held` the part of it that is about memory."""
 
     costly: bool = False
     note: str = ""

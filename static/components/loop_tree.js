@@ -139,7 +139,10 @@ class Tree {
     const {hand, sheets} = this;
     if (message.kind === "notice") sheets.notify(message);
     else if (message.kind === "answered") sheets.answered();
-    else if (message.kind === "repair") sheets.showRepair(message);
+    else if (message.kind === "repair") {
+      hand.helped(message);
+      sheets.showRepair(message);
+    }
     else if (message.kind === "targets") hand.told(message);
     else if (message.kind === "predicted") hand.predicted(message);
     else if (message.kind === "menu") sheets.told(message);

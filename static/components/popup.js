@@ -31,7 +31,7 @@ export class Popup {
   /** Show `children` beside `anchor` ({left, top, right, bottom}); `side` is "below", or "beside": right of it when there is room. */
   show(anchor, side, ...children) {
     const fresh = !this.shown;
-    this.element.replaceChildren(...children);
+    this.element.replaceChildren(...children.filter(Boolean));
     if (fresh) {
       this.host.append(this.element);
       this.element.showPopover?.();

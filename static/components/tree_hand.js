@@ -5,6 +5,8 @@ import { make, pointRect } from "./popup.js";
 import { icon } from "./tree_rows.js";
 import { MARKS, offersOf, predictionKey, reasonBody, spokenOffer } from "./tree_offers.js";
 
+const HELP_DELAY = 250;
+
 export class Hand {
   constructor(tree) {
     this.tree = tree;
@@ -12,6 +14,7 @@ export class Hand {
     this.held = null;
     this.answers = new Map();
     this.known = new Map();
+    this.repairs = new Map();
   }
 
   /** Another program: what was asked of the one before is of no use. */
@@ -20,6 +23,7 @@ export class Hand {
     this.letGo();
     this.answers.clear();
     this.known.clear();
+    this.repairs.clear();
   }
 
   /** `by` is "pointer", "click" or "keyboard"; `only` narrows a block's move to one primitive. */
@@ -29,6 +33,7 @@ export class Hand {
     if (!row || row.kind === "allocation") return;
     this.cancel();
     this.letGo();
+    this.repairs.clear();
     tree.sheets.close(false);
     tree.pointer.hideTip();
     tree.sheets.hideNotice();
@@ -123,8 +128,33 @@ export class Hand {
     }
     if (before !== id && offer.choices.some((choice) => !choice.value)) tree.send({kind: "near", row: id});
     tree.tip.element.dataset.offer = offer.state;
-    tree.tip.show(element.getBoundingClientRect(), "beside", ...offer.reasons.map((reason) => reasonBody(reason, reason.state ?? offer.state)));
+    const calls = this.repairs.get(id) ?? [];
+    tree.tip.show(element.getBoundingClientRect(), "beside", ...offer.reasons.map((reason) => reasonBody(reason, reason.state ?? offer.state)), helpLine(calls));
+    if (before !== id) this.askForHelp(id, offer);
     if (grab.by === "keyboard") tree.say(`${tree.byId.get(id).name}: ${spokenOffer(offer)}`);
+  }
+
+  /** Over a loop that is not possible for a moment: are there calls that would make it so? */
+  askForHelp(id, offer) {
+    clearTimeout(this.helpTimer);
+    const {grab} = this;
+    const wish = this.wishOf(grab, offer, id);
+    if (offer.state !== "illegal" || !wish || this.repairs.has(id)) return;
+    this.helpTimer = setTimeout(() => {
+      if (this.grab === grab && grab.over === id) this.tree.send(wish);
+    }, HELP_DELAY);
+  }
+
+  wishOf(grab, offer, id) {
+    const primitive = offer.reasons[0]?.head;
+    return grab.row.kind === "block" && grab.rows.length === 1 && primitive ? {kind: "wish", block: grab.row.id, loop: id, primitive} : null;
+  }
+
+  /** Which calls would make a drop possible: none, where nothing is known to. */
+  helped({wish, calls}) {
+    if (this.grab?.row.id !== wish.block) return;
+    this.repairs.set(wish.loop, calls);
+    if (calls.length && this.grab.over === wish.loop) this.hover(wish.loop);
   }
 
   drop(id, point) {
@@ -162,9 +192,9 @@ export class Hand {
     if (!offer || grab.rows.includes(id)) return;
     tree.after = {id: grab.row.id, focus: grab.by === "keyboard"};
     if (offer.state === "illegal") {
-      const wish = {kind: "wish", block: grab.row.id, loop: id, primitive: offer.reasons[0]?.head};
+      const wish = this.wishOf(grab, offer, id);
       tree.sheets.showNotice({text: `${grab.name} cannot go to ${tree.byId.get(id).name}`, reasons: offer.reasons, otherwise: "not here"});
-      if (grab.row.kind === "block" && grab.rows.length === 1 && wish.primitive) tree.sheets.wishFor(wish);
+      if (wish) tree.sheets.wishFor(wish);
     } else if (offer.choices.length === 1) this.send(grab, offer.choices[0]);
     else this.choose(grab, offer.choices, point ? pointRect(point.x, point.y) : tree.elements.get(id).getBoundingClientRect());
   }
@@ -202,4 +232,10 @@ export class Hand {
     tree.pointer.rest();
     tree.rest();
   }
+}
+
+function helpLine(calls) {
+  if (!calls.length) return null;
+  const count = calls.length - 1;
+  return make("div", {class: "reason-help"}, `Possible after ${count === 1 ? "one more call" : `${count} more calls`}: drop it here to see ${count === 1 ? "it" : "them"}`);
 }

@@ -157,6 +157,7 @@ export class Sheets {
   // ---- Words below the rows.
 
   notify(message) {
+    this.tree.after = null;
     if (this.asking) this.asking.refuse(message);
     else this.showNotice(message);
   }
