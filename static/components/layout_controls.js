@@ -46,7 +46,7 @@ function readNumbers(control, field) {
   if (!parts.every((part) => /^\d+$/.test(part))) return { problem: "whole numbers, with commas between" };
   if (parts.length !== control.count) return { problem: `${control.count} numbers, one an axis` };
   const values = parts.map(Number);
-  const text = control.call.text.replace(`${control.field}=[]`, `${control.field}=[${values.join(", ")}]`);
+  const text = control.call.text.replace("[]", `[${values.join(", ")}]`);
   return { call: { ...control.call, arguments: { ...control.call.arguments, [control.field]: values }, text } };
 }
 

@@ -14,6 +14,7 @@ from ..buffer_ids import Access
 
 SEPARATOR = "AXIS_SEPARATOR"
 MOST_ORDERS = 3
+NAMED = ("banks", "assume_injective_transform", "pad_value")
 TILES = (32, 16, 8, 4)
 WIDE = 16
 """Bytes of a wide load: rows that begin at multiples of it can be loaded by them."""
@@ -38,8 +39,14 @@ class Candidate(msgspec.Struct, frozen=True):
         """The call as people read it."""
         if not self.method:
             return ""
-        words = [f"{name}={value if name == 'index_map' else _word(value)}" for name, value in self.arguments]
+        words = [_argument(name, value) for name, value in self.arguments]
         return f"sch.{self.method}({', '.join([self.target, *words])})"
+
+
+def _argument(name: str, value: Any) -> str:
+    """As the line in the notebook has it: what a call always has stands by its position."""
+    text = value if name == "index_map" else _word(value)
+    return f"{name}={text}" if name in NAMED else text
 
 
 def _word(value: Any) -> str:

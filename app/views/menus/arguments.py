@@ -40,6 +40,8 @@ def _value(ids: RowIds, name: str, value: Any) -> Any:
         return handle_of(ids, value)
     if name == "loops":
         return [handle_of(ids, v) for v in value]
+    if name == "buffer" and isinstance(value, list):
+        return tuple(value)
     if name == "index_map":
         return read_index_map(value)
     if name == "gen_new_ranges":
