@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -16,6 +17,9 @@ from .tiles import in_parts
 
 DEEPEST = 4
 """Calls in a row that are looked for; each takes the most off the memory that one call can."""
+
+MOST_LOOKED_AT = 160
+"""Calls that are tried in all."""
 
 SOURCES = 3
 """Buffers of a memory that are looked at, the largest first."""
@@ -53,15 +57,18 @@ def _message(subject: Subject, found: list[LintFinding], buffers: tuple[str, ...
 def remedies_overflow(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
     """Copies made deeper in the nest, where a smaller tile is held (`compute_at`, `reverse_compute_at`); one slot in place of two; a loop
     inside split and its outer part moved out, so that the tile is smaller. Where one call is not enough, several one after the other."""
-    now, scope = subject, finding.memory
+    now, scope, left = subject, finding.memory, MOST_LOOKED_AT
     for _ in range(DEEPEST):
         over = _over(now, scope)
-        tried = [after for after in _smaller(now, scope) if after.report is not None and _over(after, scope) < over]
-        enough = [after for after in tried if not _over(after, scope)]
-        yield from enough
-        if enough or not tried:
+        better: list[Subject] = []
+        for after in islice(_smaller(now, scope), left):
+            left -= 1
+            helps = after.report is not None and _over(after, scope) < over
+            better += [after] if helps else []
+            yield after if helps and not _over(after, scope) else None
+        if not better or any(not _over(after, scope) for after in better):
             return
-        now = min(tried, key=lambda s, over=over: _still_ahead(s, scope, over))
+        now = min(better, key=lambda s, over=over: _still_ahead(s, scope, over))
 
 
 def _over(subject: Subject, scope: str) -> int:

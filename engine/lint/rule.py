@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from inspect import getdoc
-from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
@@ -33,7 +32,7 @@ FULL, RELIEF = 0.5, 0.75
 
 Find = Callable[[Subject], Iterable[LintFinding]]
 Remedies = Callable[[Subject, LintFinding], Iterable[Subject | None]]
-"""Subjects after calls that may end a finding, those thought of first first; None for calls that were refused."""
+"""Subjects after calls that may end a finding, those thought of first first; None where calls are refused, or do not do alone."""
 
 
 def no_remedies(_: Subject, __: LintFinding) -> Iterator[Subject | None]:
@@ -72,7 +71,11 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
         """The findings with their fixes; None after each trial, for whoever wants to stop."""
         for finding in self.find(subject):
             fixes: list[Fix] = []
-            for after in islice(self.remedies(subject, finding), MOST_TRIALS):
+            tried = 0
+            for after in self.remedies(subject, finding):
+                tried += after is not None
+                if tried > MOST_TRIALS:
+                    break
                 fix = None if after is None else self._fix(subject, finding, after)
                 fixes += [] if fix is None else [fix]
                 yield None

@@ -37,7 +37,7 @@ def test_given_an_example_then_only_what_an_expert_would_say_is_said(name: str):
     assert {f.code: f.severity for f in found} == SAID.get(name, {})
 
 
-@pytest.mark.parametrize(("name", "codes"), [(name, codes) for name, codes in SAID.items()])
+@pytest.mark.parametrize(("name", "codes"), list(SAID.items()))
 def test_given_a_finding_with_a_fix_when_it_is_applied_then_the_example_computes_the_same_and_has_nothing_more(
     name: str, codes: dict[str, str]
 ):

@@ -1,0 +1,412 @@
+"""Each lint on a program that has what it looks for, with the fix that ends it, and on one next to it that has not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tilewright.engine.hwsim import Machine, load_machine, simulate
+from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, told_of
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.schedule.trace import renamed
+from tilewright.engine.script import parse
+
+HEAD = "from tvm.script import tirx as T\n@T.prim_func(s_tir=True)\n"
+
+MATMUL = (
+    HEAD
+    + """\
+def matmul(A: T.Buffer((256, 512), "float32"), B: T.Buffer((512, 256), "float32"), C: T.Buffer((256, 256), "float32")):
+    for i, j, k in T.grid(256, 256, 512):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+)
+
+STENCIL = (
+    HEAD
+    + """\
+def stencil(A: T.Buffer((66, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+    B = T.sblock_alloc_buffer((66, 64), "float32", scope="local")
+    for i, j in T.grid(66, 64):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(64, 64):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + B[vi + 1, vj] + B[vi + 2, vj]
+"""
+)
+
+DOUBLE = (
+    HEAD
+    + """\
+def double(A: T.Buffer((100,), "float32"), B: T.Buffer((100,), "float32")):
+    for i in range(100):
+        with T.sblock("B"):
+            vi = T.axis.spatial(100, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
+)
+
+IDLE = (
+    HEAD
+    + """\
+def idle(A: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+    B = T.sblock_alloc_buffer((64, 64), "float32")
+    D = T.sblock_alloc_buffer((64, 64), "float32")
+    E = T.sblock_alloc_buffer((64, 64), "float32")
+    for i, j in T.grid(64, 64):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(64, 64):
+        with T.sblock("E"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            E[vi, vj] = B[vi, vj] * T.float32(2)
+    for i, j in T.grid(64, 64):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + T.float32(1)
+"""
+)
+
+NPU, ASCEND, GPU = "dual-bank-npu", "matrix-vector-npu", "gpu-sm"
+
+
+def schedule(text: str) -> Schedule:
+    return Schedule(parse(text).program)
+
+
+def staged(tile: int = 64, step: int = 64, a: str = "ko", b: str = "ko") -> Schedule:
+    """The matmul in tiles, its copies under loops of these names ("" leaves one whole)."""
+    sch = schedule(MATMUL)
+    i, j, k = sch.get_loops("C")
+    io, ii = sch.split(i, [None, tile], names=["io", "ii"])
+    jo, ji = sch.split(j, [None, tile], names=["jo", "ji"])
+    ko, ki = sch.split(k, [None, step], names=["ko", "ki"])
+    sch.reorder(io, jo, ko, ii, ji, ki)
+    for position, (buffer, loop) in enumerate((("A", a), ("B", b))):
+        sch.cache_read("C", position, "local.vtcm")
+        if loop:
+            sch.compute_at(f"{buffer}_local.vtcm", sch.get_loop(loop))
+    sch.cache_write("C", 0, "local.acc")
+    sch.reverse_compute_at("C_local.acc", jo)
+    return sch
+
+
+def stenciled(under: str = "") -> Schedule:
+    sch = schedule(STENCIL)
+    sch.cache_read("B", 0, "local")
+    sch.cache_write("C", 0, "local")
+    if under:
+        sch.compute_at("B", sch.get_loop(under, "C"))
+    return sch
+
+
+def of(code: str, found: tuple[LintFinding, ...]) -> LintFinding:
+    assert code in [f.code for f in found], [f.code for f in found]
+    return next(f for f in found if f.code == code)
+
+
+def fixed(sch: Schedule, fix: Fix) -> Schedule:
+    """The schedule after a fix whose calls come at its end."""
+    assert fix.revision is None
+    after = sch.copy()
+    new: dict[Any, Any] = {}
+    for step in fix.steps:
+        arguments = renamed(dict(step.arguments), new)
+        listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
+        getattr(after, step.method)(*(listed[0] if listed else ()), **arguments)
+        new.update(zip(step.results, after.trace.steps[-1].results, strict=True))
+    return after
+
+
+def codes(sch: Schedule, machine: str | Machine) -> set[str]:
+    return {f.code for f in lint(sch, load_machine(machine) if isinstance(machine, str) else machine)}
+
+
+PROGRAMS: dict[str, Callable[[], tuple[Schedule, str]]] = {
+    "whole copies": lambda: (staged(a="", b=""), NPU),
+    "tiles": lambda: (staged(), NPU),
+    "unscheduled": lambda: (schedule(MATMUL), NPU),
+    "stencil of rows": lambda: (stenciled("i"), ASCEND),
+    "stencil of points": lambda: (stenciled("j"), ASCEND),
+    "column": lambda: (staged(b="ki"), NPU),
+    "unused": lambda: (schedule(IDLE), ASCEND),
+}
+
+
+@cache
+def said(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
+    """One of the programs, its machine, and what is found."""
+    sch, preset = PROGRAMS[name]()
+    machine = load_machine(preset)
+    return sch, machine, lint(sch, machine)
+
+
+# What does not run.
+
+
+def test_given_two_copies_that_do_not_fit_then_a_chain_places_both():
+    sch, machine, found = said("whole copies")
+    finding = of("capacity-overflow", found)
+    assert finding.severity == "error" and finding.memory == "local.vtcm"
+    assert finding.message.startswith(
+        "more than fits: 512 KiB in the 128 KiB of local.vtcm[0] and 512 KiB in the 128 KiB of local.vtcm[1]"
+    )
+    assert [len(fix.calls) for fix in finding.fixes] == [2, 2]
+    after = fixed(sch, finding.fixes[0])
+    report = simulate(after.func, machine)
+    assert report.cycles == finding.fixes[0].cycles
+    assert all(m.peak_bytes <= m.capacity_bytes for m in report.memory.values())
+    assert {p.memory: p.after for p in finding.fixes[0].peaks} == {
+        row: m.peak_bytes for row, m in report.memory.items() if row.startswith("local.vtcm")
+    }
+
+
+def test_given_tiles_that_do_not_fit_deeper_then_they_are_made_smaller():
+    sch = staged(64, 512)
+    machine = load_machine(NPU).replace("memories.vtcm.capacity_bytes", 131_072)
+    finding = of("capacity-overflow", lint(sch, machine))
+    best = finding.fixes[0]
+    assert best.calls[0].startswith("ki_0, ki_1 = sch.split(ki, factors=[") and "compute_at" in best.calls[-1]
+    assert "capacity-overflow" not in codes(fixed(sch, best), machine)
+
+
+def test_given_slots_that_do_not_fit_then_one_of_them_is_given_up():
+    sch = staged()
+    for block in ("A_local.vtcm", "B_local.vtcm"):
+        sch.double_buffer(block)
+    machine = load_machine(NPU).replace("memories.vtcm.capacity_bytes", 49_152)
+    assert "capacity-overflow" not in codes(staged(), machine)
+    fixes = of("capacity-overflow", lint(sch, machine)).fixes
+    assert any('sch.unannotate("A_local.vtcm", "double_buffer_scope")' in fix.calls for fix in fixes)
+
+
+def test_given_a_scope_that_is_not_there_then_a_scope_that_fits_is_found():
+    sch = schedule(MATMUL)
+    sch.cache_read("C", 0, "shared")
+    machine = load_machine(NPU)
+    (finding, *_) = lint(sch, machine)
+    assert finding.code == "refused" and finding.severity == "error" and "[unknown-scope]" in finding.message
+    assert finding.blocks == ("A_shared",) and finding.buffers == ("A_shared",)
+    assert finding.fixes and finding.fixes[0].cycles_before is None
+    assert "refused" not in codes(fixed(sch, finding.fixes[0]), machine)
+
+
+def test_given_a_size_without_a_number_then_nothing_is_said_of_cycles():
+    sch = schedule(
+        HEAD
+        + """\
+def f(a: T.handle, b: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n,))
+    B = T.match_buffer(b, (n,))
+    for i in range(n):
+        with T.sblock("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
+    )
+    assert lint(sch, load_machine(NPU)) == ()
+    assert {f.code for f in lint(sch, load_machine(NPU), {"n": 4096})} == {"scalar-engine"}
+
+
+# What runs and wastes.
+
+
+def test_given_operands_out_of_reach_then_they_are_brought_on_chip():
+    plain, _, found = said("unscheduled")
+    finding = of("scalar-engine", found)
+    assert finding.blocks == ("C",) and set(finding.buffers) == {"A", "B", "C"}
+    assert "scalar-engine" not in codes(fixed(plain, finding.fixes[0]), NPU)
+    assert "scalar-engine" not in {f.code for f in said("tiles")[2]}
+
+
+def test_given_a_double_buffer_that_nothing_is_ahead_of_then_one_slot_does():
+    sch = staged()
+    sch.double_buffer("A_local.vtcm", banks=("local.vtcm[0]", "local.vtcm[1]"))
+    sch.double_buffer("B_local.vtcm", banks=("local.vtcm[0]", "local.vtcm[1]"))
+    assert codes(sch, NPU) == set()
+    slow = load_machine(NPU).replace("engines.matrix.cycles_per_tile", 1).replace("engines.matrix.latency_cycles", 0)
+    slow = slow.replace("engines.matrix.setup_cycles", 0)
+    finding = of("double-buffer-idle", lint(sch, slow))
+    assert finding.fixes[0].calls == tuple(
+        f'sch.unannotate("{finding.buffers[0]}", "{key}")' for key in ("double_buffer_scope", "double_buffer_banks")
+    )
+    assert finding.fixes[0].cycles <= (finding.fixes[0].cycles_before or 0)
+    after = fixed(sch, finding.fixes[0])
+    assert finding.buffers[0] not in {
+        name for f in lint(after, slow) if f.code == "double-buffer-idle" for name in f.buffers
+    }
+
+
+def test_given_a_column_in_one_bank_then_the_padding_that_the_simulator_confirms_is_proposed():
+    sch = schedule(
+        HEAD
+        + """\
+def transpose(A: T.Buffer((256, 256), "float32"), B: T.Buffer((256, 256), "float32")):
+    for i, j in T.grid(256, 256):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi]
+"""
+    )
+    i, j = sch.get_loops("B")
+    by, ty = sch.split(i, [None, 32])
+    bx, tx = sch.split(j, [None, 32])
+    sch.reorder(by, bx, ty, tx)
+    for loop, tag in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")):
+        sch.bind(loop, tag)
+    sch.cache_read("B", 0, "shared")
+    sch.compute_at("A_shared", bx)
+    row, column = sch.get_loops("A_shared")[-2:]
+    sch.bind(row, "threadIdx.y")
+    sch.bind(column, "threadIdx.x")
+    finding = of("bank-conflict", lint(sch, load_machine(GPU)))
+    assert finding.severity == "warning" and "up to 32 rows of A_shared" in finding.message
+    assert 'sch.storage_align("A_shared", 0, 0, 32, 1)' in [fix.calls[0] for fix in finding.fixes]
+    assert all(fix.cycles < (fix.cycles_before or 0) for fix in finding.fixes)
+    assert codes(fixed(sch, finding.fixes[0]), GPU) == set()
+
+
+def test_given_a_copy_of_one_element_at_a_time_then_it_is_made_where_its_runs_are_long():
+    finding = of("short-runs", said("column")[2])
+    assert finding.severity == "warning" and finding.blocks == ("B_local.vtcm",)
+    assert "copies 4 bytes in 1 run of 4, where 64 move at once" in finding.message
+    best = finding.fixes[0]
+    assert best.replaces == 'sch.compute_at("B_local.vtcm", ki)' and best.calls[0].startswith(
+        'sch.compute_at("B_local.vtcm", '
+    )
+    assert best.cycles * 100 < (best.cycles_before or 0)
+    assert "short-runs" not in {f.code for f in said("tiles")[2]}
+
+
+@pytest.mark.parametrize("under", ["i", "j"])
+def test_given_rows_that_are_computed_over_and_over_then_the_call_that_did_it_is_better_left_out(under: str):
+    finding = of("recompute", said({"i": "stencil of rows", "j": "stencil of points"}[under])[2])
+    assert "B is computed 2.9 times over" in finding.message and "12288 iterations for 4224 points" in finding.message
+    assert [loop.name for loop in finding.loops] == [under] and finding.blocks == ("B",)
+    (fix,) = finding.fixes
+    assert fix.calls == () and fix.replaces == f'sch.compute_at("B", {under})' and fix.gain > 0.02
+    assert "recompute" not in codes(stenciled(), ASCEND)
+
+
+def test_given_recomputing_that_pays_then_nothing_is_said():
+    machine = load_machine(ASCEND).replace("memories.local.capacity_bytes", 49_152)
+    machine = machine.replace("engines.vector.setup_cycles", 0).replace("engines.vector.latency_cycles", 0)
+    for finding in lint(stenciled("i"), machine):
+        if finding.code == "recompute":
+            assert finding.fixes and all(fix.gain >= 0.02 for fix in finding.fixes)
+
+
+def test_given_an_intermediate_in_far_memory_then_a_tile_of_it_on_chip_is_proposed_where_that_pays():
+    sch = schedule(STENCIL.replace(', scope="local"', ""))
+    sch.cache_read("B", 0, "local")
+    sch.cache_read("C", 0, "local")
+    sch.cache_write("B", 0, "local")
+    sch.cache_write("C", 0, "local")
+    found = lint(sch, load_machine(ASCEND))
+    assert "round-trip" in {f.code for f in found}
+    whole = [f for f in found if f.code == "whole-buffer"]
+    for finding in whole:
+        for fix in finding.fixes:
+            assert fix.gain >= 0.02 or any(p.after < p.before for p in fix.peaks)
+
+
+def test_given_a_split_that_does_not_divide_then_one_that_does_is_proposed():
+    sch = schedule(DOUBLE)
+    (i,) = sch.get_loops("B")
+    sch.split(i, [None, 64])
+    finding = of("guard", lint(sch, load_machine(ASCEND)))
+    assert finding.severity == "warning" and [loop.name for loop in finding.loops] == ["i_0", "i_1"]
+    assert "at each of 128 iterations" in finding.message and "28 iterations do nothing" in finding.message
+    assert finding.fixes[0].calls == ("i_0, i_1 = sch.split(i, factors=[None, 50])",)
+    dividing = schedule(DOUBLE)
+    dividing.split(dividing.get_loops("B")[0], [None, 50])
+    assert "guard" not in codes(dividing, ASCEND)
+
+
+def test_given_blocks_and_buffers_that_nobody_needs_then_they_are_named():
+    found = said("unused")[2]
+    unused = {f.blocks for f in found if f.code == "unused-block"}
+    assert unused == {("B",), ("E",)}, "B is read by E only, which nobody reads"
+    (buffer,) = [f for f in found if f.code == "unused-buffer"]
+    assert buffer.buffers == ("D",) and buffer.severity == "info" and buffer.fixes == ()
+    assert not codes(stenciled(), ASCEND) & {"unused-block", "unused-buffer"}
+
+
+def test_given_tiles_in_one_block_while_the_engine_waits_then_slots_in_both_are_proposed():
+    sch, _, found = said("tiles")
+    finding = of("one-bank", found)
+    assert any("banks=" in call for call in finding.fixes[0].calls)
+    after = fixed(sch, finding.fixes[0])
+    report = simulate(after.func, load_machine(NPU))
+    rows = {t.row for t in report.occupancy.tiles if t.buffer == "A_local.vtcm"}
+    assert rows == {"local.vtcm[0]", "local.vtcm[1]"} and report.cycles < simulate(sch.func, load_machine(NPU)).cycles
+    assert codes(after, NPU) == set()
+
+
+# The table, and how findings come.
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_given_findings_then_they_are_in_the_order_of_severity_and_as_json(name: str):
+    found = said(name)[2]
+    ranks = [("error", "warning", "info").index(f.severity) for f in found]
+    assert ranks == sorted(ranks) and found
+    for finding in found:
+        data = finding.to_json()
+        assert data["code"] == finding.code and len(data["fixes"]) == len(finding.fixes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_given_a_report_then_what_it_says_is_told_at_once_and_found_again_by_the_lints(name: str):
+    sch, machine, found = said(name)
+    told = told_of(sch, machine, simulate(sch.func, machine))
+    assert {(f.code, f.message) for f in told} <= {(f.code, f.message) for f in found}
+    assert not any(f.fixes or f.hints for f in told)
+
+
+def test_given_somebody_who_stops_then_no_more_is_tried():
+    tried: list[str] = []
+
+    def counted(func, machine):
+        tried.append(func.name)
+        return simulate(func, machine)
+
+    pieces = linting(staged(a="", b=""), load_machine(NPU), simulate=counted)
+    next(pieces)
+    pieces.close()  # type: ignore[attr-defined]
+    assert len(tried) <= 3, "the program, and one trial or two"
+
+
+def test_no_lint_changes_the_schedule_it_is_asked_about():
+    sch = stenciled("j")
+    func, steps = sch.func, sch.trace.steps
+    lint(sch, load_machine(ASCEND))
+    assert sch.func is func and sch.trace.steps is steps
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_fix_that_is_offered_ends_its_finding_costs_what_it_says_and_keeps_the_meaning(name: str):
+    sch, machine, found = said(name)
+    known = {rule.code for rule in LINTS}
+    for finding in found:
+        assert finding.code in known and finding.message
+        for fix in finding.fixes:
+            if fix.revision is not None:
+                continue  # the page's tests write these into the text
+            after = fixed(sch, fix)
+            assert simulate(after.func, machine).cycles == fix.cycles
+            assert not [
+                f for f in lint(after, machine) if f.code == finding.code and set(f.buffers) & set(finding.buffers)
+            ]
+            assert after.check().status in ("proved", "tested")
