@@ -141,17 +141,15 @@ function matching(value, caret) {
   return [];
 }
 
-/** The text once more, without colour, with the ranges ([start, end, class, title]) that are marked. */
+/** The text once more, without colour, with the ranges ([start, end, class, title]) that are marked; they may lie over one another. */
 function marked(value, ranges) {
-  const parts = [];
-  let at = 0;
-  for (const [start, end, name, title] of ranges.sort((a, b) => a[0] - b[0])) {
-    if (start < at) continue;
-    parts.push(value.slice(at, start), h("span", { class: name, title }, value.slice(start, end) || " "));
-    at = end;
-  }
-  parts.push(value.slice(at), "\n");
-  return parts;
+  const edges = [...new Set([0, value.length, ...ranges.flatMap(([start, end]) => [start, Math.min(end, value.length)])])].sort((a, b) => a - b);
+  const parts = edges.slice(1).map((end, n) => {
+    const over = ranges.filter(([from, to]) => from <= edges[n] && to >= end);
+    const text = value.slice(edges[n], end);
+    return over.length ? h("span", { class: over.map((range) => range[2]).join(" "), title: over[0][3] }, text) : text;
+  });
+  return [...parts, "\n"];
 }
 
 function offsetOf(value, line, column) {
@@ -177,12 +175,12 @@ function rangeOf(value, problem) {
 export function problemLine(problem, line, { mend, go } = {}) {
   return h(
     "div",
-    { class: "inline-problem" },
+    { class: "inline-problem cell-error" },
     h("span", { class: "sign", "aria-hidden": "true" }, "✘"),
     h(
       "div",
       {},
-      go ? h("button", { class: "where", type: "button", title: "Go there", onclick: go }, `Line ${line}:${problem.column}`) : h("span", { class: "where" }, `Line ${line}:${problem.column}`),
+      go ? h("button", { class: "where", type: "button", title: "Go there", onclick: go }, `line ${line}:${problem.column}`) : h("span", { class: "where" }, `line ${line}:${problem.column}`),
       " ",
       problem.message,
       problem.found ? h("div", { class: "quiet" }, "found ", h("code", {}, problem.found)) : null,

@@ -9,7 +9,6 @@ import { Popup } from "./popup.js";
 import { keepingFocus, reconcile } from "./reconcile.js";
 import { dragRows, noteRow, stepRow } from "./steps.js";
 import { showPointedSteps } from "./playhead.js";
-import { showPointedSteps } from "./playhead.js";
 
 const NEW_CELLS = [
   ["markdown", "Words", "Prose in Markdown"],
@@ -26,7 +25,6 @@ class Notebook {
     this.list = h("div", { class: "notebook", tabindex: "-1" });
     this.banners = h("div", { class: "banners" });
     this.view = h("div", { class: "notebook-view" }, this.list, this.banners);
-    showPointedSteps(this.list);
     showPointedSteps(this.list);
     this.popup = new Popup(this.view, "menu-pop");
     this.data = null;
@@ -285,7 +283,7 @@ class Notebook {
     return h(
       "div",
       { class: "cell-code", ondblclick: edit },
-      h("div", { class: "cell-pre", tabindex: "0", role: "group", "aria-label": `Code of the ${cell.kind} cell` }, body),
+      h("pre", { class: "cell-pre", tabindex: "0", role: "group", "aria-label": `Code of the ${cell.kind} cell` }, body),
       cell.kind === "workload" && (hidden > 0 || this.open.has(cell.index)) ? h("button", { class: "tool small", type: "button", "data-focus": `open-${cell.index}`, onclick: () => this.toggleOpen(cell) }, this.open.has(cell.index) ? "less" : `${hidden} more lines`) : null,
     );
   }
@@ -297,11 +295,11 @@ class Notebook {
 
   codeLine(line, problems) {
     const [problem] = problems;
-    if (!problem) return h("pre", {}, h("code", {}, highlighted(line), "\n"));
+    if (!problem) return h("code", {}, highlighted(line), "\n");
     const start = Math.min(problem.column - 1, Math.max(0, line.length - 1));
     const end = problem.end_line > problem.line ? line.length : Math.max(start + 1, problem.end_column - 1);
     const mark = h("span", { class: "squiggle" }, line.slice(start, end) || " ");
-    return h("pre", { class: "is-bad" }, h("code", {}, highlighted(line.slice(0, start)), mark, highlighted(line.slice(end)), "\n"));
+    return h("code", { class: "is-bad" }, highlighted(line.slice(0, start)), mark, highlighted(line.slice(end)), "\n");
   }
 
   // Steps.

@@ -1,0 +1,180 @@
+"""The notebook's cells with the real mouse and keyboard: text typed moves the picture, what is wrong is said at its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.page import drag, open_example, row, steps, tree_text
+
+from tilewright.app.shell import make_page
+
+WAIT = 15_000
+
+
+@pytest.fixture
+def app(page: Page, serve: Callable[..., str]) -> Iterator[Page]:
+    page.goto(serve(make_page))
+    page.locator(".card").first.wait_for()
+    yield page
+
+
+def edit(page: Page, kind: str) -> Locator:
+    """The editor of the first cell of a kind."""
+    page.locator(f".cell.{kind}").first.hover()
+    page.locator(f".cell.{kind}").first.get_by_label(f"Edit the {kind} cell").click()
+    return page.locator(".cell-editor")
+
+
+def put_caret(area: Locator, behind: str) -> None:
+    """As a click would, behind a piece of the text."""
+    area.evaluate(
+        "(e, text) => { const at = e.value.indexOf(text) + text.length; e.focus(); e.setSelectionRange(at, at); }",
+        behind,
+    )
+
+
+def test_given_a_drag_then_a_readable_line_is_appended_and_code_that_is_typed_moves_the_tree(app: Page) -> None:
+    open_example(app, "vtcm_double_buffer")
+    drag(app, "A_local.vtcm", "mi")
+    expect(app.locator(".step code").last).to_have_text("sch.compute_at(AL, mi)", timeout=WAIT)
+    area = edit(app, "workload")
+    put_caret(area, "vm, vn, vk = T.axis.remap")
+    expect(row(app, "C")).to_be_visible()
+    area.evaluate("e => { const at = e.value.indexOf('sblock(\"C\")') + 9; e.setSelectionRange(at - 1, at); }")
+    app.keyboard.type("D")
+    # While it is typed the picture follows, as far as the steps apply: get_block("C") does not any more.
+    expect(app.locator(".banner.is-stale")).to_be_visible(timeout=WAIT)
+    expect(row(app, "C")).to_be_visible()
+    area.press("Escape")
+    expect(app.locator(".banner")).to_have_count(0, timeout=WAIT)
+    assert steps(app)[-1] == "sch.compute_at(AL, mi)"
+
+
+def test_given_a_schedule_cell_when_typed_into_then_the_tree_follows_and_one_undo_takes_it_back(app: Page) -> None:
+    open_example(app, "what_moves_what")
+    before, count = tree_text(app), len(steps(app))
+    area = edit(app, "schedule")
+    put_caret(area, 'names=["io", "ii"])')
+    app.keyboard.type("\nsch.unroll(ii")
+    assert "sch.unroll(ii)" in area.input_value(), "the bracket is closed by itself"
+    expect(row(app, "ii")).to_contain_text("unrolled", timeout=WAIT)
+    app.keyboard.press("Control+Enter")
+    expect(app.locator(".cell-editor")).to_have_count(0)
+    expect(app.locator(".step code")).to_have_count(count + 1)
+    app.get_by_label("Undo (Ctrl+Z)").click()
+    expect(app.locator(".step code")).to_have_count(count, timeout=WAIT)
+    expect(app.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
+    assert tree_text(app) == before
+
+
+def test_given_a_syntax_error_then_it_is_underlined_at_line_and_column_and_the_last_good_picture_stays(
+    app: Page, shoot: Callable[[Page, str], object]
+) -> None:
+    open_example(app, "what_moves_what")
+    before = tree_text(app)
+    area = edit(app, "workload")
+    put_caret(area, "vi, vj = T.axis.remap(")
+    app.keyboard.type("]")
+    problem = app.locator(".editor-problems .inline-problem")
+    expect(problem).to_be_visible(timeout=WAIT)
+    expect(app.locator(".editor-marks .squiggle")).not_to_have_count(0)
+    expect(app.locator(".editor-numbers .is-bad")).to_have_count(1)
+    expect(app.locator(".banner.is-stale")).to_contain_text("the last text that was")
+    assert tree_text(app) == before
+    shoot(app, "notebook-syntax-error")
+    # A click elsewhere means that it is meant: it stays in the text, said at its line.
+    app.locator(".timeline-head, .headline").first.click()
+    expect(app.locator(".cell.workload .cell-pre .inline-problem")).to_contain_text(
+        re.compile(r"line \d+:\d+"), timeout=WAIT
+    )
+    expect(app.locator(".cell.workload .squiggle")).to_be_visible()
+    assert tree_text(app) == before
+    app.get_by_role("button", name="Undo the edit").click()
+    expect(app.locator(".inline-problem")).to_have_count(0, timeout=WAIT)
+    expect(app.locator(".banner")).to_have_count(0)
+
+
+def test_given_a_machine_that_is_misspelt_then_one_press_writes_the_nearest(app: Page) -> None:
+    open_example(app, "vtcm_double_buffer")
+    area = edit(app, "machine")
+    put_caret(area, '"dual-bank-np')
+    app.keyboard.press("Delete")
+    mend = app.get_by_role("button", name="Write dual-bank-npu")
+    expect(mend).to_be_visible(timeout=WAIT)
+    mend.click()
+    expect(app.locator(".inline-problem")).to_have_count(0, timeout=WAIT)
+    assert '"dual-bank-npu"' in area.input_value()
+    app.keyboard.press("Control+Enter")
+    expect(app.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
+
+
+def test_given_the_editor_then_tab_brackets_comments_and_undo_work_as_in_an_editor(app: Page) -> None:
+    open_example(app, "what_moves_what")
+    area = edit(app, "machine")
+    area.fill("")
+    app.keyboard.type("f(a")
+    assert area.input_value() == "f(a)"
+    app.keyboard.type(")\nif x:\ny")
+    assert area.input_value() == "f(a)\nif x:\n    y"
+    app.keyboard.press("Shift+Tab")
+    assert area.input_value() == "f(a)\nif x:\ny"
+    app.keyboard.press("Tab")
+    assert area.input_value() == "f(a)\nif x:\ny   "
+    app.keyboard.press("Control+a")
+    app.keyboard.press("Tab")
+    assert area.input_value() == "    f(a)\n    if x:\n    y   "
+    app.keyboard.press("Shift+Tab")
+    app.keyboard.press("Control+/")
+    assert area.input_value() == "# f(a)\n# if x:\n# y   "
+    app.keyboard.press("Control+/")
+    app.keyboard.press("Control+Home")
+    app.keyboard.press("Alt+ArrowDown")
+    assert area.input_value() == "if x:\nf(a)\ny   "
+    app.keyboard.press("Control+z")
+    assert area.input_value() == "f(a)\nif x:\ny   "
+    app.keyboard.press("Control+Home")
+    app.keyboard.press("ArrowRight")
+    expect(app.locator(".editor-marks .bracket")).to_have_count(2)
+    assert (
+        app.locator(".editor-numbers").inner_text().split() == ["1", "2", "3"]
+        or app.locator(".editor-numbers .is-bad").count()
+    )
+    app.keyboard.press("Escape")
+    expect(app.locator(".cell-editor")).to_have_count(0)
+    expect(app.locator(".cell.machine pre")).to_contain_text("tilewright.machine(")
+
+
+def test_given_cells_then_they_are_added_written_moved_and_removed(app: Page) -> None:
+    open_example(app, "what_moves_what")
+    count = app.locator(".cell").count()
+    app.locator(".cell.machine").hover()
+    app.locator(".cell.machine").get_by_label("Add a cell here").click()
+    app.get_by_role("menuitem", name="Words").click()
+    area = app.locator(".cell-editor")
+    expect(area).to_be_focused()
+    app.keyboard.type("# Mine\n\nSome **bold** words, <img src=x onerror=alert(1)> and [a link](https://example.org).")
+    app.keyboard.press("Control+Enter")
+    cell = app.locator(".cell.markdown").filter(has=app.get_by_role("heading", name="Mine"))
+    expect(cell.locator("b")).to_have_text("bold", timeout=WAIT)
+    expect(cell.locator("a")).to_have_attribute("rel", "noopener noreferrer")
+    assert cell.locator("img").count() == 0 and "<img" in cell.inner_text()
+    expect(app.locator(".cell")).to_have_count(count + 1)
+    index = int(cell.get_attribute("data-cell") or "")
+    cell.hover()
+    cell.get_by_label("More for the markdown cell").click()
+    app.get_by_role("menuitem", name="Move down").click()
+    expect(cell).to_have_attribute("data-cell", str(index + 1), timeout=WAIT)
+    # What Python could not run is not done, and said.
+    app.locator(".cell.schedule").first.hover()
+    app.locator(".cell.schedule").first.get_by_label("More for the schedule cell").click()
+    app.get_by_role("menuitem", name="Remove").click()
+    expect(app.locator(".cell")).to_have_count(count, timeout=WAIT)
+    app.get_by_label("Undo (Ctrl+Z)").click()
+    expect(app.locator(".cell")).to_have_count(count + 1, timeout=WAIT)
+    cell.hover()
+    cell.get_by_label("More for the markdown cell").click()
+    app.keyboard.press("r")
+    expect(app.locator(".cell")).to_have_count(count, timeout=WAIT)
