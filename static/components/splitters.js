@@ -42,7 +42,11 @@ class Splitter {
     const at = (e) => (this.axis === "x" ? e.clientX : e.clientY);
     const from = at(event);
     const size = this.folded ? 0 : this.size;
-    const move = (e) => this.resize(size + (at(e) - from) * this.direction);
+    const move = (e) => {
+      this.resize(size + (at(e) - from) * this.direction);
+      // Folded, it keeps the size it had, not those that it was pulled through.
+      if (this.folded && size) document.documentElement.style.setProperty(this.variable, `${size}px`);
+    };
     const stop = () => {
       this.bar.removeEventListener("pointermove", move);
       document.documentElement.classList.remove("is-resizing");

@@ -1,0 +1,159 @@
+"""The guided tour, the help menu and the pages of primitives, with the mouse and with the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.page import choose, drag, row, steps
+
+from tilewright.app.shell import make_page
+from tilewright.app.views.tour import STEPS
+from tilewright.engine.schedule import PRIMITIVES
+
+AT = {step.title: n for n, step in enumerate(STEPS)}
+COMPUTE_AT, SET_SCOPE = AT["compute_at moves a computation"], AT["set_scope moves a memory"]
+
+
+@pytest.fixture
+def gallery(page: Page, serve: Callable[..., str]) -> Page:
+    page.goto(serve(make_page))
+    page.locator(".card").first.wait_for()
+    return page
+
+
+def is_at(page: Page, step: int) -> None:
+    expect(page.locator(".tour .tour-head")).to_contain_text(f"Step {step + 1} of {len(STEPS)}")
+
+
+def part(page: Page, name: str) -> None:
+    page.locator(f'.tour [data-part="{name}"]').click()
+
+
+def begin(page: Page, step: int) -> None:
+    page.get_by_role("button", name="Guided tour").click()
+    is_at(page, 0)
+    for _ in range(step):
+        part(page, "next")
+    is_at(page, step)
+
+
+def test_given_the_tour_when_its_tasks_are_done_with_the_mouse_then_each_is_noticed_and_answered(gallery: Page) -> None:
+    begin(gallery, 1)
+    expect(gallery.locator(".tour")).to_contain_text("Point at the bars")
+    box = gallery.locator("#area-timeline").bounding_box()
+    assert box is not None
+    gallery.mouse.move(box["x"] + 300, box["y"] + 100)
+    expect(gallery.locator(".tour .is-done")).to_contain_text("Done.")
+    part(gallery, "next")
+    is_at(gallery, COMPUTE_AT)
+    expect(gallery.locator(".tour-ring")).to_have_count(2)
+    drag(gallery, "B", "io")
+    expect(gallery.locator(".tour-told")).to_contain_text("16\u202fKiB to 4\u202fKiB")
+    expect(gallery.locator("[role=status].tw-hidden").first).to_contain_text("Done.")
+    part(gallery, "next")
+    is_at(gallery, SET_SCOPE)
+    choose(gallery, "B", "Set scope…")
+    gallery.locator(".form [name=storage_scope]").fill("local")
+    gallery.locator(".form [type=submit]").click()
+    expect(gallery.locator(".tour-told")).to_contain_text("not one loop")
+    # Undone, it is to be done again.
+    gallery.get_by_label("Undo (Ctrl+Z)").click()
+    expect(gallery.locator(".tour-told")).to_have_count(0)
+    expect(gallery.locator('.tour [data-part="next"]')).to_have_text("Skip")
+
+
+def test_given_a_drag_below_the_box_then_it_is_out_of_the_way(gallery: Page) -> None:
+    begin(gallery, COMPUTE_AT)
+    gallery.mouse.move(700, 440)
+    gallery.mouse.down()
+    expect(gallery.locator(".tour.is-away")).to_have_count(1)
+    gallery.mouse.up()
+    expect(gallery.locator(".tour.is-away")).to_have_count(0)
+
+
+def test_given_the_keyboard_alone_then_the_tour_is_gone_through_and_ended(gallery: Page) -> None:
+    gallery.keyboard.press("?")
+    expect(gallery.get_by_role("menu", name="Help")).to_be_visible()
+    gallery.keyboard.press("t")
+    is_at(gallery, 0)
+    expect(gallery.locator(".tour")).to_be_focused()
+    for _ in range(COMPUTE_AT):
+        gallery.keyboard.press("Alt+n")
+    is_at(gallery, COMPUTE_AT)
+    part(gallery, "there")
+    expect(row(gallery, "B")).to_be_focused()
+    gallery.keyboard.press("Enter")
+    gallery.locator(".row[data-offer]").first.wait_for()
+    gallery.keyboard.press("ArrowDown")
+    expect(row(gallery, "io")).to_be_focused()
+    gallery.keyboard.press("Enter")
+    expect(gallery.locator(".tour-told")).to_be_visible()
+    assert steps(gallery)[-1].strip() == "sch.compute_at(B, io)"
+    for n in range(SET_SCOPE, len(STEPS)):
+        gallery.keyboard.press("Alt+n")
+        is_at(gallery, n)
+        do = gallery.locator('.tour [data-part="do"]')
+        if STEPS[n].calls:
+            do.press("Enter")
+            expect(gallery.locator(".tour-told")).to_be_visible()
+            expect(gallery.locator('.tour [data-part="next"]')).to_be_focused()
+    gallery.keyboard.press("Escape")
+    expect(gallery.locator(".tour")).to_be_hidden()
+    # And again, from the top bar.
+    gallery.locator(".headline [data-help]").focus()
+    gallery.keyboard.press("Enter")
+    gallery.keyboard.press("t")
+    is_at(gallery, 0)
+    expect(gallery.locator(".tour")).to_be_focused()
+    gallery.keyboard.press("Escape")
+    expect(gallery.locator(".tour")).to_be_hidden()
+
+
+def test_given_another_notebook_then_the_tour_is_over(gallery: Page) -> None:
+    begin(gallery, len(STEPS) - 1)
+    part(gallery, "example")
+    expect(gallery.locator(".tour")).to_be_hidden()
+    expect(gallery.locator(".headline .title")).to_contain_text("what moves what")
+    expect(gallery.locator(".tour-ring")).to_have_count(0)
+
+
+def test_given_the_reference_then_every_call_is_in_it_with_its_drawing(gallery: Page) -> None:
+    gallery.keyboard.press("?")
+    gallery.keyboard.press("p")
+    dialog = gallery.locator("dialog.reference")
+    expect(dialog.locator("[data-call]")).to_have_count(len(PRIMITIVES))
+    gallery.keyboard.type("set_scope")
+    expect(dialog.locator("[data-call]")).to_have_count(1)
+    expect(dialog.locator("article h2")).to_have_text("set_scope")
+    expect(dialog.locator("article figure").nth(1)).to_contain_text('scope="local"')
+    gallery.keyboard.press("Escape")
+    gallery.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_given_an_entry_of_a_menu_then_its_rewrite_is_drawn_beside_it_after_a_moment_and_by_a_key(
+    gallery: Page,
+) -> None:
+    gallery.locator('[data-example="place_the_copies"]').click()
+    row(gallery, "A_local.vtcm").hover()
+    gallery.get_by_label("Actions of A_local.vtcm", exact=True).click()
+    item = gallery.get_by_role("menuitem", name="Double buffer")
+    item.hover()
+    card = gallery.locator(".prim-card")
+    expect(card).to_be_visible()
+    expect(card).to_contain_text("Give the buffer that a copy block writes two slots")
+    expect(card).to_contain_text("double_buffer_scope")
+    described = item.get_attribute("aria-describedby")
+    assert described is not None and card.get_attribute("id") in described.split()
+    gallery.keyboard.press("?")
+    expect(card).to_be_hidden()
+    gallery.keyboard.press("?")
+    expect(card).to_be_visible()
+    # Escape takes the card away, then the menu.
+    gallery.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(gallery.get_by_role("menu")).to_be_visible()
+    gallery.keyboard.press("Escape")
+    expect(gallery.get_by_role("menu")).to_have_count(0)
