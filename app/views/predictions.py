@@ -7,7 +7,7 @@ from typing import Any
 from ...engine.analysis import ProgramIndex
 from ...engine.hwsim import Report
 from ...engine.ir import TilewrightError
-from .numbers import change_of, grouped, size_text
+from .numbers import THIN_SPACE, change_of, grouped, size_text
 from .targets import TIMES, iterations, ratio_text
 
 Line = dict[str, str]
@@ -30,7 +30,7 @@ def prediction_value(
     """
     runs = _recompute(before, after, blocks)
     why = [f"{name} runs {ratio_text(b, a)}{TIMES} as often" for name, a, b in runs if b > a]
-    parts = [f"runs {TIMES}{ratio_text(b, a)}" for _, a, b in runs if b > a]
+    parts = _often([ratio_text(b, a) for _, a, b in runs if b > a])
     lines = [_run_line("Recompute" if len(runs) == 1 else f"Recompute of {name}", a, b) for name, a, b in runs]
     if isinstance(then, TilewrightError):
         refusal = then.refusal
@@ -45,7 +45,7 @@ def prediction_value(
     peaks, over, fits = _peaks(now, then)
     if cycles["trend"] == "worse":
         why.insert(0, f"{cycles['change']} cycles")
-    label = [*(f"fits {name}" for name in fits), f"{cycles['change']} cycles", *parts]
+    label = [f"fits {', '.join(fits)}"] * bool(fits) + [f"{cycles['change']} cycles", *parts]
     if moved["trend"] != "same":
         label.append(f"{moved['change']} bytes")
     label += [f"over {name}" for name, _ in over]
@@ -54,6 +54,13 @@ def prediction_value(
         # What did not fit could not run at all.
         return {**_value(why, label, lines, "better"), "costly": False}
     return _value(why + [text for _, text in over], label, lines, cycles["trend"])
+
+
+def _often(times: list[str]) -> list[str]:
+    """How often blocks would run, in a few characters."""
+    if len(set(times)) < 2:
+        return [f"runs {TIMES}{t}" for t in times[:1]]
+    return [f"run {TIMES}{', '.join(times)}"]
 
 
 def moved_bytes(report: Report) -> int:
@@ -81,6 +88,8 @@ def _run_line(name: str, now: int, then: int) -> Line:
 
 def _change(name: str, now: int, then: int, text: Any) -> Line:
     change, trend = change_of(now, then)
+    if now and not then:
+        change = f"−100{THIN_SPACE}%"
     return _line(name, f"{text(now)} → {text(then)}", change, trend)
 
 

@@ -41,6 +41,8 @@ export class Popup {
   }
 
   move(anchor, side) {
+    // Where it stood would narrow it.
+    this.element.style.left = "0px";
     const {offsetWidth: width, offsetHeight: height} = this.element;
     const room = {width: document.documentElement.clientWidth, height: document.documentElement.clientHeight};
     let left = anchor.left;

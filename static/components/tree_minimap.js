@@ -46,7 +46,7 @@ export class Minimap {
     const paper = canvas.getContext("2d");
     paper.scale(scale, scale);
     this.lines(paper, height);
-    paper.globalAlpha = 0.16;
+    paper.globalAlpha = 0.2;
     paper.fillStyle = this.colour("--tw-accent");
     const {top, size} = this.view(height);
     paper.fillRect(0, top, WIDTH, size);
@@ -55,6 +55,7 @@ export class Minimap {
     paper.strokeRect(0.5, top + 0.5, WIDTH - 1, Math.max(3, size - 1));
   }
 
+  /** Every row as a line, those that are chosen or found last and from edge to edge. */
   lines(paper, height) {
     const {tree} = this;
     const {window: rows, byId, search, chosen} = tree;
@@ -64,13 +65,16 @@ export class Minimap {
     const thick = Math.max(1, Math.min(3, per - 0.5));
     const colours = new Map();
     const colour = (name) => colours.get(name) ?? colours.set(name, this.colour(name)).get(name);
-    for (const id of rows.ids) {
+    const loud = (id) => search.has(id) || chosen.has(id);
+    for (const id of [...rows.ids.filter((id) => !loud(id)), ...rows.ids.filter(loud)]) {
       const row = byId.get(id);
       const y = (rows.topOf(id) / rows.height) * height;
       const x = 4 + row.depth * indent;
       const written = row.writes?.[0];
       paper.fillStyle = colour(search.has(id) ? "--tw-warn" : chosen.has(id) ? "--tw-accent" : written ? `--tw-buffer-${written.colour}` : "--tw-line-strong");
-      if (search.has(id) || chosen.has(id)) paper.fillRect(0, y, WIDTH, Math.max(2, thick));
+      // Lines that lie on one another would be a blur of colours.
+      paper.globalAlpha = per < 1.5 && !loud(id) ? 0.3 : 1;
+      if (loud(id)) paper.fillRect(0, y, WIDTH, Math.max(2, thick));
       else paper.fillRect(x, y, row.kind === "block" ? WIDTH - x - 3 : Math.min(WIDTH - x - 3, 14), thick);
     }
   }
