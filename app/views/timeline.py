@@ -106,9 +106,13 @@ def answer(state: State, store: Store, message: Message) -> Message | None:
     if not isinstance(report, Report):
         return None
     if message["kind"] == "blame":
-        buffer, block = str(message["buffer"]), str(message["block"])
-        step, text = step_to_blame(state, store, buffer, block)
+        step, text = step_to_blame(state, store, str(message["buffer"]), str(message["block"]))
         return {"kind": "blamed", "step": step, "text": text}
+    return answer_of(report, store, message)
+
+
+def answer_of(report: Report, store: Store, message: Message) -> Message | None:
+    """The answers that need a report only: windows and starts of tasks."""
     if message["kind"] not in ("window", "find"):
         return None
     scene = scene_of(report, store)

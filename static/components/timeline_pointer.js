@@ -121,11 +121,12 @@ export class TimelinePointer {
     event.preventDefault();
     host.head.focus({ preventScroll: true });
     host.tip("");
-    const scrubs = from.y > host.layout.axis || event.target.closest(".playhead");
+    const ruler = from.y > host.layout.axis;
+    const scrubs = ruler || event.target.closest(".playhead");
     const { start, end } = host.model.view;
     let moved = false;
     host.stage.setPointerCapture(event.pointerId);
-    if (scrubs) host.seekDrawn(from.time);
+    if (ruler) host.seekDrawn(from.time);
     host.stage.onpointermove = (move) => {
       const by = move.clientX - event.clientX;
       moved ||= Math.abs(by) > FAR;
@@ -140,7 +141,7 @@ export class TimelinePointer {
     };
     host.stage.onpointerup = host.stage.onpointercancel = (up) => {
       host.stage.onpointermove = host.stage.onpointerup = host.stage.onpointercancel = null;
-      if (!moved && !scrubs && up.type === "pointerup") host.chosen(hit(host.model, host.layout, from.x, from.y, from.time), { ...from, lane: stripAt(host.layout, from.y) });
+      if (!moved && !ruler && up.type === "pointerup") host.chosen(hit(host.model, host.layout, from.x, from.y, from.time), { ...from, lane: stripAt(host.layout, from.y) });
     };
   }
 
