@@ -73,8 +73,8 @@ def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
             continue  # nobody uses it, or a statement inside of a block makes it where it is needed
         if is_global(buffer.scope):
             # Global memory is not made on the device: it lies outside of what any kernel's grid repeats.
-            for grid_loop in accesses.grid_loops:
-                path = _common(path, grid_loop)
+            for grid in accesses.grid_loops:
+                path = _common(path, grid) if grid[-1] in path else path
         # An owner's buffer is a new one each time the owner runs: it never moves further out.
         site = path[-1] if len(path) > len(owner) else owner[-1]
         sites[buffer] = site if site is owner[-1] or _is_filled_anew(index, site, buffer) else owner[-1]

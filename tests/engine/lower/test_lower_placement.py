@@ -216,3 +216,24 @@ def test_given_the_other_case_of_either_or_when_compacted_then_both_are_known_no
 """)
     (found,) = allocations(func)
     assert found.tile == (48, 40)
+
+
+def test_given_a_grid_elsewhere_when_planned_then_what_iterations_keep_to_themselves_stays_theirs():
+    func = program("""(A: T.Buffer((13,), "int32"), C: T.Buffer((6,), "int32"), D: T.Buffer((13,), "int32")):
+    B = T.sblock_alloc_buffer((13,), "int32")
+    for i in T.thread_binding(13, thread="blockIdx.x"):
+        with T.sblock("D"):
+            v = T.axis.spatial(13, i)
+            D[v] = A[v]
+    for o in T.parallel(2):
+        for i in range(7):
+            with T.sblock("B"):
+                v = T.axis.spatial(13, o * 6 + i)
+                B[v] = A[v]
+        for i in range(3):
+            with T.sblock("C"):
+                v = T.axis.spatial(6, o * 3 + i)
+                C[v] = B[v * 2] + B[v * 2 + 1]
+""")
+    (found,) = allocations(func)
+    assert found.tile == (7,) and found.loop is not None and found.loop.name == "o"
