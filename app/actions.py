@@ -390,6 +390,8 @@ def _turn_knob(state: State, intent: TurnKnob) -> State:
 def _reset_knob(state: State, intent: ResetKnob) -> State:
     notebook = _open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
+    if intent.path is not None:
+        machine.figure(intent.path)  # refuses what is none
     return edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
 
 

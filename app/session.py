@@ -165,7 +165,7 @@ class Session:
         for n, name in enumerate(("a", "b")):
             if name in message:
                 sides[n] = side_of(str(message[name]), self.state, self._opened_example)
-        if "text" in message:
+        if message["kind"] == "compare_text":
             title, notebook = opened_text(str(message["text"]), str(message["name"]))
             sides[1 if message["side"] == "b" else 0] = Side(f"file:{title}", title, notebook)
         self.dispatch(Compare(*sides))

@@ -43,9 +43,26 @@ def _page_commands(state: State) -> list[Command]:
     return [
         *found,
         _command("Save", "Page", "the notebook's file", {"kind": "save"}, "Ctrl S"),
+        _comparison(state),
+        *(_command(label, "Page", text, {"kind": "pane", "pane": pane}) for pane, label, text in PANES),
         _command("Export Python for TVM", "Page", "the program and its schedule as a file", {"kind": "export"}),
         _command("Back to the gallery", "Page", "the examples, and a place to paste", {"kind": "gallery"}),
     ]
+
+
+PANES = (
+    ("machine", "The machine's figures", "knobs, and which figure limits the program"),
+    ("traffic", "Traffic and roofline", "bytes from scope to scope, and how near the program is to its roof"),
+    ("problems", "Problems", "errors, findings, and what would help"),
+)
+
+
+def _comparison(state: State) -> Command:
+    if state.comparison is not None:
+        return _command(
+            "Leave the A/B comparison", "Page", "back to the tree and the timeline", {"kind": "uncompare"}, "Esc"
+        )
+    return _command("Compare (A/B)", "Page", "two steps, branches or files beside each other", {"kind": "compare"})
 
 
 def _machine_commands(state: State) -> list[Command]:

@@ -42,11 +42,12 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """The effects that are known so far, of `total`."""
+    """The effects that are known so far, of `total`; `more` steps are not looked at."""
 
     effects: tuple[Effect, ...]
     done: int
     total: int
+    more: int = 0
 
 
 def is_one_schedule(state: State, comparison: Comparison) -> bool:
@@ -66,6 +67,7 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
         else "Each step that only one of them has was left out by itself, and the later ones made again"
     )
     reports = [store.known("report", (_func(side, store), store.machine(side))) for side in (a, b)]
+    how += f"; {known.more} more such steps were not tried" if known is not None and known.more else ""
     if known is None or not all(isinstance(report, Report) for report in reports):
         return _value("", how)
     if known.done < known.total:
@@ -169,7 +171,8 @@ def explaining(
     a: State, b: State, machines: tuple[Machine, Machine], reports: tuple[Report, Report]
 ) -> Iterator[Explained]:
     """What is known after each step that is left out. Takes a simulation each: not for the server's own thread."""
-    todo = list(_own_steps(a, b))[:MOST_STEPS]
+    own = list(_own_steps(a, b))
+    todo = own[:MOST_STEPS]
     effects: list[Effect] = []
     if not todo:
         yield Explained((), 0, 0)
@@ -179,7 +182,7 @@ def explaining(
         effect = _left_out(side.shown, side.step_count, step, machines[which], reports[which], "AB"[which])
         if effect is not None:
             effects.append(effect)
-        yield Explained(tuple(effects), done, len(todo))
+        yield Explained(tuple(effects), done, len(todo), len(own) - len(todo))
 
 
 def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:

@@ -118,9 +118,9 @@ function table(data) {
     h("summary", {}, "As a table"),
     h(
       "table",
-      { class: "traffic" },
+      { class: "flow-table" },
       h("thead", {}, h("tr", {}, ["buffer", "from", "to", "bytes", "at least", "times"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, data.flows.map((flow) => h("tr", {}, cells(flow).map((text, n) => h(n ? "td" : "th", n ? { class: n === 3 ? "number" : null } : { scope: "row" }, text))))),
+      h("tbody", {}, data.flows.map((flow) => h("tr", {}, cells(flow).map((text, n) => h(n ? "td" : "th", n ? { class: n === 3 || n === 4 ? "number" : null } : { scope: "row" }, text))))),
     ),
   );
 }

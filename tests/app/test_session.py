@@ -2,62 +2,21 @@
 
 from __future__ import annotations
 
-import queue
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
+from support.paper import PaperClock, PaperScreen
 from support.sources import ELEMENTWISE_CHAIN
 
 from tilewright.app.actions import OpenText
 from tilewright.app.session import Session
 from tilewright.app.state import State
-from tilewright.app.store import Store
 from tilewright.app.views.gallery import Example, load_examples
 from tilewright.app.views.notebook import notebook_value, step_changes
 from tilewright.app.views.row_ids import row_ids
 from tilewright.engine.hwsim import Report
-
-
-class PaperClock:
-    def __init__(self) -> None:
-        self.work: queue.Queue[Callable[[], None]] = queue.Queue()
-
-    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        self.work.put(work)
-
-    def soon(self, work: Callable[[], None]) -> None:
-        self.work.put(work)
-
-    def run_until(self, done: Callable[[], bool]) -> None:
-        give_up = time.monotonic() + 60
-        while not done():
-            assert time.monotonic() < give_up
-            self.work.get(timeout=60)()
-
-
-class PaperScreen:
-    def __init__(self) -> None:
-        self.drawn: list[State] = []
-        self.later: list[State] = []
-        self.studied: list[State] = []
-        self.files: dict[str, str] = {}
-
-    def draw(self, state: State, store: Store) -> None:
-        self.drawn.append(state)
-
-    def draw_later(self, state: State, store: Store) -> None:
-        self.later.append(state)
-
-    def draw_studies(self, state: State, store: Store) -> None:
-        self.studied.append(state)
-
-    def download(self, name: str, text: str) -> None:
-        self.files[name] = text
-
 
 EXAMPLES: tuple[Example, ...] = load_examples()
 
