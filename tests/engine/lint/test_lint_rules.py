@@ -10,6 +10,8 @@ import pytest
 
 from tilewright.engine.hwsim import Machine, load_machine, simulate
 from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, told_of
+from tilewright.engine.lint.capacity import remedies_overflow
+from tilewright.engine.lint.subject import Subject
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.schedule.trace import renamed
 from tilewright.engine.script import parse
@@ -181,14 +183,21 @@ def test_given_tiles_that_do_not_fit_deeper_then_they_are_made_smaller():
     assert "capacity-overflow" not in codes(fixed(sch, best), machine)
 
 
-def test_given_slots_that_do_not_fit_then_one_of_them_is_given_up():
+def test_given_slots_that_do_not_fit_then_half_the_step_keeps_them_and_giving_them_up_is_thought_of():
     sch = staged()
     for block in ("A_local.vtcm", "B_local.vtcm"):
         sch.double_buffer(block)
     machine = load_machine(NPU).replace("memories.vtcm.capacity_bytes", 49_152)
     assert "capacity-overflow" not in codes(staged(), machine)
-    fixes = of("capacity-overflow", lint(sch, machine)).fixes
-    assert any('sch.unannotate("A_local.vtcm", "double_buffer_scope")' in fix.calls for fix in fixes)
+    finding = of("capacity-overflow", lint(sch, machine))
+    assert finding.fixes[0].calls[0] == "ki_0, ki_1 = sch.split(ki, factors=[2, None])"
+    assert finding.fixes[0].cycles < simulate(staged().func, machine).cycles, "less than with one slot"
+
+    sch = staged()
+    sch.double_buffer("A_local.vtcm")
+    subject = Subject(sch, machine, {}, simulate)
+    thought_of = [s for s in remedies_overflow(subject, finding) if s is not None]
+    assert any(s.schedule.trace.steps[-1].method == "unannotate" for s in thought_of)
 
 
 def test_given_a_scope_that_is_not_there_then_a_scope_that_fits_is_found():
@@ -406,7 +415,8 @@ def test_a_fix_that_is_offered_ends_its_finding_costs_what_it_says_and_keeps_the
                 continue  # the page's tests write these into the text
             after = fixed(sch, fix)
             assert simulate(after.func, machine).cycles == fix.cycles
-            assert not [
-                f for f in lint(after, machine) if f.code == finding.code and set(f.buffers) & set(finding.buffers)
-            ]
+            again = next(rule for rule in LINTS if rule.code == finding.code).find(
+                Subject(after, machine, {}, simulate)
+            )
+            assert not [f for f in again if set(f.buffers) & set(finding.buffers)]
             assert after.check().status in ("proved", "tested")
