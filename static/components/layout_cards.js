@@ -35,16 +35,12 @@ function marks(card) {
 }
 
 function figures(card) {
-  const found = Object.fromEntries(card.figures.map(([name, value, hint]) => [name, { value, hint }]));
-  if (!found.cycles) return h("span", { class: "quiet" }, card.note);
-  const figure = (name, ...parts) => h("span", { class: "card-figure", title: found[name].hint }, h("span", { class: "quiet" }, `${name} `), found[name].value, ...parts);
+  if (!card.figures.length) return h("span", { class: "quiet" }, card.note);
   return h(
     "span",
     { class: "card-figures" },
-    figure("cycles", " ", card.change ? h("span", { class: `change ${card.trend}` }, card.change) : null),
-    h("span", { class: `card-figure ${found.conflicts.value === "none" ? "" : "is-lossy"}`, title: found.conflicts.hint }, h("span", { class: "quiet" }, "conflicts "), found.conflicts.value),
-    figure("run"),
-    figure("size"),
+    card.figures.map(([name, value, hint, tone]) =>
+      h("span", { class: `card-figure ${tone === "bad" ? "is-lossy" : ""}`, title: hint }, h("span", { class: "quiet" }, `${name} `), value, name === "cycles" && card.change ? [" ", h("span", { class: `change ${card.trend}` }, card.change)] : null)),
   );
 }
 

@@ -37,17 +37,19 @@ function choice(control, id) {
 }
 
 function numbers(control, id) {
-  return h("input", { id, class: "field-control", type: "text", value: control.value, autocomplete: "off", spellcheck: "false" });
+  return h("input", { id, class: "field-control", type: "text", value: control.value, placeholder: control.placeholder, autocomplete: "off", spellcheck: "false" });
 }
 
 function readNumbers(control, field) {
   const parts = field.value.replace(/[[\]()]/g, "").split(",").map((part) => part.trim()).filter(Boolean);
-  if (parts.join(", ") === control.value) return {};
+  if (!parts.length || parts.join(", ") === control.value) return {};
   if (!parts.every((part) => /^\d+$/.test(part))) return { problem: "whole numbers, with commas between" };
-  if (parts.length !== control.count) return { problem: `${control.count} numbers, one an axis` };
+  if (parts.length !== control.count) return { problem: `${control.count} numbers: ${control.placeholder || "one an axis"}` };
   const values = parts.map(Number);
-  const text = control.call.text.replace("[]", `[${values.join(", ")}]`);
-  return { call: { ...control.call, arguments: { ...control.call.arguments, [control.field]: values }, text } };
+  const [first, ...others] = control.fields;
+  const added = others.length ? Object.fromEntries(control.fields.map((name, n) => [name, values[n]])) : { [first]: values };
+  const text = control.call.text.replace(/\)$/, `, ${others.length ? values.join(", ") : `[${values.join(", ")}]`})`);
+  return { call: { ...control.call, arguments: { ...control.call.arguments, ...added }, text } };
 }
 
 export class MapDraft {

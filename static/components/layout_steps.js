@@ -114,7 +114,7 @@ export class AccessSteps {
     const banks = `${own} ${grid.unit_word}${own > 1 ? "s" : ""}`;
     const together = step.others.length ? `, together with ${step.others.join(" and ")}` : "";
     const serves = `${busiest.length === 1 ? `${grid.unit_word} ${busiest[0]} serves` : `the busiest ${grid.unit_word}s serve`} ${most} rows`;
-    const conflict = step.degree > 1 ? ` ${step.degree} turns: ${most > 1 ? serves : "reads and writes meet in a bank"}.` : " No conflict.";
+    const conflict = grid.unit === "set" ? "" : step.degree > 1 ? ` ${step.degree} turns: ${most > 1 ? serves : "reads and writes meet in a bank"}.` : " No conflict.";
     return `Access ${this.at + 1} ${of}: ${takes} in ${banks}${together}.${conflict}`;
   }
 

@@ -15,7 +15,7 @@ Option = dict[str, Any]
 
 def control_values(chosen: Chosen) -> list[dict[str, Any]]:
     """{id, label, value, options: [{value, label, note, call | null}], blocked, help}: a call is {method, target, arguments, text}."""
-    found = [_scope(chosen), _slots(chosen), _padding(chosen), _swizzle(chosen), _strides(chosen)]
+    found = [_scope(chosen), _slots(chosen), _padding(chosen), _align(chosen), _swizzle(chosen), _strides(chosen)]
     return [control for control in found if control is not None]
 
 
@@ -92,7 +92,7 @@ def _slots(chosen: Chosen) -> dict[str, Any]:
                         "the caller's" if chosen.is_param else "nobody writes it")  # fmt: skip
     block = chosen.index.block(writer.block)
     annotated = any(key == "double_buffer_scope" for key, _ in block.annotations)
-    banks: tuple[int, ...] = bed.placement.banks if bed is not None and annotated else ()
+    banks = list(bed.placement.banks) if bed is not None and annotated else []
     value = (
         "1" if not annotated else "2" if len(set(banks)) < 2 or not _names_banks(block) else f"2 {banks[0]}, {banks[1]}"
     )
@@ -138,6 +138,29 @@ def _padding(chosen: Chosen) -> dict[str, Any] | None:
     return _control(
         "padding", "Padding", value, options, "Rows further apart, so that a column meets other banks", blocked
     )
+
+
+def _align(chosen: Chosen) -> dict[str, Any] | None:
+    """Padding in figures of one's own: rows lie a multiple of the factor and the offset apart."""
+    subject = chosen.subject
+    if subject is None or subject.is_param or subject.access.side != "write" or len(subject.names) < 2:
+        return None
+    axis = len(subject.names) - 2
+    asked = next((a for a in _alignments(chosen) if a[1] == axis), None)
+    call = _call("storage_align", subject.access.row, ("buffer_index", subject.access.position), ("axis", axis))
+    return {
+        "id": "align",
+        "label": "Row step",
+        "type": "ints",
+        "value": "" if asked is None else f"{asked[2]}, {asked[3]}",
+        "placeholder": "factor, offset",
+        "count": 2,
+        "fields": ["factor", "offset"],
+        "call": call,
+        "help": f"Rows of {subject.names[axis]} lie a multiple of the factor apart, and the offset: 32, 1",
+        "blocked": "",
+        "options": [],
+    }
 
 
 def _alignments(chosen: Chosen) -> list[tuple[int, ...]]:
@@ -187,7 +210,7 @@ def _strides(chosen: Chosen) -> dict[str, Any] | None:
     if subject is None or not subject.names or len(subject.bed.shape) != len(subject.names):
         return None
     value = ", ".join(map(str, subject.bed.strides))
-    call = _call("set_layout", subject.access.row, ("buffer", subject.access.argument), ("order_or_strides", []))
+    call = _call("set_layout", subject.access.row, ("buffer", subject.access.argument))
     return {
         "id": "strides",
         "label": "Strides",
@@ -195,7 +218,8 @@ def _strides(chosen: Chosen) -> dict[str, Any] | None:
         "value": value,
         "count": len(subject.names),
         "call": call,
-        "field": "order_or_strides",
+        "placeholder": "",
+        "fields": ["order_or_strides"],
         "help": f"Elements between neighbours of {', '.join(subject.names)}; or the order of the axes, outermost first",
         "blocked": "",
         "options": [],

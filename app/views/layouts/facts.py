@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....engine.hwsim import Report, share_of
-from ..numbers import grouped, size_text
+from ..numbers import grouped, percent_text, size_text
 from ..sizes import plain_text
 from .subject import Chosen
 from .trials import Figures
@@ -63,6 +63,11 @@ def _figure_rows(figures: Figures) -> list[Row]:
     rows: list[Row] = []
     if figures.run_bytes:
         rows.append(("run", size_text(figures.run_bytes), "The shortest piece that an access finds in one place"))
+    if figures.burst_share is not None:
+        share = percent_text(figures.burst_share)
+        rows.append(("bursts used", share, "Bytes that vectors ask for, of those that whole bursts move"))
+    if figures.misses is not None:
+        rows.append(("cache misses", grouped(figures.misses), "Accesses that the nearest cache has not"))
     lost = f"{grouped(figures.conflict_cycles)} cycles" if figures.conflict_cycles else "none"
     rows.append(("conflicts", lost, f"Cycles lost to bank conflicts; the worst access takes {figures.degree}"))
     if figures.degree > 1:

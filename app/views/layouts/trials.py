@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ....engine.hwsim import Bed, Machine, Report, bed_of, through, uses_of
+from ....engine.hwsim import Bed, Machine, Report, Use, bed_of, through, uses_of
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
 from ....engine.lower import planned, with_sizes
 from ....engine.schedule import Schedule
@@ -23,7 +23,8 @@ LISTED = 1 << 14
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What one program makes of one buffer."""
+    """What one program makes of one buffer. `misses` are of the nearest cache (None: none is in front of it), `burst_share` is how much
+    of the bursts that vectors move for it they asked for (None: nothing moves so)."""
 
     cycles: int
     degree: int
@@ -31,6 +32,8 @@ class Figures(msgspec.Struct, frozen=True):
     run_bytes: int
     footprint_bytes: int
     overflows: bool
+    misses: int | None = None
+    burst_share: float | None = None
 
 
 class Trial(msgspec.Struct, frozen=True, eq=False):
@@ -88,10 +91,26 @@ def figures_of(report: Report, bed: Bed) -> Figures:
         min(runs, default=0),
         bed.placement.total_bytes,
         any(m.peak_bytes > m.capacity_bytes for m in memory),
+        _misses(report, bed),
+        _burst_share(report, name),
     )
 
 
-def run_of(use: Any) -> int:
+def _misses(report: Report, bed: Bed) -> int | None:
+    nearest = next((c.name for c in bed.places.machine.caches if c.memory == bed.placement.memory.name), None)
+    if report.caches is None or nearest is None:
+        return None
+    rows = [row for row in report.caches.rows if row.cache == nearest and row.buffer == bed.buffer.name]
+    return sum(row.read_misses + row.write_misses for row in rows)
+
+
+def _burst_share(report: Report, name: str) -> float | None:
+    rows = [row for row in report.bursts if row.buffer == name]
+    moved = sum(row.moved_bytes for row in rows)
+    return sum(row.wanted_bytes for row in rows) / moved if moved else None
+
+
+def run_of(use: Use) -> int:
     """Bytes that lie in one piece in what an access takes: of a copy its descriptor's run, of others as their elements lie."""
     if use.run_bytes:
         return use.run_bytes

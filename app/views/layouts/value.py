@@ -6,7 +6,7 @@ from typing import Any
 
 from ...state import State
 from ...store import Store
-from ..numbers import change_of, grouped, size_text
+from ..numbers import change_of, grouped, percent_text, size_text
 from .candidates import NOW, Candidate, by_map
 from .controls import call_value, control_values
 from .draft import error_value, with_padding
@@ -17,6 +17,9 @@ from .subject import Chosen, chosen_buffer
 from .trials import Figures, Trial
 
 Card = dict[str, Any]
+
+HALF = 0.5
+"""Bursts of which less is used are a waste to look at."""
 
 
 def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | None:
@@ -121,19 +124,30 @@ def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial 
         return card
     card["rank"] = (figures.cycles, figures.conflict_cycles, figures.footprint_bytes)
     card["overflows"] = figures.overflows
-    card["figures"] = [
-        ("conflicts", f"×{figures.degree}" if figures.degree > 1 else "none", _lost(figures)),
-        (
-            "run",
-            size_text(figures.run_bytes) if figures.run_bytes else "–",
-            "The shortest piece an access finds in one place",
-        ),
-        ("size", size_text(figures.footprint_bytes), "What is allocated, padding and slots included"),
-        ("cycles", grouped(figures.cycles), "Of the whole program"),
-    ]
+    card["figures"] = _figures(chosen, figures)
     if now is not None and now.figures is not None and candidate is not NOW:
         card["change"], card["trend"] = change_of(now.figures.cycles, figures.cycles)
     return card
+
+
+def _figures(chosen: Chosen, figures: Figures) -> list[tuple[str, str, str, str]]:
+    """(name, value, what it means, "bad" where it costs): cycles first."""
+    run = size_text(figures.run_bytes) if figures.run_bytes else "–"
+    found = [("cycles", grouped(figures.cycles), "Of the whole program", "")]
+    banked = chosen.bed is not None and chosen.bed.unit.kind == "bank"
+    if banked or figures.degree > 1 or (figures.misses is None and figures.burst_share is None):
+        clash = f"×{figures.degree}" if figures.degree > 1 else "none"
+        found.append(("conflicts", clash, _lost(figures), "bad" if figures.degree > 1 else ""))
+    if figures.misses is not None:
+        found.append(("misses", grouped(figures.misses), "Accesses that the nearest cache has not", ""))
+    if figures.burst_share is not None:
+        tone = "bad" if figures.burst_share < HALF else ""
+        found.append(
+            ("bursts used", percent_text(figures.burst_share), "Bytes asked for, of those that whole bursts move", tone)
+        )
+    found.append(("run", run, "The shortest piece an access finds in one place", ""))
+    found.append(("size", size_text(figures.footprint_bytes), "What is allocated, padding and slots included", ""))
+    return found
 
 
 def _lost(figures: Figures) -> str:

@@ -14,6 +14,7 @@ from tilewright.app.views.buffer_ids import buffer_ids
 from tilewright.app.views.gallery import load_examples
 from tilewright.app.views.layouts import layout_value, layout_work
 from tilewright.app.views.layouts.grid import MIXED
+from tilewright.app.views.numbers import grouped
 from tilewright.engine.hwsim import Report, bed_of
 
 PADDED = "sch.storage_align(A_shared, 0, 0, 32, 1)\n"
@@ -59,7 +60,7 @@ def card(value: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def figure(card: dict[str, Any], name: str) -> str:
-    return next(value for label, value, _ in card["figures"] if label == name)
+    return next(value for label, value, *_ in card["figures"] if label == name)
 
 
 def lost(report: Report, name: str) -> tuple[int, int]:
@@ -95,7 +96,11 @@ def test_given_any_card_then_its_figures_are_the_simulators_on_the_applied_progr
         assert bed is not None
         degree, cycles = lost(report, bed.buffer.name)
         assert tuple(shown["rank"]) == (report.cycles, cycles, bed.placement.total_bytes)
-        assert figure(shown, "conflicts") == ("none" if degree == 1 else f"×{degree}")
+        if report.caches is None:
+            assert figure(shown, "conflicts") == ("none" if degree == 1 else f"×{degree}")
+        else:
+            own = [row for row in report.caches.rows if row.cache == "L1" and row.buffer == buffer]
+            assert figure(shown, "misses") == grouped(sum(row.read_misses + row.write_misses for row in own))
         tried += 1
         # The line in the notebook is the one that was shown, but for the variable of its block.
         assert after.notebook is not None
@@ -289,6 +294,33 @@ def test_given_work_that_was_given_up_then_it_goes_on_where_it_was() -> None:
     assert again is not None
     first = next(again.pieces())
     assert len(first.trials) == 3
+
+
+STRIDED = """
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float32", strides=[128, 1]), B: T.Buffer((64, 64), "float32")):
+    for i, j in T.grid(64, 64):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+"""
+
+
+def test_given_a_layout_that_is_refused_then_its_card_says_why_and_has_no_figures() -> None:
+    state, store = act(act(State(), OpenText(STRIDED)), Select(buffer="A")), Store()
+    refused = card(value_of(state, store), "order")["refused"]
+    assert refused["code"] == "strided-buffer" and "strides" in refused["message"]
+    assert not card(value_of(state, store), "order")["figures"]
+
+
+def test_given_a_column_that_is_read_from_far_memory_then_the_share_of_bursts_is_told() -> None:
+    state, store = example("bank_conflicts", "B"), Store()
+    facts = {name: value for name, value, _ in value_of(state, store)["facts"]}
+    report = store.report_now(state)
+    assert isinstance(report, Report)
+    rows = [row for row in report.bursts if row.buffer == "B"]
+    share = sum(row.wanted_bytes for row in rows) / sum(row.moved_bytes for row in rows)
+    assert facts["bursts used"] == f"{100 * share:.0f}\u202f%"
 
 
 def test_given_an_earlier_step_then_the_picker_says_that_calls_go_to_the_end() -> None:
