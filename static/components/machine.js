@@ -107,10 +107,10 @@ function knob(model, figure, limiting) {
   return h(
     "div",
     { class: `knob ${figure.changed ? "is-changed" : ""} ${limiting ? "is-limit" : ""}`, "data-knob": figure.path },
-    h("span", { class: "knob-label" }, figure.label, limiting ? h("span", { class: "tw-badge tw-badge--accent" }, "limits") : null),
-    h("span", { class: "knob-value" }, figure.choices.length ? choice(model, figure) : field(model, figure), h("span", { class: "knob-unit" }, figure.unit), reset(model, figure)),
+    h("span", { class: "knob-label" }, figure.label, reset(model, figure)),
+    h("span", { class: "knob-value" }, figure.choices.length ? choice(model, figure) : field(model, figure), h("span", { class: "knob-unit" }, figure.unit)),
     gainBar(figure.gain),
-    h("span", { class: "knob-source" }, figure.changed ? `changed in this notebook; the file has ${figure.was}: ${figure.source}` : figure.source),
+    h("span", { class: "knob-source" }, limiting ? h("span", { class: "tw-badge tw-badge--accent" }, "limits") : null, figure.changed ? `changed in this notebook; the file has ${figure.was}: ${figure.source}` : figure.source),
     sizes(model, figure),
   );
 }

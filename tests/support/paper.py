@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable
+from typing import Any
 
 from tilewright.app.state import State
 from tilewright.app.store import Store
@@ -32,6 +33,7 @@ class PaperScreen:
         self.drawn: list[State] = []
         self.later: list[State] = []
         self.studied: list[State] = []
+        self.told: list[dict[str, Any]] = []
         self.files: dict[str, str] = {}
 
     def draw(self, state: State, store: Store) -> None:
@@ -42,6 +44,9 @@ class PaperScreen:
 
     def draw_studies(self, state: State, store: Store) -> None:
         self.studied.append(state)
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        self.told.append(prediction)
 
     def download(self, name: str, text: str) -> None:
         self.files[name] = text
