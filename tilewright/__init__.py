@@ -20,6 +20,7 @@ from typing import Any, Literal
 from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for
 from .engine import export as _export
 from .engine import hwsim as _hwsim
+from .engine import lint as _lint
 
 # Not `script`: that is the module beside this one.
 from .engine import script as _script
@@ -32,6 +33,7 @@ from .engine.hwsim import Knob, Machine, Report
 from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
+from .engine.lint import LintFinding
 from .engine.lower import sizes_of_arrays, with_sizes
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError, TensorIntrin
@@ -45,6 +47,7 @@ __all__ = [
     "IRModule",
     "IndexMap",
     "Knob",
+    "LintFinding",
     "Machine",
     "Notebook",
     "ParseError",
@@ -63,6 +66,7 @@ __all__ = [
     "chrome_trace",
     "from_tvm",
     "from_tvm_trace",
+    "lint",
     "load",
     "machine",
     "machines",
@@ -136,14 +140,29 @@ def sensitivity(
     return _hwsim.sensitivity(*_on_machine(program, machine, sizes))
 
 
-def _on_machine(
-    program: Scheduled, machine: Machine | str | Path | None, sizes: Mapping[str, int] | None
-) -> tuple[PrimFunc, Machine]:
+def lint(
+    schedule: Scheduled, machine: Machine | str | Path | None = None, *, sizes: Mapping[str, int] | None = None
+) -> tuple[LintFinding, ...]:
+    """What is wrong or wasteful in a schedule on a machine, the worst first, each with calls that were tried and end it (`.fixes`).
+
+    Arguments are those of `simulate`. What the machine cannot run is a finding, too; docs/lints.md has all of them.
+    """
+    found = schedule_of(schedule)
+    return _lint.lint(found, _machine_of(schedule, machine), _sizes_of(schedule, sizes))
+
+
+def _machine_of(program: Scheduled, machine: Machine | str | Path | None) -> Machine:
     if machine is None:
         machine = program.machine if isinstance(program, Notebook) else None
     if machine is None:
         raise TilewrightError(Refusal("no-machine", "no machine was named", expected="one of " + ", ".join(machines())))
-    found = machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)
+    return machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)
+
+
+def _on_machine(
+    program: Scheduled, machine: Machine | str | Path | None, sizes: Mapping[str, int] | None
+) -> tuple[PrimFunc, Machine]:
+    found = _machine_of(program, machine)
     # A function as it is: a lowered one has no blocks that could be scheduled.
     func = program if isinstance(program, PrimFunc) else schedule_of(program).described
     return with_sizes(func, _sizes_of(program, sizes)).func, found

@@ -162,3 +162,17 @@ def test_what_is_no_program_is_refused_in_words() -> None:
         tilewright.Schedule(program, "nobody")
     with pytest.raises(tilewright.TilewrightError, match="unknown-dialect"):
         tilewright.to_script(program, "fortran")  # pyright: ignore[reportArgumentType]
+
+
+def test_given_a_schedule_then_its_lints_are_had_without_the_app(tmp_path: Path) -> None:
+    sch = tilewright.Schedule(tilewright.parse(MATMUL))
+    (finding,) = tilewright.lint(sch, "dual-bank-npu")
+    assert finding.code == "scalar-engine" and finding.fixes[0].cycles < (finding.fixes[0].cycles_before or 0)
+    file = tmp_path / "notebook.py"
+    file.write_text(MATMUL_NOTEBOOK)
+    notebook = tilewright.load(file)
+    assert [f.message for f in tilewright.lint(notebook)] == [
+        f.message for f in tilewright.lint(notebook, notebook.machine)
+    ]
+    with pytest.raises(tilewright.TilewrightError, match="no-machine"):
+        tilewright.lint(sch)
