@@ -66,6 +66,9 @@ Message = dict[str, Any]
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""
 
+IN_HAND = ("grabbed", "near")
+"""After these something is held over the tree, and what it would do there comes first."""
+
 STAND_STILL_MS = 200
 """A program that is shown for less is not verified: its successor is."""
 
@@ -123,12 +126,16 @@ class Session:
 
     def receive(self, message: Message) -> None:
         """Do what a view's message asks for. A message that makes no sense is a notice, never an exception."""
+        self.studies.hold()
         try:
             self._do(message)
         except TilewrightError as error:
             self.dispatch(Say(error.refusal, "tree" if message["kind"] in OF_THE_TREE else "page"))
         except Exception as error:
             self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
+        finally:
+            if message.get("kind") not in IN_HAND:
+                self.studies.go_on()
 
     def _do(self, message: Message) -> None:
         if message["kind"] == "grabbed":

@@ -60,6 +60,8 @@ class Studies:
         self._found = found
         self._turn = 0
         self._running: Study | None = None
+        self._free = threading.Event()
+        self._free.set()
 
     def look(self, state: State) -> None:
         """Begin with what `state` shows and nobody knows yet; give up what it does not show."""
@@ -73,6 +75,14 @@ class Studies:
         turn = self._turn
         self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, wanted, state))
 
+    def hold(self) -> None:
+        """Begin no other piece for now: somebody waits for the page."""
+        self._free.clear()
+
+    def go_on(self) -> None:
+        """Nobody waits any more."""
+        self._free.set()
+
     def stop(self) -> None:
         """Give up what is being studied."""
         self._turn += 1
@@ -85,6 +95,7 @@ class Studies:
     def _work(self, turn: int, study: Study, state: State) -> None:
         """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
         for piece in study.pieces():
+            self._free.wait()
             if turn != self._turn:
                 return
             if piece is not None:
