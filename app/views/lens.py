@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...engine.hwsim import Folding
 from ...engine.hwsim.folding import Stretch
@@ -54,7 +55,7 @@ def window(scene: Scene, start: int, end: int, *, folded: bool) -> Window:
         }
     else:
         found["bins"] = _bins(scene, start, end, folded=folded)
-    return found | {"bytes": [_bytes(scene, folding, row, start, end) for row in scene.rows]}
+    return found | {"bytes": _bytes(scene, folding, start, end)}
 
 
 def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any
 def _pieces(spans: Spans, stretches: Iterable[Stretch], origin: int) -> dict[str, list[int]]:
     """The intervals as they come in the stretches; what a seam between two of these cuts is one again."""
     reach = np.maximum.accumulate(spans.ends) if len(spans.ends) else spans.ends
-    found: list[tuple[Column, ...]] = []
+    found: list[tuple[npt.NDArray[Any], ...]] = []
     for x in stretches:
         first, last = int(np.searchsorted(reach, x.start, "right")), int(np.searchsorted(spans.starts, x.end))
         starts, ends, of = spans.starts[first:last], spans.ends[first:last], spans.of[first:last]
@@ -130,43 +131,57 @@ def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> s
     return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
 
 
-def _bytes(scene: Scene, folding: Folding, row: str, start: int, end: int) -> dict[str, Any]:
-    """The bytes of a memory: from each of `at` on, `live` and `allocated` ones; `least` where there is more than one value to a bin."""
-    steps = scene.report.occupancy.steps[row]
-    times = np.asarray(steps.times, np.int64)
-    live, allocated = np.asarray(steps.live, np.int64), np.asarray(steps.allocated, np.int64)
-    if not len(times):
-        return {"at": [0], "live": [0], "allocated": [0], "least": []}
+def _bytes(scene: Scene, folding: Folding, start: int, end: int) -> list[dict[str, Any]]:
+    """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` where there is more than one value to a bin."""
+    stretches = list(islice(folding.stretches(start, end), CORNERS + 1))
+    binned: _Binned | None = None
+    found: list[dict[str, Any]] = []
+    for columns in scene.steps:
+        exact = _corners(*columns, stretches, start) if len(stretches) <= CORNERS else None
+        if exact is None:
+            binned = binned or _Binned(folding, start, end)
+            exact = binned.of(*columns)
+        found.append(exact)
+    return found
+
+
+def _corners(
+    times: Column, live: Column, allocated: Column, stretches: Sequence[Stretch], origin: int
+) -> dict[str, Any] | None:
+    """Every corner of the lines; None where these are too many."""
     cuts: list[tuple[Column, Column]] = []
     count = 0
-    for x in folding.stretches(start, end):
+    for x in stretches:
         first, last = int(np.searchsorted(times, x.start, "right")) - 1, int(np.searchsorted(times, x.end))
         numbers = np.arange(max(0, first), last)
-        cuts.append((np.maximum(times[numbers], x.start) + x.later - start, numbers))
+        cuts.append((np.maximum(times[numbers], x.start) + x.later - origin, numbers))
         count += len(numbers)
         if count > CORNERS:
-            return _binned_bytes(folding, times, live, allocated, start, end)
-    at, numbers = (np.concatenate(c) for c in zip(*cuts, strict=True)) if cuts else (times[:1] * 0, times[:1] * 0)
+            return None
+    if not count:
+        return {"at": [0], "live": [0], "allocated": [0], "least": []}
+    at, numbers = (np.concatenate(c) for c in zip(*cuts, strict=True))
     changes = np.concatenate([[True], (np.diff(live[numbers]) != 0) | (np.diff(allocated[numbers]) != 0)])
     at, numbers = at[changes], numbers[changes]
     return {"at": at.tolist(), "live": live[numbers].tolist(), "allocated": allocated[numbers].tolist(), "least": []}
 
 
-def _binned_bytes(
-    folding: Folding, times: Column, live: Column, allocated: Column, start: int, end: int
-) -> dict[str, Any]:
-    edges = edges_of(start, end, BINS // 2)
-    most, least, held = [], [], []
-    for low, high in pairwise(edges):
-        values = [
-            (live[a:b], allocated[a:b])
-            for x in folding.seen(low, high)
-            for a, b in [
-                (max(0, int(np.searchsorted(times, x.start, "right")) - 1), int(np.searchsorted(times, x.end)))
-            ]
-            if b > a
-        ]
-        most.append(max((int(v.max()) for v, _ in values), default=0))
-        least.append(min((int(v.min()) for v, _ in values), default=0))
-        held.append(max((int(a.max()) for _, a in values), default=0))
-    return {"at": [e - start for e in edges[:-1]], "live": most, "allocated": held, "least": least}
+class _Binned:
+    """The least and the most of lines in bins of a stretch of time. What each bin shows of the timeline is found once for all lines."""
+
+    def __init__(self, folding: Folding, start: int, end: int) -> None:
+        edges = edges_of(start, end, BINS // 2)
+        seen = [(n, x.start, x.end) for n, (low, high) in enumerate(pairwise(edges)) for x in folding.seen(low, high)]
+        self._bins, self._from, self._until = np.array(seen, np.int64).T
+        self._at = [edge - start for edge in edges[:-1]]
+
+    def of(self, times: Column, live: Column, allocated: Column) -> dict[str, Any]:
+        first = np.maximum(np.searchsorted(times, self._from, "right") - 1, 0)
+        last = np.maximum(np.searchsorted(times, self._until), first + 1)
+        most, least, held = (np.zeros(len(self._at), np.int64) for _ in range(3))
+        least += np.iinfo(np.int64).max
+        pairs = np.stack([first, last], axis=1).reshape(-1)
+        for how, column, into in ((np.maximum, live, most), (np.minimum, live, least), (np.maximum, allocated, held)):
+            # Every other stretch between indices is one of ours; the one more entry lets the last of them end where the line does.
+            how.at(into, self._bins, how.reduceat(np.append(column, column[-1:]), pairs)[::2])
+        return {"at": self._at, "live": most.tolist(), "allocated": held.tolist(), "least": least.tolist()}

@@ -104,6 +104,14 @@ class Scene:
         return _ordered(fills), _ordered(lives)
 
     @cached_property
+    def steps(self) -> list[tuple[Column, Column, Column]]:
+        """For each memory: times, and the live and allocated bytes from each on."""
+        each = [self.report.occupancy.steps[row] for row in self.rows]
+        return [
+            (np.array(s.times, np.int64), np.array(s.live, np.int64), np.array(s.allocated, np.int64)) for s in each
+        ]
+
+    @cached_property
     def bands(self) -> tuple[tuple[str, int], ...]:
         """What a density counts: ("task", template), ("wait", kind), ("overlap", 0), ("fill", cell), ("live", cell), ("start", 0)."""
         cells = [(what, n) for what in ("fill", "live") for n in range(len(self.cells))]
@@ -118,7 +126,7 @@ class Scene:
     @cached_property
     def as_played(self) -> Density:
         """The same for times of the timeline."""
-        return self._density(self.unfolded)
+        return self._density(self.unfolded) if self.line.repeats else self.by_the_clock
 
     def _density(self, folding: Folding) -> Density:
         starts = self.line.starts

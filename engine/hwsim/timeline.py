@@ -70,7 +70,8 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         exclusive (cycles of the clock). What lies outside is not gone through."""
         walk = _Walk(self)
         for rows, later, ahead in walk.chunks(start, self.cycles + 1 if end is None else end, walk.everything, (), 0):
-            for row in rows.tolist():
+            found: list[int] = rows.tolist()
+            for row in found:
                 place = self.places[row]
                 for around, iterations in ahead:
                     place = around.later(place, iterations)

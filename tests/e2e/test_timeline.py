@@ -284,7 +284,11 @@ def test_given_another_schedule_then_the_picture_follows_and_the_zoom_starts_ane
     before = playhead(page).get_attribute("aria-valuemax")
     page.mouse.move(*at(page, 0.5, 20))
     page.mouse.wheel(0, -600)
-    page.locator(".machine-picker").select_option("dual-bank-npu")
+    page.locator('[data-step="3"] .step-text').click()
     expect(playhead(page)).not_to_have_attribute("aria-valuemax", str(before))
     expect(page.get_by_role("slider", name="Start of what is in sight")).to_have_attribute("aria-valuenow", "0")
     assert span(page) == float(playhead(page).get_attribute("aria-valuemax") or 0)
+    # A machine that cannot run it: the reason stands where the picture was.
+    page.locator(".machine-picker").select_option("dual-bank-npu")
+    expect(page.locator(".timeline-head .note")).to_contain_text("scope")
+    expect(playhead(page)).to_be_hidden()

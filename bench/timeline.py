@@ -1,0 +1,179 @@
+"""How smooth the timeline is with tens of thousands of tasks: a real Chromium, a real server, wheel, drag and playhead.
+
+A matmul is played as a whole, so that nothing repeats and every task is an event of its own; then the same with what repeats skipped and
+shown by the clock. Measured in the page: how long the script of a frame takes (its drawing), and the time from frame to frame while the
+view moves. Measured on the socket: the size of the first value and of the windows that follow; on the server: how long a window takes.
+
+Run: `python bench/timeline.py [--tasks 50000]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import socket
+import statistics
+import time
+from typing import Any
+
+import msgspec
+import panel as pn
+from playwright.sync_api import Page, sync_playwright
+
+from tilewright.app.components.timeline import TimelineView
+from tilewright.app.store import Store
+from tilewright.app.views.timeline import answer_of, value_of
+from tilewright.engine.hwsim import Report, load_machine, simulate
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+MATMUL = """
+@T.prim_func(s_tir=True)
+def matmul(A: T.Buffer(({m}, {k}), "float32"), B: T.Buffer(({k}, {n}), "float32"), C: T.Buffer(({m}, {n}), "float32")):
+    for i, j, k in T.grid({m}, {n}, {k}):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] += A[vi, vk] * B[vk, vj]
+"""
+
+WATCH = """
+window.benchFrames = {work: [], apart: [], last: 0};
+const ask = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (call) => ask((now) => {
+  const start = performance.now();
+  call(now);
+  benchFrames.work.push(performance.now() - start);
+});
+const beat = (now) => { benchFrames.apart.push(now - benchFrames.last); benchFrames.last = now; ask(beat); };
+ask(beat);
+"""
+
+
+def tiled(tiles: int) -> Schedule:
+    """A double-buffered matmul of `tiles` x `tiles` x 16 tiles of 64 x 64 x 64: about 51 tasks for each tile of the result."""
+    sch = Schedule(parse(MATMUL.format(m=64 * tiles, n=64 * tiles, k=64 * 16)).program)
+    i, j, k = sch.get_loops("C")
+    (io, ii), (jo, ji), (ko, ki) = (sch.split(loop, factors=[None, 64]) for loop in (i, j, k))
+    sch.reorder(io, jo, ko, ii, ji, ki)
+    for n in (0, 1):
+        copy = sch.cache_read("C", n, "local.vtcm")
+        sch.compute_at(copy, ko)
+        sch.double_buffer(copy)
+    sch.reverse_compute_at(sch.cache_write("C", 0, "local.acc"), jo)
+    return sch
+
+
+class Bench:
+    """A page with one timeline, the sizes of what it was sent, the times its answers took."""
+
+    def __init__(self, report: Report, schedule: Schedule) -> None:
+        self.store = Store()
+        self.report = report
+        self.taken: list[float] = []
+        start = time.perf_counter()
+        self.value = value_of(report, schedule, self.store)
+        self.value_ms = 1000 * (time.perf_counter() - start)
+        self.value_bytes = len(msgspec.json.encode(self.value))
+        self.sizes: list[int] = []
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        start = time.perf_counter()
+        found = answer_of(self.report, self.store, message)
+        self.taken.append(1000 * (time.perf_counter() - start))
+        if found is not None:
+            self.sizes.append(len(msgspec.json.encode(found)))
+        return found
+
+    def view(self) -> pn.Column:
+        return pn.Column(TimelineView(self.value, answer=self.answer, width=1200, height=320), margin=0)
+
+
+def act(page: Page, name: str) -> dict[str, list[float]]:
+    """Do one thing with the mouse or the keys, and say how long the frames meanwhile took."""
+    page.evaluate("benchFrames.work = []; benchFrames.apart = []")
+    box = page.locator("canvas.plot").bounding_box()
+    assert box is not None
+    x, y = box["x"] + 700, box["y"] + 20
+    page.mouse.move(x, y)
+    if name == "zoom":
+        for n in range(60):
+            page.mouse.wheel(0, -120 if n < 40 else 120)
+    elif name == "pan":
+        page.mouse.down()
+        for n in range(60):
+            page.mouse.move(x - 8 * n, y)
+        page.mouse.up()
+    elif name == "scrub":
+        page.mouse.move(x - 300, box["y"] + box["height"] - 8)
+        page.mouse.down()
+        for n in range(60):
+            page.mouse.move(x - 300 + 8 * n, box["y"] + box["height"] - 8)
+        page.mouse.up()
+    else:
+        page.keyboard.press("Space")
+        page.wait_for_timeout(2_000)
+        page.keyboard.press("Space")
+    page.wait_for_timeout(300)
+    frames: dict[str, list[float]] = page.evaluate("({work: benchFrames.work, apart: benchFrames.apart})")
+    return frames
+
+
+def quantiles(values: list[float]) -> str:
+    ordered = sorted(values) or [0.0]
+    return f"p50 {statistics.median(ordered):6.1f}  p95 {ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]:6.1f}"
+
+
+def measure(name: str, report: Report, schedule: Schedule, *, by_the_clock: bool) -> None:
+    bench = Bench(report, schedule)
+    tasks = sum(engine.tasks for engine in report.engines.values())
+    print(f"\n{name}: {tasks} tasks, {len(report.timeline.numbers)} of them played")
+    print(f"  first value {bench.value_bytes / 1024:.0f} KiB in {bench.value_ms:.1f} ms")
+    port = _free_port()
+    server = pn.serve(bench.view, port=port, address="127.0.0.1", show=False, threaded=True, verbose=False, start=True)
+    try:
+        with sync_playwright() as playwright:
+            path = os.environ.get("TILEWRIGHT_CHROMIUM") or shutil.which("chromium")
+            browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page.add_init_script(WATCH)
+            page.wait_for_timeout(500)
+            page.goto(f"http://127.0.0.1:{port}")
+            page.locator(".playhead[aria-valuetext]").wait_for()
+            if by_the_clock:
+                page.get_by_role("button", name="By the clock").click()
+            page.wait_for_timeout(500)
+            for action in ("zoom", "pan", "scrub", "play"):
+                frames = act(page, action)
+                print(
+                    f"  {action:6} drawing {quantiles(frames['work'])} ms   frame to frame {quantiles(frames['apart'])} ms"
+                )
+            browser.close()
+    finally:
+        server.stop()
+    sizes = [size / 1024 for size in bench.sizes]
+    print(f"  {len(sizes)} windows: {quantiles(sizes)} KiB, on the server {quantiles(bench.taken)} ms")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=50_000)
+    arguments = parser.parse_args()
+    schedule = tiled(max(1, round((arguments.tasks / 49) ** 0.5)))
+    machine = load_machine("dual-bank-npu")
+    measure("played whole", simulate(schedule.func, machine, whole=10**9), schedule, by_the_clock=False)
+    measure("skipped, by the clock", simulate(schedule.func, machine), schedule, by_the_clock=True)
+
+
+if __name__ == "__main__":
+    main()
