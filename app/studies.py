@@ -60,11 +60,13 @@ class Studies:
         self._found = found
         self._turn = 0
         self._running: Study | None = None
+        self._seen: State | None = None
         self._free = threading.Event()
         self._free.set()
 
     def look(self, state: State) -> None:
         """Begin with what `state` shows and nobody knows yet; give up what it does not show."""
+        self._seen = state
         wanted = next_study(state, self._store)
         if wanted is not None and self._running is not None and wanted.key == self._running.key:
             return
@@ -73,7 +75,7 @@ class Studies:
             return
         self._running = wanted
         turn = self._turn
-        self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, wanted, state))
+        self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, wanted))
 
     def hold(self) -> None:
         """Begin no other piece for now: somebody waits for the page."""
@@ -88,11 +90,11 @@ class Studies:
         self._turn += 1
         self._running = None
 
-    def _begin(self, turn: int, study: Study, state: State) -> None:
+    def _begin(self, turn: int, study: Study) -> None:
         if turn == self._turn:
-            threading.Thread(target=lambda: self._work(turn, study, state), name=study.what, daemon=True).start()
+            threading.Thread(target=lambda: self._work(turn, study), name=study.what, daemon=True).start()
 
-    def _work(self, turn: int, study: Study, state: State) -> None:
+    def _work(self, turn: int, study: Study) -> None:
         """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
         for piece in study.pieces():
             self._free.wait()
@@ -100,17 +102,17 @@ class Studies:
                 return
             if piece is not None:
                 self._clock.soon(lambda piece=piece: self._keep(turn, study, piece))
-        self._clock.soon(lambda: self._end(turn, state))
+        self._clock.soon(lambda: self._end(turn))
 
     def _keep(self, turn: int, study: Study, piece: Any) -> None:
         self._store.keep(study.what, study.of, piece)
         if turn == self._turn:
             self._found()
 
-    def _end(self, turn: int, state: State) -> None:
-        if turn == self._turn:
+    def _end(self, turn: int) -> None:
+        if turn == self._turn and self._seen is not None:
             self._running = None
-            self.look(state)
+            self.look(self._seen)
 
 
 def next_study(state: State, store: Store) -> Study | None:

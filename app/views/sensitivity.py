@@ -39,6 +39,8 @@ def trying(func: PrimFunc, machine: Machine, report: Report, plan: Renewed) -> I
     """What is known after each figure. Takes a simulation each: not for the server's own thread."""
     todo = trials(machine, report)
     found: list[Knob] = []
+    if not todo:
+        yield Tried((), 0, 0)
 
     def gain(trial: Trial) -> Knob | None:
         return tried(func, machine, trial, report.cycles, known_plan=plan, max_tasks=MAX_TASKS)
