@@ -68,10 +68,11 @@ class Bed(msgspec.Struct, frozen=True, eq=False):
         """Elements between neighbours of each axis, in its group of axes."""
         if self.buffer.strides:
             return tuple(build.int_value(s) or 0 for s in self.buffer.strides)
-        found, step = [0] * len(self.shape), 1
-        for n in reversed(range(len(self.shape))):
+        shape = self.shape
+        found, step = [0] * len(shape), 1
+        for n in reversed(range(len(shape))):
             step = 1 if n + 1 in self.buffer.axis_separators else step
-            found[n], step = step, step * self.shape[n]
+            found[n], step = step, step * shape[n]
         return tuple(found)
 
     @property
