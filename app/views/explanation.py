@@ -13,20 +13,26 @@ from typing import Any
 import msgspec
 
 from ...engine.hwsim import Machine, Report
+from ...engine.hwsim.parts import GROUPS
 from ...engine.ir import PrimFunc, TilewrightError
 from ...engine.lower import with_sizes
 from ...engine.schedule import PRIMITIVES
 from ..document import Notebook, NotebookStep, sizes_for
 from ..document.without import replay_without
 from ..sides import side_state
-from ..state import Comparison, State
+from ..state import State
 from ..store import Store, attempt, report_of
+from .knobs import meaning_of, spoken
 from .numbers import grouped
 
 MOST_STEPS = 60
 """So many steps are left out one by one."""
 
 NAMED = 5
+
+
+BETWEEN = "Each step between the two was simulated"
+LEFT_OUT = "Each step that only one of them has was left out by itself, and the later ones made again"
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -50,22 +56,14 @@ class Explained(msgspec.Struct, frozen=True):
     more: int = 0
 
 
-def is_one_schedule(state: State, comparison: Comparison) -> bool:
-    """Whether both sides are moments of one schedule."""
-    a, b = (side_state(state, side).shown for side in (comparison.a, comparison.b))
-    return a is b
-
-
 def explanation_value(state: State, store: Store) -> dict[str, Any]:
     """text, how (it was decided), effects {side, number, text, change, part, trend}, done and total while it is being worked out."""
     assert state.comparison is not None
     a, b = (side_state(state, side) for side in (state.comparison.a, state.comparison.b))
     known = between(a, b, store) if a.shown is b.shown else explained_now(a, b, store)
-    how = (
-        "Each step between the two was simulated"
-        if a.shown is b.shown
-        else "Each step that only one of them has was left out by itself, and the later ones made again"
-    )
+    machines = store.machine(a), store.machine(b)
+    how = BETWEEN if a.shown is b.shown else LEFT_OUT
+    how += "; they run on different machines" if machines[0] is not machines[1] else ""
     reports = [store.known("report", (_func(side, store), store.machine(side))) for side in (a, b)]
     how += f"; {known.more} more such steps were not tried" if known is not None and known.more else ""
     if known is None or not all(isinstance(report, Report) for report in reports):
@@ -73,6 +71,8 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
     if known.done < known.total:
         return _value("Looking for the step that explains most…", how, done=known.done, total=known.total)
     difference = reports[1].cycles - reports[0].cycles
+    if difference and not known.total and machines[0] is not machines[1]:
+        return _value(f"The steps are the same: {_machines_apart(*machines)} makes the difference", "")
     return _said(known, difference, how, one_schedule=a.shown is b.shown, turned=a.step_count > b.step_count)
 
 
@@ -81,7 +81,9 @@ def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, tu
         return _value("Both take the same cycles", how if known.effects else "")
     sign = -1 if turned else 1
     ranked = sorted(known.effects, key=lambda e: -abs(e.after - e.before))
-    wanted = [e for e in ranked if one_schedule is False or sign * (e.after - e.before) * difference > 0]
+    # What makes B faster explains that it is, and so does what makes A slower.
+    way = {"": sign, "A": -1, "B": 1}
+    wanted = [e for e in ranked if way[e.side] * (e.after - e.before) * difference > 0]
     effects = [_effect(e, difference, sign if one_schedule else None) for e in ranked[:NAMED]]
     if not wanted:
         return _value("No single step explains it", how, effects)
@@ -100,6 +102,26 @@ def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, tu
         else f"without it {grouped(best.before)} cycles in place of {grouped(best.after)}"
     )
     return _value(f"{where}, {best.text}, explains most: {cycles}{share}{also}", how, effects)
+
+
+def _machines_apart(a: Machine | TilewrightError, b: Machine | TilewrightError) -> str:
+    """The figures that two machines differ in, or their names."""
+    assert isinstance(a, Machine) and isinstance(b, Machine)
+    if a.name != b.name:
+        return f"{b.name} in place of {a.name}"
+    paths = [
+        "clock_hz",
+        *(f"{group}.{p.name}.{f}" for group in GROUPS for p in a.parts(group) for f in p.__struct_fields__),
+    ]
+    changed = [path for path in paths if not path.endswith(".source") and a.figure(path) != b.figure(path)]
+    return ", ".join(_turned(path, a, b) for path in changed)
+
+
+def _turned(path: str, a: Machine, b: Machine) -> str:
+    """`read bandwidth of ddr 26 B/cycle → 52 B/cycle`."""
+    owner, _, field = path.rpartition(".")
+    of = f" of {owner.rpartition('.')[2]}" if owner else ""
+    return f"{meaning_of(field).label}{of} {spoken(field, a.figure(path))} → {spoken(field, b.figure(path))}"
 
 
 def _effect(effect: Effect, difference: int, sign: int | None) -> dict[str, Any]:

@@ -193,6 +193,10 @@ def test_given_one_program_on_two_machines_then_the_sides_have_their_own() -> No
     a, b = reports(compared, store)
     assert b.cycles < a.cycles
     value = compare_value(compared, store, ())
+    said = value["explanation"]["text"]
+    assert said == (
+        "The steps are the same: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle makes the difference"
+    )
     assert value["counts"]["same"] == len(value["lines"])
     assert [side["label"] for side in value["sides"]] == ["as it was opened", "now"]
 
@@ -236,3 +240,25 @@ def test_given_two_sides_then_the_script_is_bs_with_what_a_has_otherwise() -> No
     assert len(marks) == 2 and all("double_buffer_scope" in text for text in marks)
     turned = compared_script(act(state, Compare(NOW, step_side(14))), store)
     assert [line["mark"] for line in turned["lines"] if line["mark"]] == ["removed", "removed"]
+
+
+@pytest.mark.parametrize("name", [example.name for example in EXAMPLES])
+def test_given_any_example_then_its_first_program_that_runs_is_compared_with_now_in_every_part(name: str) -> None:
+    state, store = opened_example(name), Store()
+    simulate_steps(state, store)
+    assert state.shown is not None
+    machine = store.machine(state)
+    runs = [isinstance(store.report(store.costed(state, m.schedule), machine), Report) for m in state.shown.states]
+    compared = act(state, Compare(step_side(runs.index(True)), NOW))
+    a, b = reports(compared, store)
+    value = compare_value(compared, store, EXAMPLES)
+    lines = lines_of(value["table"])
+    assert (lines["Time: Cycles"]["a"], lines["Time: Cycles"]["b"]) == (grouped(a.cycles), grouped(b.cycles))
+    assert sum(value["counts"].values()) >= len({line["b"]["name"] for line in value["lines"] if line["b"]})
+    assert value["explanation"]["text"]
+    shown = overlay_now(compared, store)
+    assert shown["cycles"] == [a.cycles, b.cycles] and shown["end"] == max(a.cycles, b.cycles)
+    for engine in shown["engines"]:
+        for side, report in (("a", a), ("b", b)):
+            works = bool(engine[side]["bars"] or engine[side]["stretches"])
+            assert works == (report.engines[engine["name"]].tasks > 0)
