@@ -9,7 +9,7 @@ import { allPages, primitivePage } from "./primitive_card.js";
 export class Help {
   constructor(host, tour) {
     this.tour = tour;
-    this.popup = new Popup(host, "sheet");
+    this.popup = new Popup(host, "sheet", { role: "dialog", "aria-label": "Help" });
     this.reference = new Reference(host);
     window.addEventListener("tilewright:help", ({ detail }) => (this.popup.shown ? this.close(true) : this.open(detail)));
     window.addEventListener("pointerdown", (event) => this.popup.shown && !event.composedPath().includes(this.popup.element) && this.close(false), true);

@@ -67,7 +67,7 @@ class Inspector {
 
   glance(data) {
     const said = "Choose a loop or a block in the tree, or a buffer here, to see what it costs and how it could lie.";
-    return [h("section", { class: "facts-section" }, h("h3", {}, "Memories", h("span", { class: "kind" }, "at the peak")), ...data.memories.map((memory) => this.memory(memory)), h("p", { class: "quiet" }, said))];
+    return [h("section", { class: "facts-section" }, h("h2", {}, "Memories", h("span", { class: "kind" }, "at the peak")), ...data.memories.map((memory) => this.memory(memory)), h("p", { class: "quiet" }, said))];
   }
 
   memory(memory) {
@@ -108,7 +108,7 @@ class Inspector {
     return h(
       "section",
       { class: "facts-section" },
-      h("h3", {}, part.swatch !== null ? swatch(part.swatch) : null, title, part.kind ? h("span", { class: "kind" }, part.kind) : null),
+      h("h2", {}, part.swatch !== null ? swatch(part.swatch) : null, title, part.kind ? h("span", { class: "kind" }, part.kind) : null),
       part.rows.length ? h("dl", {}, part.rows.map(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, value)]).flat()) : null,
       part.note ? h("p", { class: "quiet" }, part.note) : null,
     );
@@ -123,7 +123,7 @@ function traffic(rows) {
     h("thead", {}, h("tr", {}, ["buffer", "from", "to", "bytes"].map((name) => h("th", {}, name)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("td", {}, swatch(row.colour), row.buffer), h("td", {}, row.source), h("td", {}, row.destination), h("td", { class: "number" }, row.bytes)))),
   );
-  return [h("section", { class: "facts-section" }, h("h3", {}, "Traffic"), table)];
+  return [h("section", { class: "facts-section" }, h("h2", {}, "Traffic"), table)];
 }
 
 export function render({ model }) {

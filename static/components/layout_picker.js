@@ -21,10 +21,10 @@ export class LayoutPicker {
     this.controls = h("div", { class: "layout-controls" });
     this.facts = h("dl", { class: "facts" });
     this.people = h("p", { class: "people" });
-    const part = (title, ...children) => h("section", { class: "facts-section", "aria-label": title }, h("h3", {}, title), ...children);
+    const part = (title, ...children) => h("section", { class: "facts-section", "aria-label": title }, h("h2", {}, title), ...children);
     this.parts = [
       part("Where it lies", this.grid.element, this.steps.element),
-      h("section", { class: "facts-section layouts", "aria-label": "Layouts" }, h("h3", {}, "Layouts"), this.cards, this.call),
+      h("section", { class: "facts-section layouts", "aria-label": "Layouts" }, h("h2", {}, "Layouts"), this.cards, this.call),
       part("Map of your own", this.draft.element),
       part("Settings", this.controls),
     ];

@@ -165,7 +165,6 @@ class GroupedMenu {
     const typing = event.target === this.filter;
     const text = this.filter.value;
     if (event.key === "?") this.card.toggle();
-    else if (event.key === "Escape" && this.card.hide()) this.card.reach(null);
     else if (event.key === "Escape" && text) this.write("");
     else if (typing && event.key === "Enter") this.best?.click();
     else if (typing && ["Home", "End"].includes(event.key) && text) return event.stopPropagation();

@@ -186,8 +186,8 @@ class Notebook {
     if (editing?.element) return editing.element;
     const whole = editing && editing.item === undefined;
     const made = h(
-      "section",
-      { class: `cell ${cell.kind}`, "data-cell": cell.index, "aria-label": `${cell.kind} cell` },
+      "div",
+      { class: `cell ${cell.kind}`, "data-cell": cell.index, role: "group", "aria-label": `${cell.kind} cell` },
       this.gap(cell),
       this.head(cell),
       whole ? editing.editor.element : this.content(cell),

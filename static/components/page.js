@@ -120,7 +120,7 @@ export function render({ model }) {
     event.returnValue = "";
   });
   const learnt = primitivePages(model);
-  const tour = new Tour(model, holder);
+  const tour = new Tour(model, holder, () => (!unsaved && root.dataset.editing === undefined) || window.confirm("Leave the notebook? Its changes are not saved."));
   new Help(holder, tour);
   window.addEventListener("tilewright:tour", () => tour.start());
   model.on("msg:custom", (message) => {

@@ -79,12 +79,9 @@ export class PrimitiveCard {
     else this.hide();
   }
 
-  /** Whether there was something to hide. */
   hide() {
-    const was = !this.element.hidden;
     this.element.hidden = true;
     this.button?.setAttribute("aria-describedby", this.menu.about.id);
-    return was;
   }
 
   show(asked = false) {

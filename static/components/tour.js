@@ -25,8 +25,10 @@ function insideOf(root, selector) {
 }
 
 export class Tour {
-  constructor(model, host) {
+  /** `mayLeave`: whether the notebook that is open may be left. */
+  constructor(model, host, mayLeave) {
     this.model = model;
+    this.mayLeave = mayLeave;
     this.value = null;
     this.at = null;
     this.noticed = new Set();
@@ -44,6 +46,7 @@ export class Tour {
 
   /** Start it, or start it again; its notebook is opened where another one is. */
   start() {
+    if (!this.value && !this.mayLeave()) return;
     this.wanted = true;
     this.model.send_msg({ kind: "tour" });
   }

@@ -37,8 +37,8 @@ def test_given_the_gallery_then_axe_has_no_complaint(gallery: Page) -> None:
 
 def test_given_a_notebook_with_problems_then_axe_has_no_complaint(gallery: Page) -> None:
     open_example(gallery, "fused_matmul_relu_roundtrip")
-    for tab in ("Python", "TVMScript", "Problems"):
-        gallery.get_by_role("tab", name=tab).click()
+    for tab in gallery.get_by_role("tab").all():
+        tab.click()
         assert_no_violations(gallery)
 
 
@@ -46,7 +46,9 @@ def test_given_machine_traffic_and_a_comparison_then_axe_has_no_complaint(galler
     open_example(gallery, "fused_matmul_relu_roundtrip")
     gallery.get_by_role("tab", name="Machine").click()
     expect(gallery.locator(".levers")).to_be_visible(timeout=60_000)
-    gallery.locator(".machine-panel").evaluate("panel => panel.querySelectorAll('details').forEach(d => (d.open = true))")
+    gallery.locator(".machine-panel").evaluate(
+        "panel => panel.querySelectorAll('details').forEach(d => (d.open = true))"
+    )
     assert_no_violations(gallery)
     gallery.get_by_role("tab", name="Traffic").click()
     gallery.get_by_text("As a table").click()
@@ -77,6 +79,72 @@ def test_given_a_menu_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Pa
     gallery.locator(".cell.workload").hover()
     gallery.get_by_label("Edit the workload cell").click()
     assert_no_violations(gallery)
+
+
+def test_given_the_tour_then_axe_has_no_complaint(gallery: Page) -> None:
+    gallery.get_by_role("button", name="Guided tour").click()
+    expect(gallery.locator(".tour")).to_be_visible()
+    for _ in range(2):
+        gallery.locator('.tour [data-part="next"]').click()
+    gallery.locator('.tour [data-part="do"]').wait_for()
+    assert_no_violations(gallery)
+    gallery.locator('.tour [data-part="do"]').click()
+    expect(gallery.locator(".tour-told")).to_be_visible()
+    assert_no_violations(gallery)
+
+
+def test_given_help_and_the_palette_then_axe_has_no_complaint(gallery: Page) -> None:
+    gallery.keyboard.press("?")
+    expect(gallery.get_by_role("menu", name="Help")).to_be_visible()
+    assert_no_violations(gallery)
+    gallery.keyboard.press("p")
+    expect(gallery.locator("dialog.reference")).to_be_visible()
+    assert_no_violations(gallery)
+    gallery.keyboard.press("Escape")
+    open_example(gallery, "what_moves_what")
+    gallery.keyboard.press("Control+Shift+P")
+    gallery.keyboard.type("cache_read")
+    expect(gallery.locator(".prim-card").locator("visible=true")).to_have_count(1)
+    assert_no_violations(gallery)
+
+
+def test_given_folded_panes_and_a_comparison_then_axe_has_no_complaint(gallery: Page) -> None:
+    open_example(gallery, "what_moves_what")
+    gallery.get_by_role("separator", name="Notebook").press("Enter")
+    gallery.get_by_role("separator", name="Code and problems").press("Enter")
+    assert_no_violations(gallery)
+    gallery.get_by_role("button", name="A/B").click()
+    expect(gallery.locator("#area-compare")).to_be_visible()
+    assert_no_violations(gallery)
+
+
+def test_given_a_search_without_a_result_and_a_refused_text_then_axe_has_no_complaint(gallery: Page) -> None:
+    gallery.get_by_role("searchbox").fill("nothing has this word")
+    gallery.get_by_label("A TVMScript program or a notebook").fill("def f(:")
+    gallery.get_by_role("button", name="Open", exact=True).click()
+    expect(gallery.locator(".paste-problem")).to_contain_text("line 1")
+    assert_no_violations(gallery)
+
+
+@pytest.mark.parametrize("wish", [{"forced_colors": "active"}, {"reduced_motion": "reduce"}])
+def test_given_a_wish_of_the_system_then_what_is_chosen_can_be_told_and_nothing_moves(
+    open_page: Callable[..., Page], serve: Callable[..., str], wish: dict[str, str]
+) -> None:
+    page = open_page(**wish)
+    page.goto(serve(make_page))
+    page.locator(".card").first.wait_for()
+    page.get_by_role("button", name="Guided tour").click()
+    page.locator(".tour-ring").first.wait_for()
+    if "forced_colors" in wish:
+        row = page.get_by_role("treeitem").first
+        row.click()
+        expect(row).to_have_attribute("aria-selected", "true")
+        assert row.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    else:
+        ring = page.locator(".tour-ring").first
+        assert ring.evaluate("e => getComputedStyle(e).animationName") == "none"
+        lasting = page.evaluate("document.getAnimations().filter((a) => a.playState === 'running').length")
+        assert lasting == 0
 
 
 def test_given_the_keyboard_alone_then_a_block_is_moved_and_panes_change(
