@@ -147,7 +147,8 @@ class Forecast:
         schedule = after.moment.schedule
         func, sizes = schedule.described, sizes_of(after, schedule.described)
         sized = with_sizes(func, sizes)
-        report = report_of(sized.func, machine, attempt("plan", lambda: planned(sized.func)))
+        plan = attempt("plan", lambda: planned(sized.func))
+        report = report_of(sized.func, machine, plan)
         blocks = tuple(handle for row in grab.rows if isinstance(handle := grab.ids[row], str))
         value = prediction_value(now, report, before, ProgramIndex(schedule.func), blocks)
         what, of = _key(state.notebook, move)
@@ -156,7 +157,7 @@ class Forecast:
 
         def keep() -> None:
             self._store.keep(what, of, made)
-            self._store.foreseen(func, sizes, sized, machine, report)
+            self._store.foreseen(func, sizes, sized, plan, machine, report)
             self._store.keep(_told(grab.rows, entry), (moment, machine), prediction)
 
         return prediction, keep

@@ -126,7 +126,8 @@ class Page:
         held = held_buffers(state, func, store)
         live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
         told = state.moment
-        rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told))
+        known = store.remember("said of rows", (), dict)
+        rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told, known))
         rows = marked_rows(rows, state, store)
         report = store.report_now(state)
         costs = store.remember("costs", (func, report), lambda: row_costs(func, report)) if isinstance(report, Report) else {}

@@ -85,10 +85,17 @@ class Store:
         self._keep(("report", id(func), id(machine)), (func, machine), report)
 
     def foreseen(
-        self, func: PrimFunc, sizes: Mapping[str, int], sized: Renewed, machine: Machine, report: Report | TilewrightError
+        self,
+        func: PrimFunc,
+        sizes: Mapping[str, int],
+        sized: Renewed,
+        plan: Renewed | TilewrightError,
+        machine: Machine,
+        report: Report | TilewrightError,
     ) -> None:
-        """Keep what a program that is not shown yet comes to: `sized` is `with_sizes(func, sizes)`, the report is of that."""
+        """Keep what a program that is not shown yet comes to: `sized` is `with_sizes(func, sizes)`, plan and report are of that."""
         self._keep((f"with {dict(sizes)}", id(func)), (func,), sized)
+        self.keep("plan", (sized.func,), plan)
         self.reported(sized.func, machine, report)
 
     def keep(self, what: str, of: tuple[object, ...], value: Result) -> Result:

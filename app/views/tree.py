@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...engine.analysis import ProgramIndex
@@ -42,8 +42,15 @@ Row = dict[str, Any]
 _KIND_LABELS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled"}
 
 
+Known = dict[Node, tuple[object, Row]]
+"""What rows say that follows from their statement alone, and from what else: most statements of a program are those of the one before."""
+
+
 def tree_rows(
-    func: PrimFunc, live_bytes: Mapping[Buffer, int] | None = None, moment: Moment | None = None
+    func: PrimFunc,
+    live_bytes: Mapping[Buffer, int] | None = None,
+    moment: Moment | None = None,
+    known: Known | None = None,
 ) -> list[Row]:
     """The loops and blocks below the root, parents first in text order.
 
@@ -51,15 +58,22 @@ def tree_rows(
     A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
     `live_bytes` are the sizes of buffers after compaction, where they are known: the memory that is really held. Of a `moment` of a
     notebook, a row also has `by`, the primitives that were called on it or made it (then it is `made`), and `variable`, where it is called
-    otherwise there.
+    otherwise there. `known` is of the program before, and of this one afterwards.
     """
-    return list(_Rows(func, live_bytes or {}, moment).below(func.body, parent="", depth=0))
+    rows = _Rows(func, live_bytes or {}, moment, known or {})
+    made = list(rows.below(func.body, parent="", depth=0))
+    if known is not None:
+        known.clear()
+        known.update(rows.now_known)
+    return made
 
 
 class _Rows:
     """One walk over a program, with what every row needs to know of it."""
 
-    def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int], moment: Moment | None) -> None:
+    def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int], moment: Moment | None, known: Known) -> None:
+        self.known = known
+        self.now_known: Known = {}
         self.func = func
         self.ids: RowIds = row_ids(func)
         self.index = ProgramIndex(func)
@@ -85,10 +99,21 @@ class _Rows:
     def _row(self, node: Node, parent: str, depth: int) -> Row | None:
         place = {"parent": parent, "depth": depth}
         if isinstance(node, For):
-            return {"id": self.ids.of(node.loop_var), **place, **self._loop(node), **self._told(node.loop_var)}
+            said = self._said(node, None, lambda: self._loop(node))
+            return {"id": self.ids.of(node.loop_var), **place, **said, **self._told(node.loop_var)}
         if isinstance(node, BlockRealize):
-            return {"id": self.ids.of(node.block.name), **place, **self._block(node), **self._told(node.block.name)}
+            block = node.block
+            held = [self.live_bytes.get(b) for b in _buffers((*block.writes, *block.reads))]
+            said = self._said(node, held, lambda: self._block(node))
+            return {"id": self.ids.of(block.name), **place, **said, **self._flow(block), **self._told(block.name)}
         return None
+
+    def _said(self, node: Node, of: object, make: Callable[[], Row]) -> Row:
+        """`make()`, or what it gave for the same statement and the same `of`."""
+        found = self.known.get(node)
+        entry = found if found is not None and found[0] == of else (of, make())
+        self.now_known[node] = entry
+        return entry[1]
 
     def _told(self, handle: Var | str) -> Row:
         """What the notebook says of a loop or block, where it says something."""
@@ -131,10 +156,15 @@ class _Rows:
             "name": block.name,
             "detail": _what_it_does(block),
             "iters": [{"name": iv.var.name, "type": iv.iter_type} for iv in block.iter_vars],
-            "reads": [self._buffer(b) for b in _buffers(block.reads) if not _is_written(block, b)],
-            "writes": [self._buffer(b) for b in _buffers(block.writes)],
             "badges": _block_badges(realize),
             "tooltip": self._block_tooltip(realize),
+        }
+
+    def _flow(self, block: Block) -> Row:
+        """The buffers of a block: their colours and names are told apart in the whole program."""
+        return {
+            "reads": [self._buffer(b) for b in _buffers(block.reads) if not _is_written(block, b)],
+            "writes": [self._buffer(b) for b in _buffers(block.writes)],
         }
 
     def _buffer(self, buffer: Buffer) -> Row:

@@ -174,3 +174,16 @@ def test_given_any_program_then_asking_for_targets_is_safe_and_legal_ones_are_le
             if entry["legal"]:
                 getattr(sch.copy(), entry["primitive"])(ids[block], ids[entry["loop"]])
     assert sch.func is func or tree_rows(sch.func) == tree_rows(func)
+
+
+def test_given_what_rows_said_before_then_the_rows_of_the_next_program_are_the_same_as_without_it() -> None:
+    sch = Schedule(parse(MATMUL_RELU).program)
+    known: dict = {}
+    tree_rows(sch.func, known=known)
+    before = dict(known)
+    sch.split(sch.get_loops("matmul")[1], [None, 8], names=["jo", "ji"])
+    assert tree_rows(sch.func, known=known) == tree_rows(sch.func)
+    assert any(before.get(node) is entry for node, entry in known.items())
+    assert tree_rows(sch.func, {sch.get("relu").reads[0].buffer: 64}, known=known) == tree_rows(
+        sch.func, {sch.get("relu").reads[0].buffer: 64}
+    )
