@@ -121,4 +121,5 @@ def _gain(fix: Fix) -> str:
         said = [f"{fix.cycles:,} cycles as before"]
     else:
         said = [f"{fix.cycles_before:,} → {fix.cycles:,} cycles ({-fix.gain:+.0%})"]
+    said += [] if fix.fits else ["does not fit yet"]
     return ", ".join([*said, *(f"{p.memory} {p.before:,} → {p.after:,} bytes" for p in fix.peaks)])

@@ -89,6 +89,7 @@ class Studies:
         """Give up what is being studied."""
         self._turn += 1
         self._running = None
+        self._free.set()
 
     def _begin(self, turn: int, study: Study) -> None:
         if turn == self._turn:

@@ -42,8 +42,12 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
     ids = row_ids(state.moment.schedule.func)
     for finding in _findings(state, store, report, linted):
         problems.append(_finding(finding, ids) | {"fixes": [_fix(state, fix) for fix in finding.fixes]})
-    looking = not isinstance(report, TilewrightError | None) and (linted is None or not linted.is_complete)
-    return {"problems": sorted(problems, key=lambda p: RANK[p["severity"]]), "looking": looking}
+    is_done = (
+        report is None
+        or isinstance(store.machine(state), TilewrightError)
+        or (linted is not None and linted.is_complete)
+    )
+    return {"problems": sorted(problems, key=lambda p: RANK[p["severity"]]), "looking": not is_done}
 
 
 def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
@@ -145,5 +149,5 @@ def _fix(state: State, fix: Fix) -> Problem:
         "replaces": fix.replaces,
         "applicable": _can_add(state),
         "change": change,
-        "detail": ", ".join([cycles, *peaks]),
+        "detail": ", ".join([cycles, *peaks, *([] if fix.fits else ["does not fit yet"])]),
     }

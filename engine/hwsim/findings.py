@@ -88,7 +88,7 @@ def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
         yield Finding(
             "scalar-engine", "warning",
             f"{template.name} runs on the scalar engine, {operations[template.number]} operations one by one: "
-            f"{better} does not reach {where}",
+            f"{better} {'do' if ' and ' in better else 'does'} not reach {where}",
             blocks=tuple(b.name for b in template.blocks),
             buffers=tuple(dict.fromkeys(b.name for m in missed for b in m.operands)),
             fix=tuple(dict.fromkeys(call for m in missed for call in m.fix)),

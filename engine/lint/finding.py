@@ -26,14 +26,17 @@ class Peak(msgspec.Struct, frozen=True):
 
 class Fix(msgspec.Struct, frozen=True, eq=False):
     """Calls that were made on a copy of the schedule: legal, and the finding is gone after them. Cycles are those of the whole program;
-    `cycles_before` is None where the machine could not run it. `steps` has the queries between the calls too, for handles; with a
-    `revision` there are none: a call that was made is made otherwise."""
+    `cycles_before` is None where the machine could not run it; it may be that it runs now, and does not fit yet (`fits`).
+
+    `steps` has the queries between the calls too, for handles; with a `revision` there are none: a call that was made is made otherwise.
+    """
 
     steps: tuple[Step, ...]
     cycles_before: int | None
     cycles: int
     peaks: tuple[Peak, ...]
     revision: Revision | None = None
+    fits: bool = True
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -82,6 +85,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
                     "replaces": fix.replaces,
                     "cycles_before": fix.cycles_before,
                     "cycles": fix.cycles,
+                    "fits": fix.fits,
                     "peaks": msgspec.to_builtins(fix.peaks),
                 }
                 for fix in self.fixes

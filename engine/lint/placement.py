@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..hwsim import Placement
 from ..ir import Var
 from ..schedule import Schedule, Target
+from .capacity import find_overflows
 from .finding import LintFinding, bytes_text
 from .subject import Chain, Subject, move
 
@@ -61,8 +62,9 @@ def find_whole(subject: Subject) -> Iterator[LintFinding]:
     loop. Said only where that makes the program faster, or takes the pressure off a memory that is half full or more."""
     if subject.report is None:
         return
+    full = {f.memory for f in find_overflows(subject)}  # what does not fit is said already
     for placement in subject.placements():
-        if not _is_whole(placement) or placement.slots > 1:
+        if not _is_whole(placement) or placement.slots > 1 or placement.memory.scope in full:
             continue
         name = placement.buffer.name
         writers, readers = subject.writers(name), subject.readers(name)

@@ -93,12 +93,14 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
             return None
         steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :] if after.revision is None else ()
         cycles = None if before.report is None else before.report.cycles
-        return Fix(steps, cycles, after.report.cycles, _peaks(before.report, after.report), after.revision)
+        fits = not any(f.severity == "error" for f in after.report.findings)
+        return Fix(steps, cycles, after.report.cycles, _peaks(before.report, after.report), after.revision, fits)
 
 
 def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
     """The best of what was found, first; of those that come to the same the one with the fewest calls."""
-    ranked = sorted(fixes, key=lambda f: (f.cycles, sum(p.after for p in f.peaks), len(f.calls)))
+    fitting = [f for f in fixes if f.fits] or fixes
+    ranked = sorted(fitting, key=lambda f: (f.cycles, sum(p.after for p in f.peaks), len(f.calls)))
     kept: dict[object, Fix] = {}
     for fix in ranked:
         if fix.cycles <= ranked[0].cycles * FAR_BEHIND:
@@ -107,10 +109,10 @@ def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
 
 
 def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
-    """Whether no error is new, and the program is not slower; nor a warning, unless it is faster. What a machine refused may have
-    warnings once it runs."""
+    """Whether no error is new, and the program is not slower; nor a warning, unless it is faster. What a machine refused need only run:
+    there may be more to do then."""
     if before is None:
-        return not any(f.severity == "error" for f in after.findings)
+        return True
     old = tuple((f.code, f.memory) for f in before.findings)
     new = {f.severity for f in after.findings if (f.code, f.memory) not in old}
     if "error" in new or ("warning" in new and after.cycles > before.cycles * (1 - WORTH)):

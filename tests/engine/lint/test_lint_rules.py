@@ -420,3 +420,22 @@ def test_a_fix_that_is_offered_ends_its_finding_costs_what_it_says_and_keeps_the
             )
             assert not [f for f in again if set(f.buffers) & set(finding.buffers)]
             assert after.check().status in ("proved", "tested")
+
+
+def test_given_a_refused_program_with_more_to_do_then_the_calls_that_make_it_run_are_proposed_though_it_does_not_fit_yet():
+    sch = schedule(MATMUL.replace("256", "1024").replace("512", "1024"))
+    sch.cache_read("C", 0, "local.scratchpad")
+    machine = load_machine("gemmini")
+    (finding,) = [f for f in lint(sch, machine) if f.code == "refused"]
+    assert finding.fixes and finding.hints
+    after = fixed(sch, finding.fixes[0])
+    left = lint(after, machine)
+    assert "refused" not in {f.code for f in left}
+    assert finding.fixes[0].fits == ("capacity-overflow" not in {f.code for f in left})
+
+
+def test_given_what_does_not_fit_then_it_is_not_said_a_second_time_that_it_is_held_whole():
+    for name in ("whole copies", "column"):
+        found = said(name)[2]
+        over = {f.memory for f in found if f.code == "capacity-overflow"}
+        assert not [f for f in found if f.code == "whole-buffer" and any(scope in f.message for scope in over)]
