@@ -8,7 +8,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from ...engine.ir import Block, BlockRealize, Buffer, For, Node, PrimFunc, Stmt, Var, build, children, walk
+from ...engine.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    For,
+    Node,
+    PrimFunc,
+    Stmt,
+    Var,
+    build,
+    children,
+    walk,
+)
 from ..state import State
 from ..store import Store
 from .row_ids import row_ids
@@ -141,7 +154,22 @@ def _differences(old: BlockRealize, new: BlockRealize) -> Iterator[str]:
         if are - was:
             instead = f" instead of {', '.join(sorted(was - are))}" if was - are else ""
             yield f"{verb} {', '.join(sorted(are - was))}{instead}"
+    yield from _accesses(a, b)
     yield from _annotations(dict(a.annotations), dict(b.annotations))
+
+
+def _accesses(old: Block, new: Block) -> Iterator[str]:
+    """Buffers whose elements have other indices, where the block iterates over the same."""
+    if [iv.var.name for iv in old.iter_vars] != [iv.var.name for iv in new.iter_vars]:
+        return
+    before = {region.buffer.name: _indices(region) for region in (*old.reads, *old.writes)}
+    for name, now in {region.buffer.name: _indices(region) for region in (*new.reads, *new.writes)}.items():
+        if before.get(name, now) != now:
+            yield f"{name}[{now}], was [{before[name]}]"
+
+
+def _indices(region: BufferRegion) -> str:
+    return ", ".join(plain_text(axis.min) for axis in region.region)
 
 
 def _annotations(old: dict[str, object], new: dict[str, object]) -> Iterator[str]:
