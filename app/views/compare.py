@@ -56,12 +56,12 @@ def compare_value(state: State, store: Store, examples: Sequence[Example]) -> Va
 def overlay_now(state: State, store: Store) -> Value:
     """Both timelines on one scale, once both reports are known; else a note."""
     if state.comparison is None:
-        return {"engines": [], "note": ""}
+        return {"engines": [], "memories": [], "note": ""}
     states = [side_state(state, side) for side in (state.comparison.a, state.comparison.b)]
     a, b = (_known_report(side, store) for side in states)
     if not isinstance(a, Report) or not isinstance(b, Report):
         failed = [f"{name}: {r.refusal.message}" for name, r in (("A", a), ("B", b)) if isinstance(r, TilewrightError)]
-        return {"engines": [], "note": "; ".join(failed) or "Simulating…"}
+        return {"engines": [], "memories": [], "note": "; ".join(failed) or "Simulating…"}
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
     span = state.comparison.span
     made = store.remember(

@@ -1,16 +1,17 @@
 """Two runs on one scale: for each engine what it does in A and below it in B, as bars where there is room for each task, else as the part
-of each short stretch that it is at work, by buffer.
+of each short stretch that it is at work, by buffer. Below them the live bytes of each memory.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 
 from ...engine.hwsim import Density, Folding, Report, Segment
-from .numbers import grouped
+from .numbers import grouped, size_text
+from .timeline import HEADROOM, NEARLY_EMPTY
 
 MOST_BARS = 400
 """More tasks in sight than this on a side are shown as stretches."""
@@ -36,7 +37,57 @@ def overlay_value(a: Report, b: Report, colours: Colours, span: tuple[float, flo
         "start": start,
         "end": end,
         "engines": [{"name": n, "a": lanes_a.get(n, nothing), "b": lanes_b.get(n, nothing)} for n in names],
+        "memories": _memories(a, b, start, end),
     }
+
+
+def _memories(a: Report, b: Report, start: int, end: int) -> list[Value]:
+    """On-chip memories that either uses: name, the most live bytes of each stretch as parts of the height, the capacity's height (0: out of
+    sight), words."""
+    used = [
+        name
+        for name in dict.fromkeys((*a.memory, *b.memory))
+        if any(name in r.memory and r.memory[name].peak_live_bytes and r.memory[name].scope != "global" for r in (a, b))
+    ]
+    return [_memory(name, a, b, start, end) for name in used]
+
+
+def _memory(name: str, a: Report, b: Report, start: int, end: int) -> Value:
+    found = [report.memory.get(name) for report in (a, b)]
+    peaks = [memory.peak_live_bytes if memory is not None else 0 for memory in found]
+    capacities = [memory.capacity_bytes for memory in found if memory is not None]
+    near = NEARLY_EMPTY * max(peaks) >= min(capacities)
+    scale = max(*peaks, *capacities) if near else HEADROOM * max(peaks)
+    levels = [_levels(report, name, start, end, scale) for report in (a, b)]
+    most = f"at most {size_text(peaks[0])} in A, {size_text(peaks[1])} in B"
+    words = f"{name.removeprefix('local.')}: {most}, of {size_text(min(capacities))}"
+    return {
+        "name": name.removeprefix("local."),
+        "a": levels[0],
+        "b": levels[1],
+        "limit": min(capacities) / scale if near else 0,
+        "words": words,
+        "over": max(peaks) > min(capacities),
+    }
+
+
+def _levels(report: Report, name: str, start: int, end: int, scale: float) -> list[float]:
+    """The most live bytes in each stretch, in sight once the run has ended as nothing."""
+    if name not in report.occupancy.steps:
+        return []
+    steps = report.occupancy.steps[name]
+    times, live = np.asarray(steps.times, np.int64), np.asarray(steps.live, np.int64)
+    folding = Folding(report.timeline.repeats, int(report.timeline.there.max(initial=0)))
+    edges = np.linspace(start, end, STRETCHES + 1).astype(np.int64).tolist()
+    found: list[float] = []
+    for low, high in pairwise(edges):
+        most = 0
+        for piece in folding.seen(low, max(high, low + 1)) if low < report.cycles else ():
+            first = max(0, int(np.searchsorted(times, piece.start, "right")) - 1)
+            last = max(first + 1, int(np.searchsorted(times, piece.end)))
+            most = max(most, int(live[first:last].max(initial=0)))
+        found.append(round(most / scale, 4))
+    return found
 
 
 def _works(report: Report, engine: str) -> bool:

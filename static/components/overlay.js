@@ -50,10 +50,27 @@ function ending(cycles, name, x, y, tall, box) {
   ];
 }
 
+/** A memory's live bytes: B as an area, A as a line over it, and the capacity. */
+function memory(item, data, x, top, tall) {
+  const count = Math.max(item.a.length, item.b.length);
+  const wide = (data.end - data.start) / Math.max(1, count);
+  const height = (level) => (top + tall * (1 - Math.min(1, level))).toFixed(1);
+  const steps = (levels) => levels.map((level, n) => `${n ? "" : `M${x(data.start).toFixed(1)} ${height(level)}`}V${height(level)}H${x(data.start + (n + 1) * wide).toFixed(1)}`).join("");
+  const floor = top + tall;
+  return [
+    item.b.length ? s("path", { class: "held is-b", d: `${steps(item.b)}V${floor}H${x(data.start).toFixed(1)}Z` }) : null,
+    item.a.length ? s("path", { class: "held is-a", d: steps(item.a) }) : null,
+    item.limit ? s("line", { class: `capacity ${item.over ? "over" : ""}`, x1: x(data.start), x2: x(data.end), y1: height(item.limit), y2: height(item.limit) }) : null,
+    s("line", { class: "tick-line", x1: x(data.start), x2: x(data.end), y1: floor, y2: floor }),
+    s("rect", { class: "held-reach", x: x(data.start), width: Math.max(0, x(data.end) - x(data.start)), y: top, height: tall }, s("title", {}, item.words)),
+  ];
+}
+
 function picture(data, span, width, height) {
   const box = { left: EDGE.left, right: width - EDGE.right };
   const x = (cycle) => box.left + ((cycle - span.start) / (span.end - span.start)) * (box.right - box.left);
-  const room = (height - EDGE.top - EDGE.bottom) / data.engines.length - LANE.between - LANE.gap;
+  const lanes = data.engines.length + 0.75 * data.memories.length;
+  const room = (height - EDGE.top - EDGE.bottom) / lanes - LANE.between - LANE.gap;
   const tall = Math.max(LANE.least, Math.min(LANE.most, room / 2));
   const clip = s("clipPath", { id: "overlay-clip" }, s("rect", { x: box.left, y: 0, width: Math.max(0, box.right - box.left), height }));
   const inside = s("g", { "clip-path": "url(#overlay-clip)" });
@@ -67,6 +84,12 @@ function picture(data, span, width, height) {
       inside.append(...ending(data.cycles[n], name, x, top, tall, box), ...lane(engine[name.toLowerCase()], data, x, top, tall, name));
     }
     y += 2 * tall + LANE.gap + LANE.between;
+  }
+  for (const item of data.memories) {
+    const high = 1.4 * tall;
+    labels.push(s("text", { class: "memory-name", x: box.left - 26, y: y + high / 2 + 4, "text-anchor": "end" }, item.name));
+    inside.append(...memory(item, data, x, y, high).filter(Boolean));
+    y += high + LANE.between;
   }
   const bottom = y - LANE.between + 4;
   const [short, long] = data.cycles[0] <= data.cycles[1] ? ["A", "B"] : ["B", "A"];
@@ -83,7 +106,7 @@ function picture(data, span, width, height) {
     s("line", { class: "tick-line", x1: x(tick), x2: x(tick), y1: EDGE.top, y2: bottom }),
     s("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, grouped(tick)),
   ]);
-  const words = `Timelines of A, ${grouped(data.cycles[0])} cycles, and B, ${grouped(data.cycles[1])} cycles, on one scale: ${data.engines.map((engine) => engine.name).join(", ")}`;
+  const words = `Timelines of A, ${grouped(data.cycles[0])} cycles, and B, ${grouped(data.cycles[1])} cycles, on one scale: ${[...data.engines.map((engine) => engine.name), ...data.memories.map((item) => item.words)].join(", ")}`;
   return s("svg", { width, height: Math.max(height, bottom + EDGE.bottom), role: "img", "aria-label": words }, clip, axis, inside, labels, marks);
 }
 
@@ -104,6 +127,7 @@ export function render({ model }) {
     bar.replaceChildren(
       h("b", {}, "A and B on one scale"),
       h("span", { class: "quiet" }, `${grouped(span.start)} to ${grouped(span.end)} cycles`),
+      data.memories.length ? h("span", { class: "quiet overlay-key" }, "memory: ", h("i", { class: "key is-a" }), "A ", h("i", { class: "key is-b" }), "B") : null,
       h("span", { class: "overlay-tools" }, button("−", "Zoom out (−)", () => zoom(2)), button("+", "Zoom in (+)", () => zoom(0.5)), button("Fit", "Show all (0)", () => show(0, data.longest))),
     );
     if (canvas.clientWidth > 150) canvas.replaceChildren(picture(data, span, canvas.clientWidth, Math.max(120, canvas.clientHeight - 4)));

@@ -130,6 +130,7 @@ def test_given_another_program_then_the_step_that_explains_most_is_found_by_leav
         "256\u202fB",
     ]
     assert page.locator(".overlay .engine").all_text_contents() == ["dma_in", "dma_out", "matrix", "vector"]
+    assert page.locator(".overlay .memory-name").all_text_contents() == ["local"]
     shoot(page, "compare-two-programs")
 
 

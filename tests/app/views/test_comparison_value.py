@@ -262,3 +262,22 @@ def test_given_any_example_then_its_first_program_that_runs_is_compared_with_now
         for side, report in (("a", a), ("b", b)):
             works = bool(engine[side]["bars"] or engine[side]["stretches"])
             assert works == (report.engines[engine["name"]].tasks > 0)
+
+
+@pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "place_the_copies", "fused_matmul_relu"])
+def test_given_memories_then_the_most_that_is_shown_is_the_most_that_is_live(name: str) -> None:
+    state, store = opened_example(name), Store()
+    report = report_now(state, store)
+    value = overlay_value(report, report, {}, None)
+    shown = {f"local.{m['name']}" if f"local.{m['name']}" in report.memory else m["name"]: m for m in value["memories"]}
+    live = {n: m for n, m in report.memory.items() if m.peak_live_bytes and m.scope != "global"}
+    assert list(shown) == list(live)
+    for row, memory in live.items():
+        highest = max(shown[row]["a"])
+        assert shown[row]["a"] == shown[row]["b"]
+        if shown[row]["limit"]:
+            scale = memory.capacity_bytes / shown[row]["limit"]
+            assert highest == pytest.approx(memory.peak_live_bytes / scale, abs=1e-3)
+        else:
+            assert highest == pytest.approx(1 / 1.35, abs=1e-3)
+        assert shown[row]["over"] == (memory.peak_live_bytes > memory.capacity_bytes)
