@@ -126,7 +126,7 @@ export function render({ model }) {
     const button = (words, label, act) => h("button", { class: "tool small", "aria-label": label, title: label, onclick: act }, words);
     bar.replaceChildren(
       h("b", {}, "A and B on one scale"),
-      h("span", { class: "quiet" }, `${grouped(span.start)} to ${grouped(span.end)} cycles`),
+      h("span", { class: "quiet overlay-span" }, `${grouped(span.start)} to ${grouped(span.end)} cycles`),
       data.memories.length ? h("span", { class: "quiet overlay-key" }, "memory: ", h("i", { class: "key is-a" }), "A ", h("i", { class: "key is-b" }), "B") : null,
       h("span", { class: "overlay-tools" }, button("−", "Zoom out (−)", () => zoom(2)), button("+", "Zoom in (+)", () => zoom(0.5)), button("Fit", "Show all (0)", () => show(0, data.longest))),
     );

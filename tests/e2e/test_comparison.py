@@ -165,7 +165,7 @@ def test_given_the_wheel_and_keys_then_the_timelines_zoom_into_single_tasks(page
         page.mouse.wheel(0, -240)
     expect(page.locator(".overlay .task").first).to_be_visible(timeout=PATIENT)
     expect(page.locator(".overlay .stretch")).to_have_count(0)
-    span = page.locator(".overlay-bar .quiet")
+    span = page.locator(".overlay-span")
     shown = span.inner_text()
     canvas.focus()
     page.keyboard.press("ArrowRight")
