@@ -35,7 +35,8 @@ class Notice(msgspec.Struct, frozen=True):
 
 class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What of the chosen buffer is looked at: `across` elements (0: as many as suit it) from `row` and `column` on, in one of its slots;
-    the access to it that is followed, by its number; and an index map as far as it is typed."""
+    the access to it that is followed, by its number; an index map as far as it is typed; and the candidate (its key) that is looked at as
+    if it were applied."""
 
     row: Annotated[int, Meta(ge=0)] = 0
     column: Annotated[int, Meta(ge=0)] = 0
@@ -43,6 +44,7 @@ class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slot: Annotated[int, Meta(ge=0)] = 0
     use: Annotated[int, Meta(ge=0)] = 0
     draft: Annotated[str, Meta(max_length=2_000)] = ""
+    preview: Annotated[str, Meta(max_length=3_000)] = ""
 
 
 class Blamed(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ import { isDark, paintsOf, shade, sized, texture } from "./layout_paint.js";
 const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
 const PICTURE = 64;
 
-/** A card; `apply(call)` makes its layout the program's, `show(card)` tells its call below the cards. */
+/** A card; `apply(call)` makes its layout the program's, `show(card)` is told that it is pointed at, `show(null)` that it is not any more. */
 export function layoutCard(card, colour, fixed, apply, show) {
   const dead = !card.call || Boolean(card.refused) || Boolean(fixed) || card.waiting;
   const picture = h("canvas", { class: "card-picture", "aria-hidden": "true" });
@@ -20,7 +20,9 @@ export function layoutCard(card, colour, fixed, apply, show) {
     ? h("div", { ...attributes, role: "group", "aria-label": spoken(card), tabindex: card.refused ? "0" : undefined }, ...body)
     : h("button", { ...attributes, type: "button", "aria-label": spoken(card), onclick: () => apply(card.call) }, ...body);
   element.addEventListener("pointerenter", () => show(card));
+  element.addEventListener("pointerleave", () => show(null));
   element.addEventListener("focus", () => show(card));
+  element.addEventListener("blur", () => show(null));
   if (card.thumb) requestAnimationFrame(() => picture.isConnected && drawThumb(picture, card.thumb, colour));
   else picture.classList.add("is-empty");
   return element;

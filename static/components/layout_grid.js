@@ -42,6 +42,8 @@ export class ElementGrid {
     const columns = `${grid.column}–${Math.min(grid.columns, grid.column + grid.width * grid.scale) - 1}`;
     const whole = grid.height * grid.scale >= grid.rows && grid.width * grid.scale >= grid.columns;
     this.part.textContent = (whole ? `${grid.rows} × ${grid.columns}` : `rows ${rows}, columns ${columns}`) + (grid.scale > 1 ? ` · a cell is ${grid.scale} × ${grid.scale}` : "");
+    if (grid.preview) this.part.replaceChildren(h("span", { class: "tw-badge tw-badge--warn" }, "as if"), ` ${grid.preview}`);
+    this.canvas.classList.toggle("is-preview", Boolean(grid.preview));
     this.part.title = whole ? "All of what is live" : `of ${grid.rows} × ${grid.columns}; drag the picture to move it`;
     this.out.disabled = grid.across >= grid.widest;
     this.in.disabled = grid.across <= 8;

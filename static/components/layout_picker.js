@@ -6,6 +6,8 @@ import { AccessSteps } from "./layout_steps.js";
 import { layoutCard } from "./layout_cards.js";
 import { MapDraft, controlRow } from "./layout_controls.js";
 
+const PREVIEW_MS = 160;
+
 export class LayoutPicker {
   constructor(model) {
     this.model = model;
@@ -37,17 +39,27 @@ export class LayoutPicker {
   }
 
   apply(call) {
+    clearTimeout(this.pointing);
+    if (this.looked.preview) this.look({ preview: "" });
     this.model.send_msg({ kind: "call", method: call.method, target: call.target, arguments: call.arguments });
   }
 
   card(card, use = (call) => this.apply(call)) {
-    return layoutCard(card, this.value.colour, this.value.fixed, use, (shown) => (this.call.textContent = shown.refused ? shown.refused.expected || shown.refused.code : shown.call?.text ?? shown.note));
+    return layoutCard(card, this.value.colour, this.value.fixed, use, (shown) => this.point(shown));
+  }
+
+  /** Tell the call of the card that is pointed at (null: none is), and show the elements as if they lay so. */
+  point(card) {
+    if (card) this.call.textContent = card.refused ? card.refused.expected || card.refused.code : card.call?.text ?? card.note;
+    clearTimeout(this.pointing);
+    const preview = card && card.call && !card.refused && !card.waiting ? card.key : "";
+    this.pointing = setTimeout(() => preview !== this.looked.preview && this.look({ preview }), PREVIEW_MS);
   }
 
   update(value) {
     const other = this.value?.id !== value.id;
     this.value = value;
-    if (other) this.looked = { row: 0, column: 0, across: 0, slot: 0, use: 0, draft: "" };
+    if (other) this.looked = { row: 0, column: 0, across: 0, slot: 0, use: 0, draft: "", preview: "" };
     this.head.replaceChildren(
       h("i", { class: "swatch", style: `background:var(--tw-buffer-${value.colour})` }), h("b", {}, value.name), h("span", { class: "kind" }, `${value.dtype} in ${value.scope}`));
     this.note.textContent = value.note || value.fixed;

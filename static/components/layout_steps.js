@@ -85,15 +85,33 @@ export class AccessSteps {
       return;
     }
     this.light(this.lit(step), this.on);
-    this.text.textContent = this.words(step);
+    this.text.textContent = this.grid.preview ? this.wordsAsIf(step) : this.words(step);
     this.draw();
+  }
+
+  /** Where the same elements would lie: what is in sight of them, bank by bank. */
+  wordsAsIf(step) {
+    const { grid } = this;
+    const rows = new Map();
+    let count = 0;
+    for (const position of this.lit(step).keys()) {
+      const [row, column] = [Math.floor(position / grid.columns) - grid.row, (position % grid.columns) - grid.column];
+      if (row < 0 || column < 0 || row >= grid.height || column >= grid.width || grid.scale > 1) continue;
+      const at = row * grid.width + column;
+      count++;
+      rows.set(grid.units[at], (rows.get(grid.units[at]) ?? new Set()).add(Math.floor(grid.addresses[at] / grid.row_bytes)));
+    }
+    if (!count || grid.unit_count < 2) return `Access ${this.at + 1}, as if ${grid.preview}.`;
+    const most = Math.max(...[...rows.values()].map((found) => found.size));
+    const banks = `${rows.size} ${grid.unit_word}${rows.size > 1 ? "s" : ""}`;
+    return `Access ${this.at + 1}, as if ${grid.preview}: ${count} elements in ${banks}, at most ${most} row${most > 1 ? "s" : ""} of one.`;
   }
 
   /** position -> whether its bank has more rows to serve than another. */
   lit(step) {
     const found = new Map();
     for (let n = 0; n < step.taken.length; n += 3) {
-      for (let k = 0; k < step.taken[n + 2]; k++) found.set(step.taken[n] + k * step.taken[n + 1], step.degree > 1);
+      for (let k = 0; k < step.taken[n + 2]; k++) found.set(step.taken[n] + k * step.taken[n + 1], step.degree > 1 && !this.grid.preview);
     }
     return found;
   }
@@ -120,7 +138,7 @@ export class AccessSteps {
 
   draw() {
     const step = this.use?.steps[this.at];
-    const show = Boolean(step?.hits.length) && this.grid && this.grid.unit_count > 1 && this.grid.unit !== "block" && this.element.clientWidth > 0;
+    const show = Boolean(step?.hits.length) && this.grid && this.grid.unit_count > 1 && this.grid.unit !== "block" && !this.grid.preview && this.element.clientWidth > 0;
     this.bars.hidden = !show;
     if (!show) return;
     const width = this.element.clientWidth;

@@ -73,6 +73,10 @@ def test_given_a_list_of_buffers_then_one_is_chosen_its_conflicts_are_stepped_th
     expect(page.locator(".steps-text")).to_contain_text("32 elements in 1 bank")
     expect(page.locator(".steps-text")).to_contain_text("32 turns: bank 1 serves 32 rows")
     shoot(page, "layout-conflict")
+    # What a card would change is seen before it is applied.
+    card(page, "padded 1").hover()
+    expect(page.locator(".steps-text")).to_contain_text("as if padded by 1: 32 elements in 32 banks", timeout=WAIT)
+    expect(page.locator(".picker-call")).to_contain_text("sch.storage_align(A_shared, 0, 0, 32, 1)")
     told = cycles_of(card(page, "padded 1"))
     expect(card(page, "padded 1")).to_contain_text("fastest")
     card(page, "padded 1").click()

@@ -14,7 +14,7 @@ import numpy as np
 from ....engine.hwsim import Bed, Report, Spots, Use, uses_of
 from ...state import Look
 from .candidates import Candidate
-from .trials import placed, run_of
+from .trials import Trial, placed, run_of
 
 CELLS = 64
 """Cells across and down at most."""
@@ -35,10 +35,11 @@ def plane(shape: tuple[int, ...]) -> tuple[int, int]:
     return (prod(shape[:-1]), shape[-1]) if shape else (1, 1)
 
 
-def grid_value(bed: Bed, look: Look) -> dict[str, Any]:
+def grid_value(bed: Bed, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
     """rows, columns: of the whole; row, column, height, width: the window, in elements and in cells of `scale` × `scale` elements.
 
-    addresses and units (MIXED where elements of a cell differ), row by row; `slots`, `slot`; what a unit is.
+    addresses and units (MIXED where elements of a cell differ), row by row; `slots`, `slot`; what a unit is. With a `trial`, where the
+    same elements lie in that; None where it cannot be told which are the same.
     """
     rows, columns = plane(bed.shape)
     across = _across(bed, look, rows, columns)
@@ -48,12 +49,11 @@ def grid_value(bed: Bed, look: Look) -> dict[str, Any]:
     row = max(0, min(look.row, rows - across))
     column = max(0, min(look.column, columns - across))
     height, width = (-(-min(across, n) // scale) for n in (rows - row, columns - column))
-    spots = _spots(
-        bed,
-        np.arange(row, min(rows, row + height * scale)),
-        np.arange(column, min(columns, column + width * scale)),
-        slot,
-    )
+    seen = np.arange(row, min(rows, row + height * scale)), np.arange(column, min(columns, column + width * scale))
+    there = bed if trial is None or trial.bed is None else trial.bed
+    spots = _spots(bed, *seen, slot) if trial is None else _spots_in(trial, there, bed, *seen, slot)
+    if spots is None:
+        return None
     units = _joined(spots.unit, scale)
     addresses = spots.address[::scale, ::scale]
     return {
@@ -72,7 +72,8 @@ def grid_value(bed: Bed, look: Look) -> dict[str, Any]:
         "slot": slot,
         "slots": bed.placement.slots,
         "element_bytes": bed.element_bytes,
-        **unit_value(bed),
+        "preview": "" if trial is None else trial.candidate.title,
+        **unit_value(there),
     }
 
 
@@ -117,6 +118,12 @@ def _spots(bed: Bed, rows: np.ndarray, columns: np.ndarray, slot: int) -> Spots:
         found = bed.spots((), slot)
         return Spots(one + found.address, one + found.unit, one + found.row)
     return bed.spots(points(bed.shape, rows, columns), slot)
+
+
+def _spots_in(trial: Trial, there: Bed, now: Bed, rows: np.ndarray, columns: np.ndarray, slot: int) -> Spots | None:
+    """Where elements of the present tile lie in a trial."""
+    moved = placed(trial.candidate, there, now.shape, points(now.shape, rows, columns) if now.shape else ())
+    return None if moved is None else there.spots(moved, min(slot, there.placement.slots - 1))
 
 
 def points(shape: tuple[int, ...], rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -47,12 +47,25 @@ def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | No
     }
     if chosen.bed is None or chosen.subject is None:
         return {**value, "note": _why_not(chosen, state, store)}
-    value["grid"] = grid_value(chosen.bed, state.look)
+    previewed = _previewed(state, store, chosen, found)
+    value["grid"] = (previewed and grid_value(chosen.bed, state.look, previewed)) or grid_value(chosen.bed, state.look)
     value["uses"] = found.uses
     value["use"] = state.look.use
     value["cards"] = _cards(chosen, store, found)
     value["draft"] = _draft(state, store, chosen, now)
     return value
+
+
+def _previewed(state: State, store: Store, chosen: Chosen, found: Found) -> Trial | None:
+    """The trial that is looked at as if it were applied: of a card, or of the map that is being typed."""
+    key = state.look.preview
+    if not key or key == NOW.key:
+        return None
+    trial = found.trials.get(key)
+    reading = draft_reading(state, store, chosen) if trial is None else None
+    if reading is not None and reading.candidate is not None and reading.candidate.key == key:
+        trial = store.known(*draft_key(chosen, reading.candidate))
+    return trial if trial is not None and trial.bed is not None else None
 
 
 def _why_not(chosen: Chosen, state: State, store: Store) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tilewright.app.actions import LookAt, OpenText, Select, ViewStep, act
@@ -174,6 +175,41 @@ def test_given_cells_of_several_banks_then_they_are_marked_as_mixed() -> None:
     grid = value_of(state, store)["grid"]
     assert grid["unit"] == "block" and grid["scale"] == 2
     assert set(grid["units"]) == {0, 1}
+
+
+@pytest.mark.parametrize("key", ["padded 1", "swizzled", "tiled 16", "order [1, 0]"])
+def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_program(key: str) -> None:
+    state, store = unpadded(), Store()
+    before = value_of(state, store)
+    shown = card(before, key)
+    grid = value_of(act(state, LookAt(Look(preview=shown["key"]))), store)["grid"]
+    assert grid["preview"] == shown["title"] and before["grid"]["preview"] == ""
+    after = applied(state, shown["call"])
+    real = store.report_now(after)
+    assert isinstance(real, Report) and after.moment is not None
+    bed = bed_of(real.segments.program, buffer_ids(store.costed(after, after.moment.schedule))["A_shared"])
+    assert bed is not None
+    # The first rows of the tile, where the call says that they go.
+    i, j = np.indices((32, 32))
+    place = {
+        "padded 1": (i, j),
+        "swizzled": (i, j // 32, j % 32 ^ i % 32),
+        "tiled 16": (i // 16, j // 16, i % 16, j % 16),
+        "order [1, 0]": (j, i),
+    }[key]
+    spots = bed.spots(place)
+    assert grid["addresses"] == spots.address.reshape(-1).tolist()
+    assert grid["units"] == spots.unit.reshape(-1).tolist()
+
+
+def test_given_a_preview_of_nothing_that_is_known_then_the_grid_is_as_it_is() -> None:
+    state, store = unpadded(), Store()
+    assert value_of(act(state, LookAt(Look(preview="no such"))), store)["grid"]["preview"] == ""
+    # A map that is typed can be looked at, too.
+    text = "lambda i, j: [j, i]"
+    now = act(state, LookAt(Look(draft=text, preview=f"custom {text}")))
+    grid = value_of(now, store)["grid"]
+    assert grid["preview"] == "your map" and grid["addresses"][1] == 32 * 4
 
 
 def test_given_slots_in_blocks_then_the_chosen_slot_is_shown() -> None:
