@@ -7,6 +7,7 @@ written down. A person who lets go, or takes hold of something else, ends the wo
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -22,7 +23,13 @@ from .views.predictions import prediction_value
 from .views.row_ids import RowIds, row_ids
 from .views.targets import moves_of, targets_of
 
+MOST_KEPT = 64
+"""Drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
+
 Entry = dict[str, Any]
+Asked = tuple[str, tuple[object, ...]]
+"""What is remembered, and of which objects."""
+
 Tell = Callable[[Entry], None]
 
 
@@ -66,6 +73,7 @@ class Forecast:
         self._clock = clock
         self._tell = tell
         self._grab: Grab | None = None
+        self._kept: OrderedDict[Notebook, list[Asked]] = OrderedDict()
 
     def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
         """Where the blocks or loops of `rows` may be dropped; nothing is applied."""
@@ -111,6 +119,8 @@ class Forecast:
             return move
         what, of = _key(state.notebook, move)
         made = self._store.known(what, of)
+        # It is a step now, and asked for as such.
+        self._kept.pop(made, None)
         return move if made is None else type(move)(**{**_fields(move), "made": made})
 
     # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
@@ -130,6 +140,13 @@ class Forecast:
         keep()
         if not grab.over:
             self._tell(value)
+
+    def _bound(self, made: Notebook, asked: list[Asked]) -> None:
+        """Of drops that were not made, only the newest are kept."""
+        self._kept[made] = asked
+        while len(self._kept) > MOST_KEPT:
+            for what, of in self._kept.popitem(last=False)[1]:
+                self._store.forget(what, of)
 
     def _tried(
         self, grab: Grab, entry: Entry, machine: Machine, now: Any, before: ProgramIndex
@@ -156,9 +173,11 @@ class Forecast:
         prediction = {**said, "value": value}
 
         def keep() -> None:
+            told = _told(grab.rows, entry), (moment, machine)
             self._store.keep(what, of, made)
             self._store.foreseen(func, sizes, sized, plan, machine, report)
-            self._store.keep(_told(grab.rows, entry), (moment, machine), prediction)
+            self._store.keep(*told, prediction)
+            self._bound(made, [(what, of), told, ("plan", (sized.func,)), ("report", (sized.func, machine))])
 
         return prediction, keep
 

@@ -102,6 +102,10 @@ class Store:
         """Remember `value`, which was worked out elsewhere."""
         return self._keep((what, *map(id, of)), of, value)
 
+    def forget(self, what: str, of: tuple[object, ...]) -> None:
+        """What was remembered is not needed any more."""
+        self._known.pop((what, *map(id, of)), None)
+
     def plan(self, func: PrimFunc) -> Renewed | TilewrightError:
         """Where the program's buffers are allocated: what report and sizes are made from."""
         return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))

@@ -194,3 +194,28 @@ def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Ses
     call = Call("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
     assert session.forecast.with_made(session.state, call).made is None
     assert session.forecast.with_made(session.state, Calls((call,))).made is None
+
+
+def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_the_step_stays(
+    page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, clock, screen = page
+    monkeypatch.setattr("tilewright.app.forecast.MOST_KEPT", 3)
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    clock.run()
+    assert len(session.forecast._kept) == 3
+    tried = [entry["loop"] for entry in screen.told]
+    last = tried[-1]
+    primitive = next(entry["primitive"] for entry in screen.told if entry["loop"] == last)
+    session.receive({"kind": "move", "block": COPY, "loop": last, "primitive": primitive})
+    assert session.state.notice is None
+    moment = session.state.moment
+    assert moment is not None
+    session.receive({"kind": "grabbed", "rows": ["B_local.vtcm"], "near": "ko"})
+    clock.run()
+    machine = session.store.machine(session.state)
+    assert session.store.has("report", (session.store.costed(session.state, moment.schedule), machine))
+    # What was forgotten is made as if it had never been tried.
+    session.receive({"kind": "undo"})
+    session.receive({"kind": "move", "block": COPY, "loop": tried[0], "primitive": "compute_at"})
+    assert session.state.notice is None

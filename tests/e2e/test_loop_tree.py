@@ -143,6 +143,7 @@ def test_given_an_illegal_drop_that_calls_make_legal_then_one_click_asks_for_the
     target = row_ids(made.schedule.func).of(made.schedule.get_loops("D")[0])
     grab(page, "B")
     page.mouse.move(*middle(row(page, target)), steps=8)
+    expect(page.locator(".tip")).to_contain_text("Possible after one more call")
     page.mouse.up()
     expect(page.locator(".notice .repair")).to_contain_text("sch.compute_inline('C')")
     shoot(page, "loop-tree-repair")
