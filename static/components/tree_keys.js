@@ -5,7 +5,7 @@ import { rowOf } from "./tree_rows.js";
 
 const KEYS = [
   ["↑ ↓", "previous, next row"], ["← →", "fold, unfold, go out, go in"], ["Enter", "grab, then drop"], ["⇧ ↑ ⇧ ↓", "grab, and go to the next legal loop"],
-  ["Esc", "cancel"], ["Space", "choose"], ["Ctrl Space", "choose one more"], ["⇧ Space", "choose all up to here"], ["Ctrl ⇧ ↓", "choose the next one too"],
+  ["Esc", "cancel"], ["Space", "choose"], ["⇧ Enter", "layout of a block's buffers"], ["Ctrl Space", "choose one more"], ["⇧ Space", "choose all up to here"], ["Ctrl ⇧ ↓", "choose the next one too"],
   ["Ctrl A", "choose all of a kind"], [".", "actions of the row, or of all chosen"], ["c / r", "compute_at, reverse_compute_at"], ["F2", "rename"],
   ["Ctrl F", "find; / too"], ["=", "cost of rows"], ["Ctrl Z", "undo"], ["Ctrl ⇧ Z", "redo"], ["Ctrl ⇧ P", "any action by its name"], ["?", "these keys"],
 ];
@@ -40,6 +40,7 @@ export class Keys {
     if (event.altKey) return false;
     if (key === "ArrowDown" || key === "ArrowUp") return this.vertical(id, key === "ArrowDown" ? 1 : -1, event.shiftKey);
     if (key === "Home" || key === "End") return this.step(id, key === "Home" ? -Infinity : Infinity);
+    if (key === "Enter" && event.shiftKey && !tree.hand.grab) return this.layout(id);
     if (key === "Enter") return this.enter(id);
     if (key === "?") return this.openKeys(id);
     if (tree.hand.grab) {
@@ -54,6 +55,17 @@ export class Keys {
     else if (key === "=") tree.nextCosts();
     else if (key === "Escape") return tree.choice.single();
     else return key.length === 1 && this.letter(id, key);
+    return true;
+  }
+
+  /** Choose the buffer that a block writes: the inspector shows its layout. A second time the next of its buffers. */
+  layout(id) {
+    const {tree} = this;
+    const {writes = [], reads = []} = tree.byId.get(id);
+    const ids = [...new Set([...writes, ...reads].map((buffer) => buffer.id))];
+    if (!ids.length) return false;
+    this.looked = {row: id, at: this.looked?.row === id ? (this.looked.at + 1) % ids.length : 0};
+    tree.send({kind: "select", id, buffer: ids[this.looked.at]});
     return true;
   }
 

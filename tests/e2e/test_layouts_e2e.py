@@ -176,9 +176,13 @@ def test_given_the_keyboard_alone_then_a_buffer_is_chosen_widened_and_laid_out_a
     example: Callable[..., Page],
 ) -> None:
     page = example("bank_conflicts")
-    inspector(page).locator('.buffer-choice[data-buffer="A_shared"]').focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(".picker-head b")).to_have_text("A_shared", timeout=WAIT)
+    page.locator('.row[tabindex="0"]').focus()
+    page.keyboard.press("End")
+    expect(page.locator('.row[data-id="B"]')).to_be_focused()
+    for name in ("B", "A_shared"):
+        page.keyboard.press("Shift+Enter")
+        expect(page.locator(".picker-head b")).to_have_text(name, timeout=WAIT)
+    expect(page.locator('.row[data-id="B"]')).to_be_focused()
     all_tried(page)
     page.get_by_role("button", name="Widen").focus()
     page.keyboard.press("Enter")

@@ -157,7 +157,7 @@ def _align(chosen: Chosen) -> dict[str, Any] | None:
         "count": 2,
         "fields": ["factor", "offset"],
         "call": call,
-        "help": f"Rows of {subject.names[axis]} lie a multiple of the factor apart, and the offset: 32, 1",
+        "help": f"Neighbours along {subject.names[axis]} lie `offset` elements beyond a multiple of `factor` apart: 32, 1",
         "blocked": "",
         "options": [],
     }

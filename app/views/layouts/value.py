@@ -20,6 +20,8 @@ Card = dict[str, Any]
 
 HALF = 0.5
 """Bursts of which less is used are a waste to look at."""
+ALL_USED = 0.995
+"""What is rounded to a hundred per cent need not be told."""
 
 
 def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | None:
@@ -153,7 +155,7 @@ def _figures(chosen: Chosen, figures: Figures) -> list[tuple[str, str, str, str]
         found.append(("conflicts", clash, _lost(figures), "bad" if figures.degree > 1 else ""))
     if figures.misses is not None:
         found.append(("misses", grouped(figures.misses), "Accesses that the nearest cache has not", ""))
-    if figures.burst_share is not None:
+    if figures.burst_share is not None and figures.burst_share < ALL_USED:
         tone = "bad" if figures.burst_share < HALF else ""
         found.append(
             ("bursts used", percent_text(figures.burst_share), "Bytes asked for, of those that whole bursts move", tone)
