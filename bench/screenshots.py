@@ -1,0 +1,220 @@
+"""The pictures of the guide: the real app, driven in a real Chromium, into docs/pictures as small palette PNGs.
+
+Run: `python bench/screenshots.py [NAME …]`; without names all of them, at the end those that failed. Needs playwright, Pillow (which Bokeh
+brings) and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH). A picture is a function below, named as its file; `SIZES` has those that are
+not 1280x800, `DARK` those in the dark theme. The guide's pages say where each is used, and `tests/test_guide.py` that all are there.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from drop import FLAGS, chromium, server
+from PIL import Image
+from playwright.sync_api import Browser, Error, Locator, Page, sync_playwright
+
+FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
+
+MOST_BYTES = 150_000
+
+SIZES = {"zoomed": (640, 400), "large": (1920, 1080)}
+DARK = {"notebook_dark"}
+
+Picture = Callable[[Page, str], Locator | None]
+"""Brings the page to what is to be shown; the part of it to take, None for all."""
+
+
+def main(names: list[str]) -> int:
+    wanted = names or list(PICTURES)
+    failed: list[str] = []
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with server() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, "--force-color-profile=srgb"])
+        for name in wanted:
+            try:
+                size = take(browser, url, name)
+                print(f"{size / 1024:6.0f} KiB  {name}", flush=True)
+            except (Error, AssertionError) as error:
+                failed.append(name)
+                print(f"  failed    {name}: {str(error).splitlines()[0]}", flush=True)
+        browser.close()
+    return 1 if failed else 0
+
+
+def take(browser: Browser, url: str, name: str) -> int:
+    """One picture, from a page of its own; its bytes."""
+    width, height = SIZES.get(name, (1280, 800))
+    page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    page.set_default_timeout(30_000)
+    try:
+        part = PICTURES[name](page, url)
+        if name in DARK:
+            page.get_by_label("Dark theme").locator("visible=true").click()
+        page.wait_for_timeout(900)  # colours fade, canvases paint
+        picture = (part or page).screenshot(animations="disabled")
+    finally:
+        page.close()
+    return save(picture, FOLDER / f"{name}.png")
+
+
+def save(picture: bytes, path: Path) -> int:
+    """As a palette PNG with as many colours as fit the bytes."""
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    for colours in (256, 128, 64, 32):
+        image.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+        if path.stat().st_size <= MOST_BYTES:
+            break
+    return path.stat().st_size
+
+
+def opened(page: Page, url: str, example: str) -> None:
+    page.goto(f"{url}?example={example}")
+    page.get_by_role("treeitem").first.wait_for()
+    page.locator("[data-verdict=proved], [data-verdict=tested]").wait_for()
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(f'[role="treeitem"][data-id="{name}"]')
+
+
+def point(page: Page, name: str) -> tuple[float, float]:
+    box = row(page, name).bounding_box()
+    assert box is not None
+    return box["x"] + 60, box["y"] + box["height"] / 2
+
+
+def menu(page: Page, name: str) -> None:
+    row(page, name).hover()
+    page.get_by_label(f"Actions of {name}", exact=True).click()
+    page.get_by_role("menuitem").first.wait_for()
+
+
+# The pictures.
+
+
+def gallery(page: Page, url: str) -> None:
+    page.goto(url)
+    page.locator(".card .thumb-block").first.wait_for()
+
+
+def notebook(page: Page, url: str) -> None:
+    opened(page, url, "vtcm_double_buffer")
+    page.locator(".step .change").first.wait_for()
+
+
+def notebook_dark(page: Page, url: str) -> None:
+    notebook(page, url)
+
+
+def large(page: Page, url: str) -> None:
+    notebook(page, url)
+
+
+def zoomed(page: Page, url: str) -> None:
+    notebook(page, url)
+
+
+def drop_map(page: Page, url: str) -> None:
+    opened(page, url, "place_the_copies")
+    x, y = point(page, "A_local.vtcm")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 12, y + 12, steps=3)
+    page.locator(".row[data-offer]").first.wait_for()
+    page.mouse.move(*point(page, "ko"), steps=6)
+    page.wait_for_timeout(2500)  # the figures of the drops come one after the other
+
+
+def menu_card(page: Page, url: str) -> None:
+    opened(page, url, "place_the_copies")
+    menu(page, "A_local.vtcm")
+    page.get_by_role("menuitem", name="Double buffer").hover()
+    page.locator(".prim-card").locator("visible=true").wait_for()
+
+
+def reference(page: Page, url: str) -> None:
+    gallery(page, url)
+    page.keyboard.press("?")
+    page.keyboard.press("p")
+    page.locator("dialog.reference").wait_for()
+    page.keyboard.type("cache_read")
+
+
+def palette(page: Page, url: str) -> None:
+    opened(page, url, "vtcm_double_buffer")
+    row(page, "ko").click()
+    page.keyboard.press("Control+Shift+P")
+    page.get_by_label("Find any action").last.wait_for()
+    page.keyboard.type("split")
+    page.wait_for_timeout(900)
+
+
+def tour(page: Page, url: str) -> None:
+    gallery(page, url)
+    page.get_by_role("button", name="Guided tour").click()
+    for _ in range(2):
+        page.locator('.tour [data-part="next"]').click()
+    page.locator('.tour [data-part="do"]').click()
+    page.locator(".tour-told").wait_for()
+
+
+def timeline(page: Page, url: str) -> Locator:
+    opened(page, url, "what_moves_what")
+    return page.locator("#area-timeline")
+
+
+def layout_picker(page: Page, url: str) -> None:
+    opened(page, url, "bank_conflicts")
+    page.locator(".inspector .buffer-choice").first.click()
+    page.locator(".layout-card .card-figures").first.wait_for()
+    page.get_by_role("button", name="Widen").click()
+
+
+def history(page: Page, url: str) -> None:
+    opened(page, url, "what_moves_what")
+    page.locator(".step .change").first.wait_for()
+    page.locator('[data-step="4"] .step-text').click()
+    page.locator(".banner").wait_for()
+
+
+def comparison(page: Page, url: str) -> None:
+    opened(page, url, "fused_matmul_relu_roundtrip")
+    page.get_by_role("button", name="A/B comparison").click()
+    page.get_by_label("Side B").select_option("example:fused_matmul_relu")
+    page.get_by_text("explains most").wait_for()
+
+
+def machine(page: Page, url: str) -> Locator:
+    opened(page, url, "vtcm_double_buffer")
+    page.get_by_role("tab", name="Machine").click()
+    page.locator(".levers").wait_for()
+    return page.locator("#area-panes")
+
+
+def traffic(page: Page, url: str) -> Locator:
+    opened(page, url, "fused_matmul_relu_roundtrip")
+    page.get_by_role("tab", name="Traffic").click()
+    page.get_by_text("Roofline").wait_for()
+    return page.locator("#area-panes")
+
+
+def problems(page: Page, url: str) -> Locator:
+    opened(page, url, "fused_matmul_relu_roundtrip")
+    page.get_by_role("tab", name="Problems").click()
+    page.locator(".problems .fix").first.wait_for()
+    return page.locator("#area-panes")
+
+
+PICTURES: dict[str, Picture] = {
+    made.__name__: made
+    for made in (
+        gallery, notebook, notebook_dark, large, zoomed, tour, drop_map, menu_card, reference, palette, timeline, layout_picker, history,
+        comparison, machine, traffic, problems,
+    )
+}  # fmt: skip
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
