@@ -7,12 +7,14 @@ from typing import Any
 
 from ...engine.hwsim import preset_names
 from ..state import State
+from .buffer_ids import buffer_ids
 from .gallery import Example
 from .menus import BLOCK_ITEMS, LOOP_ITEMS
 from .menus.entry import Item
 
 Command = dict[str, Any]
 
+MOST_BUFFERS = 200
 MOST_STEPS = 200
 
 
@@ -24,7 +26,7 @@ def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
     look = _command(f"{theme.capitalize()} theme", "Page", "the colours of the page", {"kind": "theme", "theme": theme})
     if state.notebook is None:
         return [*opening, look]
-    commands = [*_page_commands(state), look, *_machine_commands(state), *_step_commands(state), *opening]
+    commands = [*_page_commands(state), look, *_machine_commands(state), *_buffer_commands(state), *_step_commands(state), *opening]
     return [*commands, *_primitives("loop", LOOP_ITEMS), *_primitives("block", BLOCK_ITEMS)]
 
 
@@ -73,6 +75,14 @@ def _machine_commands(state: State) -> list[Command]:
         for name in preset_names()
         if name != now
     ]
+
+
+def _buffer_commands(state: State) -> list[Command]:
+    if state.moment is None:
+        return []
+    names = list(buffer_ids(state.moment.schedule.func))[:MOST_BUFFERS]
+    text = "where it lies, who takes what of it, and other layouts"
+    return [_command(f"Layout of {name}", "Buffers", text, {"kind": "select", "buffer": name}) for name in names]
 
 
 def _step_commands(state: State) -> list[Command]:

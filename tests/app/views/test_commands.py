@@ -30,6 +30,8 @@ def test_given_a_notebook_then_every_primitive_machine_step_and_example_is_found
     assert all(c["disabled"] for c in found if "method" in c)
     groups = {c["group"] for c in found}
     assert {"Page", "Machines", "Steps", "Examples"} <= groups
+    layouts = [c["message"] for c in found if c["group"] == "Buffers"]
+    assert {"kind": "select", "buffer": "A_local.vtcm"} in layouts and len(layouts) == 6
     assert state.notebook is not None
     assert sum(c["group"] == "Steps" for c in found) == len(state.notebook.steps) + 1
 
