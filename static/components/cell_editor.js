@@ -7,6 +7,7 @@ import { highlighted } from "./python_text.js";
 const PAIRS = { "(": ")", "[": "]", "{": "}", '"': '"', "'": "'" };
 const CLOSING = new Set(Object.values(PAIRS));
 const PAUSE_MS = 260;
+const LINE = 18; // as in the style
 
 /** Put `text` in place of what is selected, as if it was typed. */
 function type(area, text) {
@@ -213,7 +214,8 @@ export class CellEditor {
       h("button", { class: "tool small", type: "button", title: "Esc", onclick: () => this.drop() }, "Cancel"),
       h("span", { class: "quiet editor-keys" }, options.kind === "line" ? "Enter applies, Esc cancels" : "Ctrl+Enter applies, Esc cancels"),
     );
-    this.element = h("div", { class: `cell-edit is-${options.kind}` }, h("div", { class: "editor-frame" }, this.numbers, text_), h("div", { class: "editor-foot" }, this.said, bar));
+    this.frame = h("div", { class: "editor-frame" }, this.numbers, text_);
+    this.element = h("div", { class: `cell-edit is-${options.kind}` }, this.frame, h("div", { class: "editor-foot" }, this.said, bar));
     this.area.addEventListener("input", () => this.input());
     this.area.addEventListener("keydown", (event) => this.key(event));
     this.area.addEventListener("keyup", () => this.mark());
@@ -227,11 +229,14 @@ export class CellEditor {
     this.show();
   }
 
-  /** All of it in sight, where there is room: what is said below the text must not cover it. */
+  /** All of it in sight, and the line with the caret too when what is said below leaves less room. */
   show() {
-    const frame = this.element.closest(".notebook");
-    if (frame && this.element.offsetHeight < frame.clientHeight) this.element.scrollIntoView({ block: "nearest" });
-    else this.element.scrollIntoView({ block: "start" });
+    this.element.scrollIntoView({ block: "nearest" });
+    if (this.options.kind !== "python") return;
+    const top = (this.area.value.slice(0, this.area.selectionStart).split("\n").length - 1) * LINE;
+    const { scrollTop, clientHeight } = this.frame;
+    if (top < scrollTop) this.frame.scrollTop = top;
+    else if (top + 2 * LINE > scrollTop + clientHeight) this.frame.scrollTop = top + 2 * LINE - clientHeight;
   }
 
   get text() {
@@ -256,8 +261,7 @@ export class CellEditor {
     );
     for (const button of this.said.querySelectorAll("button")) button.addEventListener("mousedown", (event) => event.preventDefault());
     this.mark();
-    const frame = this.element.closest(".notebook");
-    if (grown && frame && this.element.offsetHeight < frame.clientHeight) this.show();
+    if (grown) this.show();
   }
 
   take(problem) {

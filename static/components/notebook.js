@@ -65,18 +65,19 @@ class Notebook {
 
   draw() {
     const { data } = this;
+    // First, for they take room from the cells.
+    keepingFocus(this.banners, () => reconcile(this.banners, data.banners, (banner) => JSON.stringify([banner, data.draft]), (banner) => this.banner(banner)));
     keepingFocus(
       this.list,
       () =>
         keepingScroll(this.list, () => {
           reconcile(this.list, data.cells, (cell) => this.keyOf(cell), (cell) => this.section(cell));
           for (const cell of data.cells) this.drawRows(cell);
-          this.editing?.editor?.tell(...this.editorProblems());
         }),
       this.wish,
     );
     this.wish = undefined;
-    keepingFocus(this.banners, () => reconcile(this.banners, data.banners, (banner) => JSON.stringify([banner, data.draft]), (banner) => this.banner(banner)));
+    this.editing?.editor?.tell(...this.editorProblems());
   }
 
   // Editors.
