@@ -7,7 +7,7 @@ import { grouped } from "./timeline_clock.js";
 import { TimelineModel } from "./timeline_model.js";
 import { Overview, OVERVIEW_INSET } from "./timeline_overview.js";
 import { GUTTER } from "./timeline_gutter.js";
-import { Painter, RIGHT, layoutOf } from "./timeline_paint.js";
+import { LEVELS, MARK, Painter, RIGHT, layoutOf } from "./timeline_paint.js";
 import { TimelinePointer } from "./timeline_pointer.js";
 import { Transport } from "./timeline_transport.js";
 import { nowText, tablesOf } from "./timeline_table.js";
@@ -43,7 +43,7 @@ class TimelineView {
     this.transport = new Transport(this);
     this.overview = new Overview({ look: (start, end, whole) => this.lookByClock(start, end, whole), seek: (cycle) => this.seek(cycle, { follow: true }) });
     this.overview.element.setAttribute("style", OVERVIEW_INSET);
-    this.element = h("section", { class: "timeline", "aria-label": "Timeline" }, this.top, this.transport.element, this.stage, this.overview.element,
+    this.element = h("div", { class: "timeline", role: "group", "aria-label": "Tasks and memories over time" }, this.top, this.transport.element, this.stage, this.overview.element,
       h("p", { id: "timeline-keys", class: "tw-hidden" }, KEYS));
   }
 
@@ -103,7 +103,7 @@ class TimelineView {
     const [width, height] = [stage.clientWidth, stage.clientHeight];
     if (!model.data.cycles || !width || !height) return;
     this.inks ??= readInks(this.element);
-    this.layout = layoutOf(model.data, width, height, model.folded && model.data.repeats.length);
+    this.layout = layoutOf(model.data, width, height, model.folded);
     model.require();
     const now = model.now();
     this.now = now ?? this.now;
@@ -150,7 +150,7 @@ class TimelineView {
     }
     wide.forEach(({ repeat, n, from, to }, k) => {
       const left = Math.max(from, GUTTER);
-      marks.children[k].style.cssText = `left:${left}px;width:${Math.min(to, layout.width - RIGHT) - left}px;top:${0}px`;
+      marks.children[k].style.cssText = `left:${left}px;width:${Math.min(to, layout.width - RIGHT) - left}px;top:${Math.min(repeat.level, LEVELS - 1) * MARK}px`;
       const copy = model.chosen[n] ?? 0;
       const text = `×${grouped(repeat.extra + 1)}${copy && to - from > 80 ? ` · ${grouped(copy + 1)}` : ""}`;
       if (marks.children[k].textContent !== text) marks.children[k].textContent = text;

@@ -38,7 +38,7 @@ export function paintGutter(painter) {
   data.rows.forEach((row, n) => {
     const { top, height } = layout.rows[n];
     painter.text(shortened(row.name, SLOTS - 14), 10, top + 7, inks.text, { bold: true, size: 11 });
-    if (height > 22) painter.text(shortened(row.text, SLOTS - 12), 10, top + 20, row.over ? inks.bad : inks.muted, { size: 10 });
+    if (height > 22) painter.text(shortened(row.text, (SLOTS - 10) * 1.12), 10, top + 20, row.over ? inks.bad : inks.muted, { size: 10 });
     if (!row.limit) paintBreak(painter, GUTTER - 5, top + 6);
   });
   data.cells.forEach((cell, number) => paintSlot(painter, cell, now?.cells[number] ?? "free"));

@@ -11,13 +11,18 @@ const AXIS = 18;
 const ROW = [20, 150];
 
 const FONT_SIZE = 10.5;
+
+/** Rows of ×N marks: repeats in repeats stand below those around them. */
+export const MARK = 14;
+export const LEVELS = 3;
 const WORTH_SAYING = 9;
 
 const within = ([least, most], value) => Math.max(least, Math.min(most, value));
 
 /** Where everything stands for a size of the stage: lanes and rows {top, height}, the height of bars, and what is needed in all. */
-export function layoutOf(data, width, height, marks) {
-  const top = marks ? 16 : 4;
+export function layoutOf(data, width, height, folded) {
+  const levels = folded ? Math.max(0, ...data.repeats.map((repeat) => Math.min(repeat.level, LEVELS - 1) + 1)) : 0;
+  const top = levels ? levels * MARK + 2 : 4;
   const lane = within(LANE, ((height - AXIS - top) * 0.45) / Math.max(1, data.engines.length));
   const lanes = data.engines.map((_, n) => ({ top: top + n * lane, height: lane }));
   const below = top + lanes.length * lane + 2;
@@ -27,11 +32,12 @@ export function layoutOf(data, width, height, marks) {
   return { width, height: Math.max(bottom, height - AXIS) + AXIS, lanes, rows, axis: bottom, lanesEnd: below - 2, top, bottom, bar: lane - 11 };
 }
 
-/** A task's words: its block and the innermost index. */
-function taskText(model, found, n) {
-  const task = model.task(found, n);
-  const last = task.template.loops.length - 1;
-  return last < 0 ? task.template.block : `${task.template.block} ${task.template.loops[last].name}=${task.place[last]}`;
+/** A task's words: its block, and the innermost index where there is room for both. */
+function taskText(model, found, n, width) {
+  const { template, place } = model.task(found, n);
+  const last = template.loops.length - 1;
+  const text = last < 0 ? template.block : `${template.block} ${template.loops[last].name}=${place[last]}`;
+  return shortened(text, width) === text ? text : shortened(template.block, width);
 }
 
 export class Painter {
@@ -192,7 +198,7 @@ export class Painter {
       this.rect(from, wide > 3 ? to - 0.8 : Math.max(to, from + 0.5), top, this.layout.bar, this.inks.buffers[template.colour], 0.92);
       if (wide < 26) continue;
       const x = Math.max(from, this.left) + 4;
-      const text = shortened(taskText(this.model, found, n), Math.min(to, this.right) - x - 3);
+      const text = taskText(this.model, found, n, Math.min(to, this.right) - x - 3);
       if (text) this.text(text, x, top + this.layout.bar / 2 + 0.5, this.inks.surface);
     }
   }

@@ -66,7 +66,7 @@ export class Transport {
       const input = h("input", { type: "range", min: 0, max: loop.extent - 1, value: "0", "aria-label": `${loop.name} of ${template.block}`, "data-loop": loop.name });
       input.addEventListener("input", () => this.choose(n));
       const said = h("output", {});
-      return { input, said, loop, element: h("label", { title: `Which iteration of ${loop.name}` }, h("span", {}, loop.name), input, said) };
+      return { input, said, loop, element: h("label", { hidden: loop.extent < 2, title: `Which iteration of ${loop.name}` }, h("span", {}, loop.name), input, said) };
     });
     this.sliders.replaceChildren(...this.inputs.map((one) => one.element));
     this.tellIndices();
