@@ -39,6 +39,8 @@ class Notebook {
   }
 
   send(message) {
+    // An editor opens on a new cell once it is there, unless something else was done since.
+    if (message.kind !== "insert_cell") this.newCell = undefined;
     this.model.send_msg(message);
   }
 
@@ -49,8 +51,10 @@ class Notebook {
     this.data = fresh;
     if (this.held) return;
     this.draw();
-    if (this.newCell !== undefined && old && fresh.cells.length > old.cells.length) this.edit({ cell: this.newCell });
-    this.newCell = undefined;
+    if (this.newCell !== undefined && old && fresh.cells.length > old.cells.length) {
+      this.edit({ cell: this.newCell });
+      this.newCell = undefined;
+    }
     if (opened) this.list.scrollTop = 0;
     else if (this.editing) return;
     else if (!old.banners.length && fresh.banners.length && this.list.querySelector(".conflict")) this.reveal(".conflict");
