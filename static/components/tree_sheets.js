@@ -27,7 +27,9 @@ export class Sheets {
   forget() {
     const {tree} = this;
     this.answers.clear();
-    this.waiting = [];
+    // A key that came before the new rows is about them, where they have its row.
+    this.waiting = this.waiting.filter(({rows}) => rows.every((id) => tree.byId.has(id)));
+    for (const {rows} of this.waiting) rows.forEach((id) => this.ask(id));
     if (!this.shown || tree.byId.has(this.of)) return;
     // The row of a form is gone (split, fused): the keyboard goes on where it was.
     const focused = this.popup.element.contains(tree.list.getRootNode().activeElement);

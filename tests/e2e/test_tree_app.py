@@ -342,12 +342,21 @@ def test_given_a_short_nest_then_it_has_no_picture_at_its_edge(opened: Callable[
     expect(page.locator(".minimap")).to_be_hidden()
 
 
-def test_given_a_repairable_drop_then_one_click_makes_it(opened: Callable[..., Page]) -> None:
+def test_given_a_drop_that_is_not_possible_then_the_reason_stays_and_nothing_changes(opened: Callable[..., Page]) -> None:
     page = opened("what_moves_what")
     before = len(steps(page))
     drag(page, "C", row_of_first_loop(page))
     expect(page.locator(".tw-tree .notice")).to_be_visible()
     assert len(steps(page)) == before
+
+
+def test_given_the_menu_of_a_loop_then_two_clicks_reorder_it(opened: Callable[..., Page]) -> None:
+    page = opened()
+    row(page, "ko").click(button="right")
+    page.get_by_role("menuitem", name=re.compile("^Reorder")).click()
+    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    row(page, "mi").locator(".loop-name").click()
+    expect(page.locator(".step code").last).to_have_text("sch.reorder(mi, ko)")
 
 
 def row_of_first_loop(page: Page) -> str:
