@@ -5,19 +5,11 @@ import { highlighted } from "./python_text.js";
 import { CellEditor, problemLine } from "./cell_editor.js";
 import { prose } from "./markdown.js";
 import { menuBody } from "./menu.js";
+import { branchItems, cellItems, nameBranch, newCellItems, stepItems } from "./notebook_menus.js";
 import { Popup } from "./popup.js";
 import { keepingFocus, reconcile } from "./reconcile.js";
 import { dragRows, noteRow, stepRow } from "./steps.js";
 import { showPointedSteps } from "./playhead.js";
-
-const NEW_CELLS = [
-  ["markdown", "Words", "Prose in Markdown"],
-  ["schedule", "Schedule", "More steps"],
-  ["machine", "Machine", "Which machine, and its figures"],
-  ["workload", "Workload", "The program"],
-  ["intrinsic", "Intrinsic", "A tensor instruction"],
-  ["code", "Python", "Python that only `python file.py` runs"],
-];
 
 class Notebook {
   constructor(model) {
@@ -173,7 +165,7 @@ class Notebook {
 
   banner({ kind, text, count }) {
     const now = h("button", { class: "tool small", type: "button", onclick: () => this.send({ kind: "view", count: null }) }, "Back to now");
-    const branch = h("button", { class: "tool small", type: "button", title: "A branch that goes on from here; what is there now is kept", onclick: (e) => this.nameBranch(e.currentTarget, count) }, "Branch from here…");
+    const branch = h("button", { class: "tool small", type: "button", title: "A branch that goes on from here; what is there now is kept", onclick: (e) => nameBranch(this, e.currentTarget, count) }, "Branch from here…");
     const show = h("button", { class: "tool small", type: "button", onclick: () => this.showError() }, "Show");
     const undo = h("button", { class: "tool small", type: "button", onclick: () => this.send({ kind: "undo" }) }, "Undo the edit");
     const tools = kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo];
@@ -206,21 +198,8 @@ class Notebook {
 
   /** Between two cells: where a new one goes. */
   gap(cell) {
-    const add = (event) => this.menu(event.currentTarget, "New cell", this.newCells(cell.index));
+    const add = (event) => this.menu(event.currentTarget, "New cell", newCellItems(this, cell.index));
     return h("div", { class: "cell-gap" }, h("button", { class: "tool small", type: "button", "aria-label": "Add a cell here", "aria-haspopup": "menu", title: "Add a cell here", "data-focus": `gap-${cell.index}`, onclick: add }, icon("add")));
-  }
-
-  newCells(index) {
-    const there = new Set(this.data.cells.map((c) => c.kind));
-    return NEW_CELLS.map(([kind, label, help]) => ({
-      label,
-      help,
-      disabled: ["machine", "workload"].includes(kind) && there.has(kind) ? "there is one" : undefined,
-      run: () => {
-        this.newCell = index;
-        this.send({ kind: "insert_cell", cell: index, cell_kind: kind });
-      },
-    }));
   }
 
   head(cell) {
@@ -238,27 +217,9 @@ class Notebook {
           { class: "tool small edit", type: "button", "aria-label": `Edit the ${cell.kind} cell`, title: "Edit this cell (or press twice on it)", "data-focus": `edit-${cell.index}`, onclick: () => this.edit({ cell: cell.index }) },
           icon("edit"),
         ),
-        h("button", { class: "tool small", type: "button", "aria-label": `More for the ${cell.kind} cell`, "aria-haspopup": "menu", title: "More", "data-focus": `more-${cell.index}`, onclick: (e) => this.menu(e.currentTarget, "Cell", this.cellItems(cell)) }, icon("more")),
+        h("button", { class: "tool small", type: "button", "aria-label": `More for the ${cell.kind} cell`, "aria-haspopup": "menu", title: "More", "data-focus": `more-${cell.index}`, onclick: (e) => this.menu(e.currentTarget, "Cell", cellItems(this, cell)) }, icon("more")),
       ),
     );
-  }
-
-  cellItems(cell) {
-    const { cells } = this.data;
-    const at = cells.findIndex((c) => c.index === cell.index);
-    const to = (other) => () => {
-      this.wish = `more-${other.index}`;
-      this.send({ kind: "move_cell", cell: cell.index, to: other.index });
-    };
-    const fixed = cell.kind === "preamble" ? "it is the start of the file" : undefined;
-    const above = cells[at - 1]?.kind === "preamble" ? undefined : cells[at - 1];
-    return [
-      { label: "Edit", key: "e", run: () => this.edit({ cell: cell.index }) },
-      { label: "Move up", key: "u", disabled: fixed ?? (above ? undefined : "it is the first"), run: above && to(above) },
-      { label: "Move down", key: "d", disabled: fixed ?? (cells[at + 1] ? undefined : "it is the last"), run: cells[at + 1] && to(cells[at + 1]) },
-      { label: "Add a cell below", key: "a", run: () => this.menu(this.list.querySelector(`[data-focus="more-${cell.index}"]`), "New cell", this.newCells(cell.index + 1)) },
-      { label: "Remove", key: "r", help: "Undo brings it back", run: () => this.send({ kind: "remove_cell", cell: cell.index }) },
-    ];
   }
 
   content(cell) {
@@ -338,7 +299,7 @@ class Notebook {
       view: (line) => this.send({ kind: "view", count: line.count }),
       edit,
       toggle: (line) => this.toggle(line),
-      menu: (line, anchor) => this.menu(anchor, line.text, this.stepItems(cell, line)),
+      menu: (line, anchor) => this.menu(anchor, line.text, stepItems(this, cell, line)),
       key: (event, line) => this.stepKey(event, cell, line),
       choice: (choice, line) => {
         if (choice.message.kind === "edit") edit(line);
@@ -360,22 +321,6 @@ class Notebook {
     this.send({ kind: "move_item", item: line.item, target: line.item + by, after: by > 0 });
   }
 
-  stepItems(cell, line) {
-    const off = line.kind === "off";
-    const count = this.data.cells.flatMap((c) => (c.rows ?? []).filter((row) => row.kind !== "note")).length;
-    const failed = off || line.status !== "applied" ? "it is not applied" : undefined;
-    return [
-      { label: "Look at the program after it", key: "v", disabled: failed, run: () => this.send({ kind: "view", count: line.count }) },
-      { label: "Compare with now", key: "c", disabled: failed, help: "A/B: trees, timelines and figures beside each other", run: () => this.send({ kind: "compare", a: `step:${line.count}`, b: "now" }) },
-      { label: "Edit", key: "e", run: () => this.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line }) },
-      { label: off ? "Switch on" : "Switch off", key: "o", run: () => this.toggle(line) },
-      { label: "Move up", key: "u", disabled: line.item ? undefined : "it is the first", run: () => this.shift(line, -1) },
-      { label: "Move down", key: "d", disabled: line.item < count - 1 ? undefined : "it is the last", run: () => this.shift(line, 1) },
-      { label: "Branch from here…", key: "b", disabled: failed, run: () => this.nameBranch(this.list.querySelector(`[data-item="${line.item}"]`), line.count) },
-      { label: "Remove", key: "r", run: () => this.send({ kind: "remove_item", item: line.item }) },
-    ];
-  }
-
   stepKey(event, cell, line) {
     const control = event.ctrlKey || event.metaKey;
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -388,7 +333,7 @@ class Notebook {
       this.wish = `item-${line.item}`;
       this.send({ kind: "remove_item", item: line.item });
     } else if (event.key === "/" && control) this.toggle(line);
-    else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) this.menu(event.currentTarget, line.text, this.stepItems(cell, line));
+    else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) this.menu(event.currentTarget, line.text, stepItems(this, cell, line));
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -413,64 +358,11 @@ class Notebook {
     const label = current ? current.name : "main";
     return h(
       "button",
-      { class: "tool small branch", type: "button", "aria-haspopup": "menu", "aria-label": `Branch ${label}`, title: "Branches: alternatives of the schedule, kept in the file", "data-focus": "branch", onclick: (e) => this.menu(e.currentTarget, "Branches", this.branchItems()) },
+      { class: "tool small branch", type: "button", "aria-haspopup": "menu", "aria-label": `Branch ${label}`, title: "Branches: alternatives of the schedule, kept in the file", "data-focus": "branch", onclick: (e) => this.menu(e.currentTarget, "Branches", branchItems(this)) },
       icon("branch"),
       h("span", { class: "branch-name" }, label),
       this.data.branches.length > 1 ? h("span", { class: "quiet" }, `of ${this.data.branches.length}`) : null,
     );
-  }
-
-  branchItems() {
-    const { branches } = this.data;
-    const current = branches.find((branch) => branch.current)?.name ?? "main";
-    const anchor = () => this.list.querySelector('[data-focus="branch"]');
-    const items = branches.map((branch) => ({
-      label: `${branch.current ? "● " : ""}${branch.name}`,
-      disabled: branch.current ? "shown" : undefined,
-      help: branch.shared === null ? "" : `The first ${branch.shared} lines are the same`,
-      run: () => this.send({ kind: "choose_branch", name: branch.name }),
-    }));
-    items.push({ label: "New branch…", key: "n", help: "From the step that is looked at; what is there now is kept", run: () => this.nameBranch(anchor(), this.data.banners.some((b) => b.kind === "back") ? this.data.chosen : null) });
-    if (branches.length) items.push({ label: `Rename ${current}…`, key: "r", run: () => this.ask(anchor(), "Rename branch", current, (name) => this.send({ kind: "rename_branch", name: current, new: name })) });
-    for (const branch of branches.filter((b) => !b.current)) {
-      items.push({ label: `Compare ${branch.name} with now`, help: "A/B: trees, timelines and figures beside each other", run: () => this.send({ kind: "compare", a: `branch:${branch.name}`, b: "now" }) });
-      items.push({ label: `Delete ${branch.name}`, help: "Undo brings it back", run: () => this.send({ kind: "delete_branch", name: branch.name }) });
-    }
-    return items;
-  }
-
-  nameBranch(anchor, steps) {
-    const taken = new Set(["main", ...this.data.branches.map((branch) => branch.name)]);
-    let number = 2;
-    while (taken.has(`branch ${number}`)) number += 1;
-    this.ask(anchor, steps === null ? "New branch" : `New branch after step ${steps}`, `branch ${number}`, (name) => this.send({ kind: "add_branch", name, steps }));
-  }
-
-  /** A name, asked for beside `anchor`. */
-  ask(anchor, title, value, done) {
-    const input = h("input", { class: "ask-name", type: "text", maxlength: "60", "aria-label": title, value, spellcheck: "false" });
-    const close = () => this.popup.hide();
-    const apply = () => {
-      if (!input.value.trim()) return;
-      close();
-      done(input.value);
-    };
-    const form = h(
-      "div",
-      { class: "ask", role: "dialog", "aria-label": title },
-      h("b", {}, title),
-      input,
-      h("div", { class: "cell-edit-bar" }, h("button", { class: "tool primary small", type: "button", onclick: apply }, title.startsWith("Rename") ? "Rename" : "Create"), h("button", { class: "tool small", type: "button", onclick: close }, "Cancel")),
-    );
-    form.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      if (event.key === "Escape") close();
-      if (event.key === "Enter" && event.target === input) apply();
-    });
-    this.popup.hide();
-    this.popup.show(anchor.getBoundingClientRect(), "below", form);
-    input.focus();
-    input.select();
   }
 }
 

@@ -148,7 +148,7 @@ def test_given_an_earlier_moment_when_branched_from_then_both_are_kept_in_the_fi
     target.scroll_into_view_if_needed()
     target.click(button="right")
     app.get_by_role("menuitem", name="Branch from here…").click()
-    app.get_by_role("textbox", name="New branch after step").fill("wide tiles")
+    app.get_by_role("textbox", name="New branch from here").fill("wide tiles")
     app.keyboard.press("Enter")
     branch = app.get_by_label("Branch wide tiles")
     expect(branch).to_contain_text("of 2", timeout=WAIT)

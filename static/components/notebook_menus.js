@@ -1,0 +1,115 @@
+// What the notebook's menus offer: for the place between two cells, a cell, a step, the branches; and a name that is asked for.
+
+import { h } from "./dom.js";
+
+const NEW_CELLS = [
+  ["markdown", "Words", "Prose in Markdown"],
+  ["schedule", "Schedule", "More steps"],
+  ["machine", "Machine", "Which machine, and its figures"],
+  ["workload", "Workload", "The program"],
+  ["intrinsic", "Intrinsic", "A tensor instruction"],
+  ["code", "Python", "Python that only `python file.py` runs"],
+];
+
+export function newCellItems(notebook, index) {
+  const there = new Set(notebook.data.cells.map((c) => c.kind));
+  return NEW_CELLS.map(([kind, label, help]) => ({
+    label,
+    help,
+    disabled: ["machine", "workload"].includes(kind) && there.has(kind) ? "there is one" : undefined,
+    run: () => {
+      notebook.newCell = index;
+      notebook.send({ kind: "insert_cell", cell: index, cell_kind: kind });
+    },
+  }));
+}
+
+export function cellItems(notebook, cell) {
+  const { cells } = notebook.data;
+  const at = cells.findIndex((c) => c.index === cell.index);
+  const to = (other) => () => {
+    notebook.wish = `more-${other.index}`;
+    notebook.send({ kind: "move_cell", cell: cell.index, to: other.index });
+  };
+  const fixed = cell.kind === "preamble" ? "it is the start of the file" : undefined;
+  const above = cells[at - 1]?.kind === "preamble" ? undefined : cells[at - 1];
+  return [
+    { label: "Edit", key: "e", run: () => notebook.edit({ cell: cell.index }) },
+    { label: "Move up", key: "u", disabled: fixed ?? (above ? undefined : "it is the first"), run: above && to(above) },
+    { label: "Move down", key: "d", disabled: fixed ?? (cells[at + 1] ? undefined : "it is the last"), run: cells[at + 1] && to(cells[at + 1]) },
+    { label: "Add a cell below", key: "a", run: () => notebook.menu(notebook.list.querySelector(`[data-focus="more-${cell.index}"]`), "New cell", newCellItems(notebook, cell.index + 1)) },
+    { label: "Remove", key: "r", help: "Undo brings it back", run: () => notebook.send({ kind: "remove_cell", cell: cell.index }) },
+  ];
+}
+
+export function stepItems(notebook, cell, line) {
+  const off = line.kind === "off";
+  const count = notebook.data.cells.flatMap((c) => (c.rows ?? []).filter((row) => row.kind !== "note")).length;
+  const failed = off || line.status !== "applied" ? "it is not applied" : undefined;
+  return [
+    { label: "Look at the program after it", key: "v", disabled: failed, run: () => notebook.send({ kind: "view", count: line.count }) },
+    { label: "Compare with now", key: "c", disabled: failed, help: "A/B: trees, timelines and figures beside each other", run: () => notebook.send({ kind: "compare", a: `step:${line.count}`, b: "now" }) },
+    { label: "Edit", key: "e", run: () => notebook.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line }) },
+    { label: off ? "Switch on" : "Switch off", key: "o", run: () => notebook.toggle(line) },
+    { label: "Move up", key: "u", disabled: line.item ? undefined : "it is the first", run: () => notebook.shift(line, -1) },
+    { label: "Move down", key: "d", disabled: line.item < count - 1 ? undefined : "it is the last", run: () => notebook.shift(line, 1) },
+    { label: "Branch from here…", key: "b", disabled: failed, run: () => nameBranch(notebook, notebook.list.querySelector(`[data-item="${line.item}"]`), line.count) },
+    { label: "Remove", key: "r", run: () => notebook.send({ kind: "remove_item", item: line.item }) },
+  ];
+}
+
+export function branchItems(notebook) {
+  const { branches } = notebook.data;
+  const current = branches.find((branch) => branch.current)?.name ?? "main";
+  const anchor = () => notebook.list.querySelector('[data-focus="branch"]');
+  const items = branches.map((branch) => ({
+    label: `${branch.current ? "● " : ""}${branch.name}`,
+    disabled: branch.current ? "shown" : undefined,
+    help: branch.shared === null ? "" : `The first ${branch.shared} lines are the same`,
+    run: () => notebook.send({ kind: "choose_branch", name: branch.name }),
+  }));
+  items.push({ label: "New branch…", key: "n", help: "From the step that is looked at; what is there now is kept", run: () => nameBranch(notebook, anchor(), notebook.data.banners.some((b) => b.kind === "back") ? notebook.data.chosen : null) });
+  if (branches.length) items.push({ label: `Rename ${current}…`, key: "r", run: () => askName(notebook, anchor(), "Rename branch", current, (name) => notebook.send({ kind: "rename_branch", name: current, new: name })) });
+  for (const branch of branches.filter((b) => !b.current)) {
+    items.push({ label: `Compare ${branch.name} with now`, help: "A/B: trees, timelines and figures beside each other", run: () => notebook.send({ kind: "compare", a: `branch:${branch.name}`, b: "now" }) });
+    items.push({ label: `Delete ${branch.name}`, help: "Undo brings it back", run: () => notebook.send({ kind: "delete_branch", name: branch.name }) });
+  }
+  return items;
+}
+
+export function nameBranch(notebook, anchor, steps) {
+  const taken = new Set(["main", ...notebook.data.branches.map((branch) => branch.name)]);
+  let number = 2;
+  while (taken.has(`branch ${number}`)) number += 1;
+  askName(notebook, anchor, steps === null ? "New branch" : "New branch from here", `branch ${number}`, (name) => notebook.send({ kind: "add_branch", name, steps }));
+}
+
+/** A name, asked for beside `anchor`. */
+export function askName(notebook, anchor, title, value, done) {
+  const input = h("input", { class: "ask-name", type: "text", maxlength: "60", "aria-label": title, value, spellcheck: "false" });
+  const close = () => {
+    notebook.popup.hide();
+    notebook.list.querySelector('[data-focus="branch"]')?.focus({ preventScroll: true });
+  };
+  const apply = () => {
+    if (!input.value.trim()) return;
+    close();
+    done(input.value);
+  };
+  const form = h(
+    "div",
+    { class: "ask", role: "dialog", "aria-label": title },
+    h("b", {}, title),
+    input,
+    h("div", { class: "cell-edit-bar" }, h("button", { class: "tool primary small", type: "button", onclick: apply }, title.startsWith("Rename") ? "Rename" : "Create"), h("button", { class: "tool small", type: "button", onclick: close }, "Cancel")),
+  );
+  form.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") close();
+    if (event.key === "Enter" && event.target === input) apply();
+  });
+  notebook.popup.hide();
+  notebook.popup.show(anchor.getBoundingClientRect(), "below", form);
+  input.focus();
+  input.select();
+}
