@@ -1,19 +1,20 @@
 // The hand on the timeline: the wheel zooms about the pointer, a drag moves the view or the playhead, a click chooses, hovering tells.
 
 import { GUTTER } from "./timeline_gutter.js";
-import { CAUSES } from "./timeline_inks.js";
+import { CAUSES, waitText } from "./timeline_inks.js";
 import { grouped } from "./timeline_clock.js";
 import { indicesText } from "./timeline_model.js";
 
 const FAR = 4;
 
-/** What is at a point: {task: {found, n}}, {wait: {found, n}}, {tile: {found, n, filling}}, or {}. */
+/** What is at a point: {task: {found, n}}, {wait: {found, n}}, {tile: {found, n, filling}}, {bin: {found, n, lane, row}}, or {}. */
 export function hit(model, layout, x, y, time) {
   const lane = layout.lanes.findIndex(({ top, height }) => y >= top && y < top + height);
   const row = layout.rows.findIndex(({ top, height }) => y >= top - 1 && y <= top + height + 1);
   for (const found of [...model.windows()].reverse()) {
-    if (!found.exact || time < found.start || time >= found.end) continue;
+    if (time < found.start || time >= found.end) continue;
     const at = time - found.start;
+    if (!found.exact) return lane < 0 && row < 0 ? {} : { bin: { found, n: Math.floor((at * found.bins.count) / (found.end - found.start)), lane, row } };
     const near = (4 * model.span) / Math.max(1, layout.width);
     const within = (pieces, n, slack = 0) => pieces.start[n] - slack <= at && at < pieces.start[n] + pieces.length[n] + slack;
     const { data } = model;
@@ -67,12 +68,36 @@ export function tipText(model, what) {
     return [`${data.engines[wait.lane].name} ${of}`, wait.block ? `in the hands of ${wait.block}` : "", when(found, found.waits.start[n], found.waits.length[n]), "click for more"]
       .filter(Boolean).join("\n");
   }
+  if (what.bin) return binText(model, what.bin);
   if (what.tile) {
     const { pieces, n, filling, found } = what.tile;
     const cell = data.cells[pieces.of[n]];
     return `${cell.label}  ${cell.bytes} in ${data.rows[cell.row].scope}\n${filling ? "being filled" : "live"} ${when(found, pieces.start[n], pieces.length[n])}`;
   }
   return "";
+}
+
+/** How much of a bin of time each block, wait or slot takes. */
+function binText(model, { found, n, lane, row }) {
+  const { data } = model;
+  const { bins } = found;
+  const step = (found.end - found.start) / bins.count;
+  const from = model.clock(found.start + n * step);
+  const parts = [];
+  const add = (entries, belongs, words) => {
+    for (const [number, levels] of entries) {
+      if (belongs(number) && levels[n]) parts.push(`${words(number)} ${Math.max(1, Math.round(levels[n] / 2.55))} %`);
+    }
+  };
+  if (lane >= 0) {
+    add(bins.task, (number) => data.templates[number].lane === lane, (number) => data.templates[number].block);
+    add(bins.wait, (number) => data.waits[number].lane === lane, (number) => `waits: ${waitText(data.waits[number])}`);
+  } else {
+    add(bins.fill, (number) => data.cells[number].row === row, (number) => `${data.cells[number].label} filling`);
+    add(bins.live, (number) => data.cells[number].row === row, (number) => `${data.cells[number].label} live`);
+  }
+  const name = lane >= 0 ? data.engines[lane].name : data.rows[row].scope;
+  return [`${name}, ${grouped(from)} to ${grouped(from + step)}`, ...parts, "zoom in for single tasks"].join("\n");
 }
 
 export class TimelinePointer {
