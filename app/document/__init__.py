@@ -10,11 +10,13 @@ from .edit import append_call, insert_call, remove_call, replace_call, replace_c
 from .evaluate import evaluate
 from .files import DocumentError, load_document, save_document
 from .fixes import apply_fix, apply_lint, is_applicable
+from .knobs import with_turn, without_turns
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
 from .pasted import Converted, converted, edited_cell
 from .rename import editable_name, renamed
 from .sizes import sizes_for, with_sizes_line
+from .without import Without, replay_without
 
 __all__ = [
     "Cell",
@@ -26,6 +28,7 @@ __all__ = [
     "Notebook",
     "NotebookStep",
     "State",
+    "Without",
     "append_call",
     "apply_call",
     "apply_fix",
@@ -44,10 +47,13 @@ __all__ = [
     "renamed",
     "replace_call",
     "replace_cell",
+    "replay_without",
     "save_document",
     "schedule_calls",
     "sizes_for",
     "variable_of",
     "with_sizes_line",
+    "with_turn",
     "without_last_call",
+    "without_turns",
 ]

@@ -6,6 +6,7 @@ import { s, followWidth } from "./svg.js";
 const EDGE = { left: 92, right: 16, top: 18, bottom: 22 };
 const LANE = { least: 11, most: 34, gap: 3, between: 12 };
 const SETTLED_MS = 140;
+const TALL = 10_000; // more than any picture
 
 const grouped = (number) => Math.round(number).toLocaleString("en").replaceAll(",", "\u202f");
 
@@ -72,8 +73,9 @@ function picture(data, span, width, height) {
   const lanes = data.engines.length + 0.75 * data.memories.length;
   const room = (height - EDGE.top - EDGE.bottom) / lanes - LANE.between - LANE.gap;
   const tall = Math.max(LANE.least, Math.min(LANE.most, room / 2));
-  const clip = s("clipPath", { id: "overlay-clip" }, s("rect", { x: box.left, y: 0, width: Math.max(0, box.right - box.left), height }));
-  const inside = s("g", { "clip-path": "url(#overlay-clip)" });
+  const wide = Math.max(1, box.right - box.left);
+  // A picture in the picture: what is outside of it is cut off.
+  const inside = s("svg", { x: box.left, y: 0, width: wide, height: TALL, viewBox: `${box.left} 0 ${wide} ${TALL}`, overflow: "hidden" });
   const labels = [];
   let y = EDGE.top;
   for (const engine of data.engines) {
@@ -107,7 +109,7 @@ function picture(data, span, width, height) {
     s("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, grouped(tick)),
   ]);
   const words = `Timelines of A, ${grouped(data.cycles[0])} cycles, and B, ${grouped(data.cycles[1])} cycles, on one scale: ${[...data.engines.map((engine) => engine.name), ...data.memories.map((item) => item.words)].join(", ")}`;
-  return s("svg", { width, height: Math.max(height, bottom + EDGE.bottom), role: "img", "aria-label": words }, clip, axis, inside, labels, marks);
+  return s("svg", { width, height: Math.max(height, bottom + EDGE.bottom), role: "img", "aria-label": words }, axis, inside, labels, marks);
 }
 
 export function render({ model }) {
