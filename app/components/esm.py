@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
+from typing import Any
+
+from panel.custom import JSComponent
 
 from ... import static
 
@@ -16,6 +20,21 @@ _EXPORT = re.compile(r"^export (?=function|class|const|let)", re.MULTILINE)
 def style(name: str) -> str:
     """The text of a style sheet of `static`, to go into a component's shadow root."""
     return (STATIC / name).read_text(encoding="utf-8")
+
+
+class Compiled(JSComponent):
+    """A component whose module is plain JavaScript: neither the server dedents it for each page, nor does the browser look for JSX and
+    TypeScript in it, which is half of the time that a page takes to come up. Subclasses set `_esm = bundle(...)`."""
+
+    __abstract = True
+
+    @classmethod
+    def _render_esm(cls, compiled: Any = True, server: bool = False) -> str:
+        return str(cls._esm)
+
+    def _get_properties(self, doc: Any) -> dict[str, Any]:
+        # What has a bundle's name is compiled already; modules of one name are loaded once.
+        return {**super()._get_properties(doc), "bundle": hashlib.sha256(str(self._esm).encode()).hexdigest()}
 
 
 def bundle(name: str) -> str:

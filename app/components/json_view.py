@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 
 import msgspec
 import param
-from panel.custom import JSComponent
 
-from .esm import style
+from .esm import Compiled, style
 
 Intents = Callable[[dict[str, Any]], None]
 
 
-class JsonView(JSComponent):
+class JsonView(Compiled):
     """Draws `payload`. Subclasses set `_esm = bundle(...)`."""
 
     payload = param.String(default="{}", doc="The value to draw, as JSON.")

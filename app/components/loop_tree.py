@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import param
-from panel.custom import JSComponent
 
-from .esm import bundle, style
+from .esm import Compiled, bundle, style
 
 Intent = dict[str, Any]
 
 
-class LoopTree(JSComponent):
+class LoopTree(Compiled):
     """The loop nest as a tree to drag in.
 
     `rows`, `targets`, `menus` are what `views.tree` makes, `costs` what `views.costs` does. They travel packed as JSON text, each only when

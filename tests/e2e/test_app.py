@@ -78,7 +78,7 @@ def test_given_an_illegal_drop_then_the_reason_is_shown_and_nothing_changes(app:
 def test_given_another_machine_when_picked_then_the_notebook_names_it_and_the_report_is_of_it(app: Page) -> None:
     open_example(app, "what_moves_what")
     cycles = figure(app, "Cycles")
-    app.get_by_label("Machine", exact=True).select_option("dual-bank-npu")
+    app.locator(".machine-picker").select_option("dual-bank-npu")
     expect(app.locator(".cell.machine pre")).to_contain_text('tilewright.machine("dual-bank-npu")')
     expect(app.locator('[data-figure="Cycles"] b')).not_to_have_text(cycles)
 
