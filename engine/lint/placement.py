@@ -17,6 +17,9 @@ TIMES = 1.5
 MOST_TARGETS = 8
 """Places for a block that are tried."""
 
+MOST_WHOLE = 6
+"""So many buffers are looked at, the largest first."""
+
 
 def find_recomputed(subject: Subject) -> Iterator[LintFinding]:
     """A block runs several times for each of its elements, because of the loop that it was put under: what one turn computes, the next
@@ -53,8 +56,7 @@ def remedies_recompute(subject: Subject, finding: LintFinding) -> Iterator[Subje
         runs = subject.iterations(block) or 0
         yield subject.then(lambda sch, block=block: sch.rolling_buffer(block, 0))
         for after in subject.elsewhere(block):
-            if (after.iterations(block) or runs) < runs:
-                yield after
+            yield after if (after.iterations(block) or runs) < runs else None
 
 
 def find_whole(subject: Subject) -> Iterator[LintFinding]:
@@ -63,9 +65,8 @@ def find_whole(subject: Subject) -> Iterator[LintFinding]:
     if subject.report is None:
         return
     full = {f.memory for f in find_overflows(subject)}  # what does not fit is said already
-    for placement in subject.placements():
-        if not _is_whole(placement) or placement.slots > 1 or placement.memory.scope in full:
-            continue
+    whole = [p for p in subject.placements() if _is_whole(p) and p.slots == 1 and p.memory.scope not in full]
+    for placement in sorted(whole, key=lambda p: -p.total_bytes)[:MOST_WHOLE]:
         name = placement.buffer.name
         writers, readers = subject.writers(name), subject.readers(name)
         if len(writers) == 1 and readers:
@@ -96,8 +97,7 @@ def remedies_whole(subject: Subject, finding: LintFinding) -> Iterator[Subject |
             after = subject.then(move(block, target))
             if after is None:
                 continue
-            if _held(after) <= _held(subject):
-                yield after
+            yield after if _held(after) <= _held(subject) else None
             if scope is not None:
                 yield after.then(_scoped(subject, buffer, scope))
 

@@ -15,8 +15,8 @@ from .subject import Subject
 MOST_FIXES = 3
 """Of the fixes that hold, so many are offered."""
 
-MOST_TRIALS = 40
-"""So many are tried for a finding."""
+MOST_EACH, MOST_TRIALS = 40, 60
+"""So many are tried for a finding, and for all findings of one lint: those that come first are the worst."""
 
 FAR_BEHIND = 1.5
 """What takes so many times the cycles of the best fix is not offered beside it."""
@@ -69,16 +69,18 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
 
     def linted(self, subject: Subject) -> Iterator[LintFinding | None]:
         """The findings with their fixes; None after each trial, for whoever wants to stop."""
+        left = MOST_TRIALS
         for finding in self.find(subject):
             fixes: list[Fix] = []
-            tried = 0
-            for after in self.remedies(subject, finding):
-                tried += after is not None
-                if tried > MOST_TRIALS:
-                    break
-                fix = None if after is None else self._fix(subject, finding, after)
-                fixes += [] if fix is None else [fix]
+            each = min(left, MOST_EACH)
+            for after in self.remedies(subject, finding) if left else ():
+                if after is not None:
+                    fix = self._fix(subject, finding, after)
+                    fixes += [] if fix is None else [fix]
+                    each, left = each - 1, left - 1
                 yield None
+                if not each:
+                    break
             if fixes or not self.pays:
                 severity = "info" if self.mild and not fixes else finding.severity
                 yield replace(finding, severity=severity, fixes=_best(fixes))
