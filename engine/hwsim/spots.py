@@ -158,7 +158,8 @@ class Listing(msgspec.Struct, frozen=True, eq=False):
 
 
 class Use(msgspec.Struct, frozen=True, eq=False):
-    """A block's access to a buffer, on the engine that runs it. `width` elements go in one access at most (0: not known beforehand)."""
+    """A block's access to a buffer, on the engine that runs it. `width` elements go in one access at most (0: not known beforehand).
+    `run_bytes` are those of a descriptor's run, of runs of different lengths their mean; 0 where nothing is copied."""
 
     block: str
     engine: str
@@ -232,7 +233,7 @@ def _use(
     run = 0
     if isinstance(engine, DmaEngine):
         costs = [v.cost.descriptor for v in program.variants if v.template == template.number]
-        run = min((d.run_bytes for d in costs if d is not None), default=0)
+        run = min((d.wanted_bytes // max(d.runs, 1) for d in costs if d is not None), default=0)
     return Use(block, engine.name, KINDS[type(engine)], written, width, run, bed, access, measured, where, whole)
 
 

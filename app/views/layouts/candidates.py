@@ -171,17 +171,23 @@ def _swizzled(subject: Subject) -> Iterator[Candidate]:
         return
     assert subject.extents is not None
     i, j = (subject.names[n] for n in wide)
-    per = max(1, unit.row_bytes // size)
     live, extent = subject.tile[wide[1]], subject.extents[wide[1]]
-    width = _power_below(min(unit.count, live // per))
-    if width < 2 or extent % (width * per):
-        return
-    fast = f"{j} % {width} ^ {i} % {width}" if per == 1 else f"{j} // {per} % {width} ^ {i} % {width}"
-    parts = [fast] if per == 1 else [fast, f"{j} % {per}"]
-    if extent > width * per:
-        parts = [f"{j} // {width * per}", *parts]
-    yield mapped(subject, "swizzled", "swizzled (xor)", f"columns turned by {i}, nothing wasted",
-                 _in_place(subject, {wide[1]: parts}), trusted=True)  # fmt: skip
+    row = max(1, unit.row_bytes // size)
+    # By rows of banks no two of them meet; in pieces of a wide load, neighbours stay together for it.
+    for per, key, note in (
+        (row, "swizzled", "nothing wasted"),
+        (WIDE // size, "swizzled wide", f"{WIDE} B stay together"),
+    ):
+        width = _power_below(min(unit.count * row // max(per, 1), live // max(per, 1))) if per >= row else 0
+        if width < 2 or extent % (width * per) or (key != "swizzled" and per == row):
+            continue
+        fast = f"{j} % {width} ^ {i} % {width}" if per == 1 else f"{j} // {per} % {width} ^ {i} % {width}"
+        parts = [fast] if per == 1 else [fast, f"{j} % {per}"]
+        if extent > width * per:
+            parts = [f"{j} // {width * per}", *parts]
+        title = "swizzled (xor)" if key == "swizzled" else f"swizzled by {WIDE} B"
+        yield mapped(subject, key, title, f"columns turned by {i}, {note}",
+                     _in_place(subject, {wide[1]: parts}), trusted=True)  # fmt: skip
 
 
 def _power_below(number: int) -> int:

@@ -93,5 +93,5 @@ def trial_of(chosen: Chosen, candidate: Candidate) -> Trial:
     """The candidate tried out; the layout as it is needs no trying."""
     assert chosen.report is not None and chosen.bed is not None and chosen.machine is not None
     if candidate is NOW:
-        return Trial(candidate, figures_of(chosen.report, chosen.bed), chosen.bed, chosen.report)
+        return Trial(candidate, figures_of(chosen.report, chosen.bed), chosen.bed)
     return try_out(chosen.schedule, candidate, chosen.name, chosen.machine, chosen.sizes)

@@ -37,12 +37,11 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True, eq=False):
-    """A candidate's program simulated, or why there is none."""
+    """A candidate's program simulated, or why there is none. What was played is not kept: it is large, and there are many."""
 
     candidate: Candidate
     figures: Figures | None = None
     bed: Bed | None = None
-    report: Report | None = None
     error: TilewrightError | None = None
 
 
@@ -69,7 +68,7 @@ def try_out(
     if isinstance(report, TilewrightError):
         return Trial(candidate, error=report)
     bed = find_bed(report, func, name)
-    return Trial(candidate, None if bed is None else figures_of(report, bed), bed, report)
+    return Trial(candidate, None if bed is None else figures_of(report, bed), bed)
 
 
 def find_bed(report: Report, func: PrimFunc, name: str) -> Bed | None:

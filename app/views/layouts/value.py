@@ -95,10 +95,12 @@ def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
 
 
 def _is_same(chosen: Chosen, trial: Trial, store: Store) -> bool:
-    bed = trial.bed
-    if bed is None or chosen.bed is None or bed.placement.total_bytes != chosen.bed.placement.total_bytes:
+    """Whether every element lies where it lies now, and the program takes as long."""
+    assert chosen.bed is not None and chosen.report is not None
+    if trial.bed is None or trial.figures is None:
         return False
-    if trial.report is None or chosen.report is None or trial.report.cycles != chosen.report.cycles:
+    size, cycles = chosen.bed.placement.total_bytes, chosen.report.cycles
+    if (trial.figures.footprint_bytes, trial.figures.cycles) != (size, cycles):
         return False
     places = _thumb(chosen, trial, store).places
     return places is not None and places == _thumb(chosen, Trial(NOW, None, chosen.bed), store).places
