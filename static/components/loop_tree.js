@@ -163,6 +163,7 @@ class Tree {
     this.rest();
     this.sheets.forget();
     this.search.look(false);
+    this.minimap.draw();
     if (before.size) this.animate(before, fresh);
     this.goAfter();
   }
@@ -246,7 +247,7 @@ class Tree {
   }
 
   scrolled() {
-    this.minimap.draw();
+    this.minimap.move();
     if (!this.window.whole) this.stand();
   }
 

@@ -27,6 +27,12 @@ export class Minimap {
 
   /** Soon: many things change together. */
   draw() {
+    this.picture = null;
+    this.move();
+  }
+
+  /** Only what is in sight is another part. */
+  move() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.paint());
   }
@@ -41,25 +47,34 @@ export class Minimap {
     if (!long) return;
     const scale = window.devicePixelRatio || 1;
     const height = list.clientHeight;
+    this.picture ??= this.pictureOf(height, scale);
     canvas.width = WIDTH * scale;
     canvas.height = height * scale;
     const paper = canvas.getContext("2d");
+    paper.drawImage(this.picture.canvas, 0, 0);
     paper.scale(scale, scale);
-    this.lines(paper, height);
     paper.globalAlpha = 0.2;
-    paper.fillStyle = this.colour("--tw-accent");
+    paper.fillStyle = paper.strokeStyle = this.picture.accent;
     const {top, size} = this.view(height);
     paper.fillRect(0, top, WIDTH, size);
     paper.globalAlpha = 1;
-    paper.strokeStyle = this.colour("--tw-accent");
     paper.strokeRect(0.5, top + 0.5, WIDTH - 1, Math.max(3, size - 1));
+  }
+
+  /** All rows, drawn once: scrolling only moves a frame over it. */
+  pictureOf(height, scale) {
+    const canvas = make("canvas", {width: Math.ceil(WIDTH * scale), height: Math.ceil(height * scale)});
+    const paper = canvas.getContext("2d");
+    paper.scale(scale, scale);
+    this.lines(paper, height);
+    return {canvas, accent: this.colour("--tw-accent")};
   }
 
   /** Every row as a line, those that are chosen or found last and from edge to edge. */
   lines(paper, height) {
     const {tree} = this;
     const {window: rows, byId, search, chosen} = tree;
-    const deepest = Math.max(1, ...rows.ids.map((id) => byId.get(id).depth));
+    const deepest = rows.ids.reduce((most, id) => Math.max(most, byId.get(id).depth), 1);
     const indent = Math.min(4, (WIDTH * 0.6) / deepest);
     const per = height / Math.max(1, rows.ids.length);
     const thick = Math.max(1, Math.min(3, per - 0.5));
