@@ -220,9 +220,11 @@ export function render({ model }) {
 
   document.addEventListener("keydown", (event) => {
     if (!data?.sides.length || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    const inside = event.composedPath()[0];
-    if (event.key === "Escape" && inside.tagName !== "TEXTAREA" && inside.tagName !== "INPUT") leave();
-    else if (TYPING.has(inside.tagName)) return;
+    const path = event.composedPath();
+    const typing = TYPING.has(path[0].tagName) || path[0].isContentEditable;
+    const here = path.includes(view) || path[0] === document.body;
+    if (event.key === "Escape" && (!typing || path[0].tagName === "SELECT")) leave();
+    else if (typing || !here) return;
     else if (event.key === "n") step(1);
     else if (event.key === "p") step(-1);
     else return;
