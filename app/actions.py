@@ -29,7 +29,6 @@ from .document import (
     edited_cell,
     evaluate,
     read_document,
-    remove_call,
 )
 from .document.knobs import with_machine, with_turn, without_turns
 from .document.machine import read_machine
@@ -99,12 +98,6 @@ class EditCell(Intent, frozen=True):
 
     index: int
     body: str
-
-
-class RemoveStep(Intent, frozen=True):
-    """Take schedule line `step` out; the later ones are made again."""
-
-    step: int
 
 
 class ViewStep(Intent, frozen=True):
@@ -357,11 +350,6 @@ def _edit_cell(state: State, intent: EditCell) -> State:
     return after if made.notes == () and made.stopped is None else replace(after, notes=_notes_of(made))
 
 
-def _remove_step(state: State, intent: RemoveStep) -> State:
-    notebook = _open_notebook(state)
-    return edited(state, evaluate(remove_call(notebook.document, intent.step), notebook))
-
-
 def _pick_machine(state: State, intent: PickMachine) -> State:
     notebook = _open_notebook(state)
     if intent.name not in preset_names() and (notebook.machine is None or intent.name != notebook.machine.name):
@@ -446,7 +434,6 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     ApplyFix: _apply_fix,
     Repair: _repair,
     EditCell: _edit_cell,
-    RemoveStep: _remove_step,
     ViewStep: _view_step,
     **EDITS,
     **COMPARING,

@@ -29,7 +29,6 @@ from .actions import (
     OpenText,
     PickMachine,
     Redo,
-    RemoveStep,
     Rename,
     Repair,
     ResetKnob,
@@ -392,8 +391,6 @@ def intent_of(message: Message, state: State) -> Intent | None:
             return Repair(_call_of({**message, "kind": "move"}, state))
         case "fix":
             return ApplyFix(tuple(map(str, message["calls"])), str(message.get("replaces", "")))
-        case "remove":
-            return RemoveStep(int(message["step"]))
         case "edit":
             return EditCell(int(message["cell"]), str(message["body"]))
         case "theme":

@@ -14,7 +14,6 @@ from tilewright.app.actions import (
     OpenText,
     PickMachine,
     Redo,
-    RemoveStep,
     Repair,
     Saved,
     Select,
@@ -27,6 +26,7 @@ from tilewright.app.actions import (
     with_machine,
 )
 from tilewright.app.document import evaluate, is_applicable, read_document
+from tilewright.app.edits import RemoveItem
 from tilewright.app.state import State
 
 
@@ -113,13 +113,13 @@ def test_given_an_earlier_step_when_viewed_then_the_picture_is_of_it_and_new_cal
 
 
 def test_given_a_step_when_removed_then_later_ones_are_made_again() -> None:
-    state = act(opened(), RemoveStep(3))
+    state = act(opened(), RemoveItem(3))
     assert state.notebook is not None and state.notebook.error is None
     assert "reorder" not in schedule_text(state)
 
 
 def test_given_a_step_that_later_ones_need_when_removed_then_they_are_shown_as_failed_and_kept() -> None:
-    state = act(opened(), RemoveStep(2))
+    state = act(opened(), RemoveItem(2))
     assert state.notebook is not None and state.notebook.error is not None
     assert [step.status for step in state.notebook.steps] == ["applied", "applied", "failed"]
     assert "reorder" in schedule_text(state)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions import ApplyFix, OpenText, RemoveStep, Undo, ViewStep, act
+from tilewright.app.actions import ApplyFix, OpenText, Undo, ViewStep, act
+from tilewright.app.edits import RemoveItem
 from tilewright.app.session import intent_of
 from tilewright.app.state import State
 from tilewright.app.store import Store
@@ -128,7 +129,7 @@ def test_given_a_fix_of_another_program_when_clicked_then_there_is_a_notice_and_
     state, store = example("box_blur"), Store()
     studied(state, store)
     (fix,) = problem(state, store, "recompute")["fixes"]
-    other = act(state, RemoveStep(len(state.shown.steps) - 1 if state.shown is not None else 0))
+    other = act(state, RemoveItem(len(state.shown.steps) - 1 if state.shown is not None else 0))
     refused = applied(other, store, fix)
     assert refused.notice is not None and refused.notice.code == "stale-fix"
     assert text(refused) == text(other)

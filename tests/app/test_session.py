@@ -120,7 +120,7 @@ def test_given_a_move_then_the_block_is_computed_there() -> None:
         {"kind": "call", "method": "split", "target": "i", "arguments": 3},
         {"kind": "reorder", "loops": ["nobody"]},
         {"kind": "open", "name": "../../etc/passwd"},
-        {"kind": "remove", "step": 999},
+        {"kind": "remove_item", "item": 999},
         {"kind": "edit", "cell": 999, "body": ""},
         {"kind": "view", "count": "x"},
     ],

@@ -70,7 +70,7 @@ GARBAGE: tuple[Any, ...] = (
     {"kind": "reorder", "loops": [[]]},
     {"kind": "view", "count": float("inf")},
     {"kind": "view", "count": {"a": 1}},
-    {"kind": "remove", "step": -1e30},
+    {"kind": "remove_item", "item": -1e30},
     {"kind": "edit", "cell": 99, "body": None},
     {"kind": "machine", "name": '../../etc/passwd")'},
     {"kind": "open", "name": []},
