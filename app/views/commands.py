@@ -26,7 +26,14 @@ def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
     look = _command(f"{theme.capitalize()} theme", "Page", "the colours of the page", {"kind": "theme", "theme": theme})
     if state.notebook is None:
         return [*opening, look]
-    commands = [*_page_commands(state), look, *_machine_commands(state), *_buffer_commands(state), *_step_commands(state), *opening]
+    commands = [
+        *_page_commands(state),
+        look,
+        *_machine_commands(state),
+        *_buffer_commands(state),
+        *_step_commands(state),
+        *opening,
+    ]
     return [*commands, *_primitives("loop", LOOP_ITEMS), *_primitives("block", BLOCK_ITEMS)]
 
 

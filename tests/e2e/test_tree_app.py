@@ -342,7 +342,9 @@ def test_given_a_short_nest_then_it_has_no_picture_at_its_edge(opened: Callable[
     expect(page.locator(".minimap")).to_be_hidden()
 
 
-def test_given_a_drop_that_is_not_possible_then_the_reason_stays_and_nothing_changes(opened: Callable[..., Page]) -> None:
+def test_given_a_drop_that_is_not_possible_then_the_reason_stays_and_nothing_changes(
+    opened: Callable[..., Page],
+) -> None:
     page = opened("what_moves_what")
     before = len(steps(page))
     drag(page, "C", row_of_first_loop(page))
