@@ -116,7 +116,7 @@ def _in_parts(subject: Subject, copy: str) -> Iterator[Subject]:
             for loop in inside:
                 for parts in SPLITS:
                     extent = build.int_value(loop.extent) or 1
-                    if extent % parts or extent <= parts:
+                    if extent % parts:
                         continue
                     after = subject.then(_parted(copies, loop.loop_var, inside[0].loop_var, parts))
                     if after is not None:

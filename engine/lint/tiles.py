@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir import Var
+from ..ir import Var, build
 from ..schedule import Schedule
 
 
 def in_parts(sch: Schedule, copies: Sequence[str], loop: Var, top: Var, parts: int) -> Var:
-    """`loop` split into `parts` parts, the outer loop of the two put outside of `top`, and the copies made there. Returns that loop."""
-    outer, _ = sch.split(loop, factors=[parts, None])
+    """`loop` split into `parts` parts, the outer loop of the two put outside of `top`, and the copies made there. Returns that loop: `loop`
+    itself where it has no more steps than parts."""
+    outer = loop if build.is_const(sch.index.loop(loop).extent, parts) else sch.split(loop, factors=[parts, None])[0]
     if loop is not top:
         sch.reorder(outer, top)
     for block in copies:

@@ -439,3 +439,28 @@ def test_given_what_does_not_fit_then_it_is_not_said_a_second_time_that_it_is_he
         found = said(name)[2]
         over = {f.memory for f in found if f.code == "capacity-overflow"}
         assert not [f for f in found if f.code == "whole-buffer" and any(scope in f.message for scope in over)]
+
+
+@pytest.mark.parametrize("on_chip", [True, False])
+def test_given_a_program_of_many_stages_then_the_work_does_not_grow_with_them(on_chip: bool):
+    def tries(stages: int) -> int:
+        scope = ', scope="local"' if on_chip else ""
+        lines = [f'def chain(A0: T.Buffer((16, 16), "float32"), A{stages}: T.Buffer((16, 16), "float32")):']
+        lines += [f'    A{n} = T.sblock_alloc_buffer((16, 16), "float32"{scope})' for n in range(1, stages)]
+        for n in range(1, stages + 1):
+            lines += [
+                f"    for i{n}, j{n} in T.grid(16, 16):",
+                f'        with T.sblock("A{n}"):',
+                f'            vi, vj = T.axis.remap("SS", [i{n}, j{n}])',
+                f"            A{n}[vi, vj] = A{n - 1}[vi, vj] * T.float32(2)",
+            ]
+        sch, tried = schedule(HEAD + "\n".join(lines)), list[str]()
+
+        def counted(func, machine):
+            tried.append(func.name)
+            return simulate(func, machine)
+
+        lint(sch, load_machine(ASCEND), simulate=counted)
+        return len(tried)
+
+    assert tries(24) <= max(tries(12), 40) * 1.5
