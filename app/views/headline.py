@@ -8,8 +8,9 @@ from typing import Any
 
 from ...engine.hwsim import Report, preset_names
 from ...engine.ir import TilewrightError
+from ..document.knobs import turned_paths
 from ..state import DEFAULT_MACHINE, State
-from ..store import Store
+from ..store import Store, attempt
 from .numbers import change_of, grouped, percent_text, size_text
 
 Figure = dict[str, Any]
@@ -31,11 +32,21 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "figures": figures(state, store),
         "can_undo": bool(state.past),
         "can_redo": bool(state.future),
+        "changed_figures": len(_turned(state, store)),
         "comparing": state.comparison is not None,
         "theme": state.theme,
         "unsaved": state.unsaved,
         "leaving": state.loses_work,
     }
+
+
+def _turned(state: State, store: Store) -> tuple[str, ...]:
+    """The figures of the machine that the notebook changes."""
+    machine = store.machine(state)
+    if state.notebook is None or isinstance(machine, TilewrightError):
+        return ()
+    found = attempt("figures", lambda: turned_paths(state.notebook.document, machine) if state.notebook else ())
+    return () if isinstance(found, TilewrightError) else found
 
 
 def verdict_value(state: State, store: Store) -> dict[str, str]:

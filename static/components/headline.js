@@ -93,6 +93,13 @@ export function render({ model }) {
           "div",
           { class: "under" },
           machine,
+          data.changed_figures
+            ? h(
+                "button",
+                { class: "figures-changed", title: "Figures of the machine that this notebook changes: show them", onclick: () => model.send_msg({ kind: "pane", pane: "machine" }) },
+                `${data.changed_figures} changed`,
+              )
+            : null,
           h(
             "span",
             { class: `verdict ${data.verdict.status}`, title: data.verdict.detail, role: "status", "data-verdict": data.verdict.status },
