@@ -36,7 +36,7 @@ from .views.gallery import gallery_value
 from .views.headline import headline_value
 from .views.inspector import held_buffers, inspector_value
 from .views.machine import machine_value
-from .views.notebook import notebook_value, step_changes
+from .views.notebook import known_changes, notebook_value, step_changes
 from .views.page import page_value
 from .views.primitives import primitive_docs
 from .views.problems import problems_value
@@ -112,7 +112,7 @@ class Page:
             self._draw_tree(state, store)
             self.timeline.draw(timeline_value(state, store))
             self.headline.draw(headline_value(state, store))
-            self.notebook.draw(notebook_value(state, store, _known_changes(state, store)))
+            self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
             self.inspector.draw(inspector_value(state, store))
             self.problems.draw(problems)
             self._draw_code(state, store)
@@ -200,16 +200,6 @@ def _page_of(state: State, store: Store, problems: dict[str, Any]) -> dict[str, 
 
 def _count(problems: dict[str, Any]) -> int:
     return sum(problem["severity"] != "info" for problem in problems["problems"])
-
-
-def _known_changes(state: State, store: Store) -> dict[int, dict[str, str]]:
-    """What the steps changed, where every program of the notebook was simulated before; else nothing yet."""
-    if state.shown is None:
-        return {}
-    machine = store.machine(state)
-    if all(store.has("report", (store.costed(state, moment.schedule), machine)) for moment in state.shown.states):
-        return step_changes(state, store)
-    return {}
 
 
 class ServerClock:

@@ -13,10 +13,10 @@ from ..document.items import Item
 from ..document.suggestions import culprit, suggestion
 from ..state import State
 from ..store import Store
-from .step_costs import step_changes
+from .step_costs import known_changes, step_changes
 from .steps import items_of, schedule_rows, step_numbers
 
-__all__ = ["notebook_value", "step_changes"]
+__all__ = ["known_changes", "notebook_value", "step_changes"]
 
 
 def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...engine.hwsim import Report
+from ...engine.ir import TilewrightError
 from ..state import State
 from ..store import Store
 from .numbers import change_of, grouped, percent_text, size_text
@@ -20,23 +23,34 @@ def step_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
 
     Simulates programs that were not simulated yet: not for the path of a drag.
     """
-    found: dict[int, dict[str, Any]] = {}
     if state.shown is None:
-        return found
+        return {}
     machine = store.machine(state)
     reports = [store.report(store.costed(state, moment.schedule), machine) for moment in state.shown.states]
-    for step in state.shown.steps:
-        if step.index + 1 >= len(reports):
-            break
-        before, after = reports[step.index], reports[step.index + 1]
+    return dict(_changes(reports, store))
+
+
+def known_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
+    """Those that follow from what was simulated before."""
+    if state.shown is None:
+        return {}
+    machine = store.machine(state)
+    programs = [store.costed(state, moment.schedule) for moment in state.shown.states]
+    return dict(_changes([store.known("report", (program, machine)) for program in programs], store))
+
+
+def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -> Iterator[tuple[int, dict[str, Any]]]:
+    """`reports[n]` is of the moment before step n."""
+    for step, (before, after) in enumerate(itertools.pairwise(reports)):
         if not isinstance(after, Report) or before is after:
             continue
-        if not isinstance(before, Report):
+        if isinstance(before, TilewrightError):
             hint = f"The machine can run the program from here on: {grouped(after.cycles)} cycles"
-            found[step.index] = {"change": "runs", "trend": "better", "hint": hint, "figures": []}
-        elif figures := store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a)):
-            found[step.index] = _row(figures)
-    return found
+            yield step, {"change": "runs", "trend": "better", "hint": hint, "figures": []}
+        elif isinstance(before, Report):
+            figures = store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a))
+            if figures:
+                yield step, _row(figures)
 
 
 def _row(figures: list[Figure]) -> dict[str, Any]:
@@ -83,4 +97,4 @@ def _peak(report: Report) -> int:
     return sum(memory.peak_bytes for name, memory in report.memory.items() if name != "global")
 
 
-__all__ = ["cost_figures", "step_changes"]
+__all__ = ["cost_figures", "known_changes", "step_changes"]

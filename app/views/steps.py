@@ -182,7 +182,7 @@ def _comment(item: Item, lines: list[str]) -> str:
 def _findings(row: Row, state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> Row:
     """What is known of a step: its cost, its difference where it is chosen, its conflict where it is refused."""
     assert state.notebook is not None
-    change = changes.get(row["index"], {}) if state.shown is not None and state.draft_of is None else {}
+    change = changes.get(row["index"], {}) if _is_shown(row, state) else {}
     found: Row = {name: change.get(name) for name in ("change", "trend", "hint")}
     if state.chosen_step == row["count"] and row["status"] == "applied":
         differences = [
@@ -194,6 +194,13 @@ def _findings(row: Row, state: State, store: Store, changes: Mapping[int, Mappin
         conflict = conflict_of(state.notebook, state.good)
         found["conflict"] = None if conflict is None else conflict_value(conflict, state.notebook)
     return found
+
+
+def _is_shown(row: Row, state: State) -> bool:
+    """Whether the picture is of a schedule with this step: of a text that is not right yet it may be another one."""
+    if state.shown is None or row["index"] >= len(state.shown.steps):
+        return False
+    return state.shown.steps[row["index"]].text == row["text"]
 
 
 def _notes(cell: Cell, items: list[Item], notebook: Notebook) -> Iterator[tuple[int, Row]]:
