@@ -52,6 +52,13 @@ function readNumbers(control, field) {
   return { call: { ...control.call, arguments: { ...control.call.arguments, ...added }, text } };
 }
 
+/** The part of a text that a column is in, with a caret below the column. */
+function around(text, at) {
+  const start = Math.max(0, at - 22);
+  const before = start ? "…" : "";
+  return `${before}${text.slice(start, at + 8)}\n${" ".repeat(before.length + at - start)}^`;
+}
+
 export class MapDraft {
   /** `look(changes)` sends what is typed, `card(value)` makes the card of its trial. */
   constructor(look, apply, card) {
@@ -94,7 +101,7 @@ export class MapDraft {
     const wrong = draft.status === "wrong";
     this.input.setAttribute("aria-invalid", String(wrong));
     this.mark.hidden = !(wrong && draft.column);
-    if (draft.column) this.mark.textContent = `${draft.text}\n${" ".repeat(draft.column - 1)}^`;
+    if (draft.column) this.mark.textContent = around(draft.text, draft.column - 1);
     this.state.classList.toggle("is-wrong", wrong);
     this.state.replaceChildren(...this.words(draft));
     this.place.replaceChildren(...(draft.card && draft.status !== "wrong" ? [this.card({ ...draft.card, title: "your map" }, (call) => this.used(call))] : []));

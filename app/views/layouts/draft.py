@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from typing import Any
 
 import msgspec
 
-from ....engine.ir import TilewrightError
+from ....engine.ir import Refusal, TilewrightError
 from ....engine.schedule import Schedule
 from ..buffer_ids import Access
 from ..menus import read_index_map
@@ -26,17 +28,15 @@ class Reading(msgspec.Struct, frozen=True, eq=False):
     doubtful: bool = False
 
 
-PREFIX = len("sch.transform_layout(")
-
-
 def read_draft(schedule: Schedule, access: Access, text: str) -> Reading:
     """The call that a typed map makes, tried on a copy."""
+    unread = syntax_error(text)
+    if unread is not None:
+        return unread
     try:
         read_index_map(text)
     except TilewrightError as error:
-        place = error.refusal.place
-        column = max(1, place.column - PREFIX) if place is not None and place.line == 1 else 0
-        return Reading(error=error, column=min(column, len(text) + 1))
+        return Reading(error=error)
     candidate = by_map(access, text.strip(), f"custom {text.strip()}", "your map")
     try:
         applied(schedule, candidate)
@@ -50,6 +50,22 @@ def read_draft(schedule: Schedule, access: Access, text: str) -> Reading:
             )
         return Reading(error=error)
     return Reading(candidate)
+
+
+def syntax_error(text: str) -> Reading | None:
+    """Where a text is no Python expression, and why; None where it is one. (What is read otherwise is read inside of a call.)"""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text.strip(), mode="eval")
+    except SyntaxError as error:
+        indent = len(text) - len(text.lstrip())
+        column = min(max(1, error.offset or 1) + indent, len(text) + 1)
+        found = f"column {column}" if (error.lineno or 1) == 1 else f"line {error.lineno}"
+        return Reading(error=TilewrightError(Refusal("syntax", error.msg, found=found)), column=column)
+    except (ValueError, RecursionError, MemoryError):
+        return Reading(error=TilewrightError(Refusal("syntax", "this cannot be read")))
+    return None
 
 
 def with_padding(candidate: Candidate, value: float = 0.0) -> Candidate:

@@ -236,6 +236,9 @@ def test_given_slots_in_blocks_then_the_chosen_slot_is_shown() -> None:
         ("lambda i, j: [i // 3, i % 3, j]", "layout-needs-padding"),
         ("__import__('os').getcwd()", ""),
         ("lambda i, j: [open('x'), j]", ""),
+        ("(" * 900, ""),
+        ("lambda i, j: [i, j]); import os; (", ""),
+        ("lambda i, j: [i,\x00 j]", ""),
     ],
 )
 def test_given_a_typed_map_that_is_wrong_then_it_is_told_what_and_nothing_changes(text: str, code: str) -> None:
@@ -244,7 +247,8 @@ def test_given_a_typed_map_that_is_wrong_then_it_is_told_what_and_nothing_change
     assert draft["status"] == "wrong" and draft["card"] is None
     assert code in draft["error"]["code"] and draft["error"]["message"]
     if code == "syntax":
-        assert 0 < draft["column"] <= len(text) + 1
+        # The bracket that is open, not one of ours.
+        assert draft["column"] == text.index("[") + 1 and draft["error"]["message"] == "'[' was never closed"
 
 
 def test_given_a_map_with_places_to_spare_then_zeros_there_are_offered() -> None:
