@@ -135,22 +135,16 @@ def _start_of(scene: Scene, template: int, place: tuple[int, ...]) -> int | None
 def _repeats(scene: Scene) -> list[dict[str, Any]]:
     """What is drawn once and comes `extra` more times; `level` counts the repeats around it, `names` and `extents` are of its loops."""
     found: list[dict[str, Any]] = []
-    for repeat in scene.line.repeats:
+    levels = scene.folding.levels()
+    for number, repeat in enumerate(scene.line.repeats):
         first = scene.kind_of[repeat.first] if repeat.first < repeat.last else None
         loops = scene.kinds[first].loops[repeat.depth :][: len(repeat.extents)] if first is not None else ()
         base = scene.line.places[repeat.first][repeat.depth :][: len(repeat.extents)] if first is not None else ()
-        level = sum(
-            r is not repeat
-            and r.start <= repeat.start
-            and repeat.end <= r.end
-            and (r.end - r.start) > (repeat.end - repeat.start)
-            for r in scene.line.repeats
-        )
         found.append(
             {
                 "start": repeat.start, "end": repeat.end, "cycles": repeat.cycles, "extra": repeat.extra, "first": repeat.first,
                 "last": repeat.last, "depth": repeat.depth, "extents": repeat.extents, "iterations": repeat.iterations,
-                "level": level, "names": [loop.name for loop in loops], "base": base,
+                "level": levels.get(number, 0), "names": [loop.name for loop in loops], "base": base,
             }
         )  # fmt: skip
     return found

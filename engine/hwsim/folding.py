@@ -118,6 +118,26 @@ class Folding:
             played, clock = child.end, first + child.total
         yield from _clipped(played, span.end if span is not self._root else end, clock - played, start, end)
 
+    def inner_first(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The number of each repeat with those of the repeats right inside of it, after these."""
+        stack = [(span, False) for span in self._root.inside]
+        while stack:
+            span, is_done = stack.pop()
+            if is_done:
+                yield span.number, tuple(inner.number for inner in span.inside)
+            else:
+                stack += [(span, True), *((inner, False) for inner in span.inside)]
+
+    def levels(self) -> dict[int, int]:
+        """How many repeats stand around each."""
+        found: dict[int, int] = {}
+        stack = [(span, 0) for span in self._root.inside]
+        while stack:
+            span, level = stack.pop()
+            found[span.number] = level
+            stack += [(inner, level + 1) for inner in span.inside]
+        return found
+
     def passed(self, moments: Sequence[Moment]) -> Column:
         """For each moment and repeat: how many more copies than the first have passed by then."""
         played = np.array([m.played for m in moments], np.int64)
@@ -179,11 +199,9 @@ class Density:
         if not repeats:
             return found
         edges = self._played(np.array([r.start for r in repeats] + [r.end for r in repeats], np.int64))
-        found += edges[len(repeats) :] - edges[: len(repeats)]
-        for number in sorted(range(len(repeats)), key=lambda n: (repeats[n].end - repeats[n].start, n)):
-            outer = repeats[number]
-            for inner, repeat in enumerate(repeats):
-                is_inside = outer.start <= repeat.start and repeat.end <= outer.end and inner != number
-                if is_inside and (repeat.end - repeat.start < outer.end - outer.start or inner < number):
-                    found[number] += repeat.extra * found[inner]
+        played = edges[len(repeats) :] - edges[: len(repeats)]
+        for number, inside in self._folding.inner_first():
+            found[number] = played[number]
+            for inner in inside:
+                found[number] += (repeats[inner].extra + 1) * found[inner] - played[inner]
         return found

@@ -140,6 +140,7 @@ export class Painter {
     const { context, inks, layout } = this;
     for (const repeat of this.model.data.repeats) {
       const [from, to] = [this.x(repeat.start), this.x(repeat.end)];
+      if (to < this.left || from > this.right) continue;
       this.rect(from, to, 0, layout.bottom, inks.accent, 0.06);
       context.strokeStyle = inks.accent;
       context.setLineDash([2, 3]);

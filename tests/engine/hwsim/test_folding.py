@@ -78,6 +78,7 @@ def test_given_repeats_in_repeats_then_a_moment_names_the_copy_of_each() -> None
 
     # 10 to 20 comes three times, and 5 to 30 with all that four times: 45 cycles each.
     folding = Folding((repeat(10, 20, 10, 2), repeat(5, 30, 45, 3)), 40)
+    assert folding.levels() == {1: 0, 0: 1}
     assert folding.at(4) == (4, ())
     assert folding.at(5) == (5, ((1, 0),))
     assert folding.at(5 + 5 + 10 + 3) == (13, ((1, 0), (0, 1)))
