@@ -49,6 +49,8 @@ class TimelineView {
 
   show(data) {
     this.model.show(data);
+    this.wish = this.wishing = null; // what was asked of another report is not answered
+    this.transport.choosing = undefined;
     this.element.classList.toggle("is-empty", !data.cycles);
     if (!this.card.element.hidden) this.card.close();
     this.drawTop();
