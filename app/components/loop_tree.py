@@ -88,7 +88,8 @@ class LoopTree(Compiled):
         if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
             return
         if data["kind"] == "targets":
-            self._answer([str(row) for row in data.get("rows", ())])
+            rows = data.get("rows")
+            self._answer([str(row) for row in rows] if isinstance(rows, list) else [])
             return
         if data["kind"] == "menu":
             row = str(data.get("row", ""))

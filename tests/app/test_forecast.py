@@ -219,3 +219,30 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
     session.receive({"kind": "undo"})
     session.receive({"kind": "move", "block": COPY, "loop": tried[0], "primitive": "compute_at"})
     assert session.state.notice is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"kind": "grabbed"},
+        {"kind": "grabbed", "rows": 3},
+        {"kind": "grabbed", "rows": ["nobody", {}], "near": []},
+        {"kind": "near"},
+        {"kind": "moves", "rows": [[]], "loop": 1},
+        {"kind": "moves", "rows": ["C"], "loop": "C"},
+        {"kind": "calls", "method": "__class__", "targets": ["C"], "arguments": {}},
+        {"kind": "calls", "method": "copy", "targets": ["C"], "arguments": {}},
+        {"kind": "calls", "method": "split", "targets": 7, "arguments": []},
+        {"kind": "rename", "id": {}, "name": []},
+        {"kind": "rename", "id": "ko", "name": {"a": 1}},
+    ],
+)
+def test_given_a_message_of_another_make_then_nothing_changes(
+    page: tuple[Session, Queue, Paper], message: dict[str, Any]
+) -> None:
+    session, clock, screen = page
+    before = session.state.notebook
+    session.receive(message)
+    clock.run()
+    assert session.state.notebook is before
+    assert screen.told == []

@@ -76,7 +76,9 @@ def test_given_a_question_then_only_rows_that_are_there_are_looked_up():
     tree.on_intent(lambda _: asked.append("intent"))
     for rows in (["C"], ["C", "i"], ["zz"], ["C", "zz"], []):
         tree._handle_msg({"kind": "targets", "rows": rows})
-    for row in ("i", "zz"):
+    for rows in (3, None, {"a": 1}):
+        tree._handle_msg({"kind": "targets", "rows": rows})
+    for row in ("i", "zz", ["C"], None):
         tree._handle_msg({"kind": "menu", "row": row})
     assert asked == [["C"], ["C", "i"], "i"]
 
