@@ -51,7 +51,9 @@ def lint_work(state: State, store: Store) -> LintWork | None:
     sizes = sizes_of(state, schedule.func)
 
     def pieces() -> Iterator[Linted | None]:
-        return _pieces(partial(linting, schedule, machine, sizes, report=report if isinstance(report, Report) else None))
+        return _pieces(
+            partial(linting, schedule, machine, sizes, report=report if isinstance(report, Report) else None)
+        )
 
     return LintWork(*found, pieces)
 
