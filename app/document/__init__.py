@@ -4,12 +4,26 @@
 `apply_call` and `append_call`/`replace_call`/`remove_call` new ones, `save_document` writes atomically.
 """
 
+from .branches import Branch, add_branch, branches, delete_branch, rename_branch, steps_shared, with_branch
 from .calls import call_method, schedule_calls
+from .cell_edits import cell_at, delete_cell, insert_cell, move_cell, with_prose
 from .cells import Cell, CellKind, Document, read_document
+from .conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
 from .edit import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
 from .evaluate import evaluate
 from .files import DocumentError, load_document, save_document
 from .fixes import apply_fix, apply_lint, is_applicable
+from .items import (
+    Item,
+    insert_item,
+    item_of_step,
+    move_item,
+    remove_item,
+    replace_item,
+    schedule_items,
+    switch_off,
+    switch_on,
+)
 from .knobs import with_turn, without_turns
 from .lines import apply_call, line_for, variable_of
 from .notebook import Handle, Notebook, NotebookStep, State
@@ -19,39 +33,68 @@ from .sizes import sizes_for, with_sizes_line
 from .without import Without, replay_without
 
 __all__ = [
+    "Branch",
     "Cell",
     "CellKind",
+    "Change",
+    "Conflict",
     "Converted",
     "Document",
     "DocumentError",
     "Handle",
+    "Item",
     "Notebook",
     "NotebookStep",
     "State",
     "Without",
+    "add_branch",
     "append_call",
     "apply_call",
     "apply_fix",
     "apply_lint",
+    "branches",
     "call_method",
+    "cell_at",
+    "conflict_of",
     "converted",
+    "delete_branch",
+    "delete_cell",
     "editable_name",
     "edited_cell",
     "evaluate",
+    "failed_step",
     "insert_call",
+    "insert_cell",
+    "insert_item",
     "is_applicable",
+    "item_of_step",
     "line_for",
     "load_document",
+    "move_cell",
+    "move_item",
+    "put_back",
     "read_document",
     "remove_call",
+    "remove_item",
+    "rename_branch",
     "renamed",
+    "repaired",
     "replace_call",
     "replace_cell",
+    "replace_item",
     "replay_without",
     "save_document",
     "schedule_calls",
+    "schedule_items",
     "sizes_for",
+    "skip_conflicts",
+    "steps_shared",
+    "stop_at",
+    "switch_off",
+    "switch_on",
     "variable_of",
+    "with_branch",
+    "with_prose",
     "with_sizes_line",
     "with_turn",
     "without_last_call",
