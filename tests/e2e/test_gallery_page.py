@@ -45,7 +45,7 @@ def test_given_words_and_kinds_then_the_cards_are_those_that_have_them(gallery: 
     field.fill("double_buffer gemmini")
     expect(gallery.locator(".card")).to_have_count(1)
     expect(gallery.locator(".card")).to_have_attribute("data-example", "gemmini_gemm")
-    expect(gallery.get_by_role("status")).to_have_text(f"1 of {len(load_examples())}")
+    expect(gallery.locator(".found")).to_have_text(f"1 of {len(load_examples())}")
     field.fill("nothing has this word")
     expect(gallery.get_by_text("No example has these words.")).to_be_visible()
     field.press("Escape")
