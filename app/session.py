@@ -57,8 +57,8 @@ from .views.knobs import figure_value
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, call_arguments, handle_of, menu_of, scopes_of
 from .views.row_ids import row_ids
-from .views.tour import tour_text
 from .views.timeline import answer
+from .views.tour import tour_text
 
 Message = dict[str, Any]
 

@@ -21,7 +21,15 @@ from .components.code import CodeView
 from .components.esm import STATIC, style
 from .components.figures import CompareView, MachineView, OverlayView, TrafficView
 from .components.loop_tree import LoopTree
-from .components.panels import CommandsView, GalleryView, HeadlineView, InspectorView, NotebookView, PageView, ProblemsView
+from .components.panels import (
+    CommandsView,
+    GalleryView,
+    HeadlineView,
+    InspectorView,
+    NotebookView,
+    PageView,
+    ProblemsView,
+)
 from .components.timeline import TimelineView
 from .document import load_document
 from .session import STAND_STILL_MS, Session
@@ -56,15 +64,17 @@ class Page:
     def __init__(self, session: Session, shelf: Shelf) -> None:
         self._shelf = shelf
         self._notice: Notice | None = None
-        self.page = PageView(data=page_value(session.state, 0) | {"tour": None}, sizing_mode="fixed", width=0, height=0, margin=0)
+        self.page = PageView(
+            data=page_value(session.state, 0) | {"tour": None}, sizing_mode="fixed", width=0, height=0, margin=0
+        )
         self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
-        self.tree = LoopTree(
-            find_targets=session.targets, find_repair=session.repair, find_menu=session.menu, **FILL
-        )
+        self.tree = LoopTree(find_targets=session.targets, find_repair=session.repair, find_menu=session.menu, **FILL)
         self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
-        self.timeline = TimelineView(timeline_value(session.state, session.store), answer=session.timeline_answer, **FILL)
+        self.timeline = TimelineView(
+            timeline_value(session.state, session.store), answer=session.timeline_answer, **FILL
+        )
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
         self.python = CodeView(data=python_value(session.state, session.store), **FILL)
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
@@ -72,8 +82,9 @@ class Page:
         self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
         self.compare = CompareView(data=compare_value(session.state, session.store, shelf.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
-        self.commands = CommandsView(data=commands_value(session.state, shelf.examples), sizing_mode="fixed", width=0, height=0)
-        self.commands = CommandsView(data=commands_value(session.state, shelf.examples), sizing_mode="fixed", width=0, height=0)
+        self.commands = CommandsView(
+            data=commands_value(session.state, shelf.examples), sizing_mode="fixed", width=0, height=0
+        )
         views = (
             self.page,
             self.commands,
@@ -96,7 +107,10 @@ class Page:
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
-        names = ("page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine", "traffic", "compare", "overlay", "timeline")
+        names = (
+            "page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine",
+            "traffic", "compare", "overlay", "timeline",
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def draw(self, state: State, store: Store) -> None:
@@ -130,7 +144,11 @@ class Page:
         rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told, known))
         rows = marked_rows(rows, state, store)
         report = store.report_now(state)
-        costs = store.remember("costs", (func, report), lambda: row_costs(func, report)) if isinstance(report, Report) else {}
+        costs = (
+            store.remember("costs", (func, report), lambda: row_costs(func, report))
+            if isinstance(report, Report)
+            else {}
+        )
         if rows is not self.tree.rows:
             self.tree.param.update(rows=rows, targets={}, costs=costs)
         elif costs is not self.tree.costs:
@@ -267,7 +285,9 @@ def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:
             session.screen.draw(session.state, session.store)
 
     if shelf.missing:
-        clock.after(STAND_STILL_MS, lambda: shelf.fill(lambda: session.state.notebook is None, lambda: clock.soon(draw)))
+        clock.after(
+            STAND_STILL_MS, lambda: shelf.fill(lambda: session.state.notebook is None, lambda: clock.soon(draw))
+        )
 
 
 def _open_first(session: Session, path: str | Path | None) -> None:

@@ -48,7 +48,7 @@ class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Blamed(msgspec.Struct, frozen=True):
-    """What an engine waits for, as a report's `Wait` names it: the cause, a buffer in the hands of a block, or (as `block`) a port, a queue,
+    """What an engine waits for, as a report's `Wait` names it: the cause, a buffer that a block has, or (as `block`) a port, a queue,
     another engine of its unit."""
 
     engine: str

@@ -67,7 +67,8 @@ WATCH = """
   const all = (selector) => roots(document).flatMap((root) => [...root.querySelectorAll(selector)]);
   const rows = () => all('[role="treeitem"]').map((e) => e.dataset.id + e.getAttribute("aria-level")).join("\\n");
   const text = (selector) => all(selector).map((e) => e.textContent).join("\\n");
-  const bars = () => Bokeh.documents.flatMap((d) => [...d.all_models]).map((m) => m.data?.payload).filter((p) => p?.startsWith?.('{"report"'));
+  const payloads = () => Bokeh.documents.flatMap((d) => [...d.all_models]).map((m) => m.data?.payload);
+  const bars = () => payloads().filter((p) => p?.startsWith?.('{"report"'));
   let painted = 0;
   const clear = CanvasRenderingContext2D.prototype.clearRect;
   CanvasRenderingContext2D.prototype.clearRect = function (...box) { painted += 1; return clear.apply(this, box); };

@@ -61,10 +61,10 @@ def take(browser: Browser, url: str, name: str) -> int:
 
 
 def save(picture: bytes, path: Path) -> int:
-    """As a palette PNG with as many colours as fit the bytes."""
+    """As a palette PNG with as many colours as fit the bytes; rare ones count as much as common ones: a buffer is told by its colour."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     for colours in (256, 128, 64, 32):
-        image.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+        image.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
         if path.stat().st_size <= MOST_BYTES:
             break
     return path.stat().st_size
