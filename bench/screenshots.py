@@ -61,13 +61,24 @@ def take(browser: Browser, url: str, name: str) -> int:
 
 
 def save(picture: bytes, path: Path) -> int:
-    """As a palette PNG with as many colours as fit the bytes; rare ones count as much as common ones: a buffer is told by its colour."""
+    """As a palette PNG with as many colours as fit the bytes."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
-    for colours in (256, 128, 64, 32):
-        image.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    for colours in (256, 128, 64):
+        image.quantize(palette=palette_of(image, colours), dither=Image.Dither.NONE).save(path, optimize=True)
         if path.stat().st_size <= MOST_BYTES:
             break
     return path.stat().st_size
+
+
+def palette_of(image: Image.Image, colours: int) -> Image.Image:
+    """Half of it the commonest colours as they are, which are the page's surfaces; half spread over the others, since a buffer is told by
+    its colour, however small."""
+    common = sorted(image.getcolors(1 << 24) or [], reverse=True)[: colours // 2]
+    spread = image.quantize(colours - len(common), Image.Quantize.MAXCOVERAGE).getpalette() or []
+    exact = [part for _, colour in common if isinstance(colour, tuple) for part in colour]
+    found = Image.new("P", (1, 1))
+    found.putpalette((exact + spread)[: 3 * colours])
+    return found
 
 
 def opened(page: Page, url: str, example: str) -> None:
