@@ -5,47 +5,32 @@ A drag, a menu and an edit all end in the document's text; the program follows f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from ..engine.hwsim import load_machine, preset_names
-from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
+from ..engine.ir import Proposal, Refusal, TilewrightError
 from ..engine.lint import Fix
-from ..engine.script import Note, parse
 from .document import (
-    Converted,
-    Document,
     DocumentError,
     Notebook,
     apply_call,
     apply_fix,
     apply_lint,
     call_method,
-    converted,
     edited_cell,
     evaluate,
-    read_document,
 )
 from .document.knobs import with_machine, with_turn, without_turns
 from .document.machine import read_machine
 from .document.rename import renamed
-from .document.workload import program_names
 from .edits import EDITS, KEEPS_DRAFT, MAX_TEXT, edited, picture, settled
 from .intents import Intent
+from .opening import OpenText, notes_of, opened
 from .sides import COMPARING
 from .state import DEFAULT_MACHINE, Blamed, Look, Notice, Pane, State, Theme
-
-
-class OpenText(Intent, frozen=True):
-    """Show a notebook or a TVMScript program."""
-
-    text: str
-    title: str = ""
-    path: str | None = None
 
 
 class ShowGallery(Intent, frozen=True):
@@ -202,64 +187,6 @@ def notice_of(refusal: Refusal) -> Notice:
     )
 
 
-def _open(state: State, intent: OpenText) -> State:
-    if len(intent.text) > MAX_TEXT:
-        raise DocumentError(
-            Refusal("text-too-long", f"the text has {len(intent.text)} characters", expected=f"at most {MAX_TEXT}")
-        )
-    made = converted(read_document(intent.text, intent.path), DEFAULT_MACHINE)
-    document = made.document
-    if all(cell.kind == "preamble" for cell in document.cells):
-        document = read_document(_as_notebook(intent.text), intent.path)
-    notebook = evaluate(document)
-    if notebook.schedule is None:
-        raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
-    title = intent.title or _title_of(document, intent.path)
-    return State(
-        notebook=notebook,
-        shown=notebook,
-        title=title,
-        theme=state.theme,
-        pane=state.pane,
-        saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
-        notes=_notes_of(made),
-    )
-
-
-def _notes_of(made: Converted) -> tuple[Note, ...]:
-    """What is said of the text that a notebook was made of; the line that its schedule stops at is one of them."""
-    stopped = made.stopped
-    if stopped is None or stopped.refusal.place is None:
-        return made.notes
-    refusal = stopped.refusal
-    text = f"the schedule is read up to here: {refusal.message}; from this line on it stands in comments"
-    return (*made.notes, Note(text, stopped.refusal.place))
-
-
-def _as_notebook(text: str) -> str:
-    """Cells around a plain TVMScript program. Raises ParseError with the program's own lines."""
-    program = parse(text).program
-    name = program.name if isinstance(program, PrimFunc) else _module_name(text)
-    return (
-        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{DEFAULT_MACHINE}")\n\n'
-        f"# %% workload\n{text.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"
-    )
-
-
-def _module_name(text: str) -> str:
-    found = re.search(r"^class\s+(\w+)", text, re.MULTILINE)
-    return found[1] if found else "Module"
-
-
-def _title_of(document: Document, path: str | None) -> str:
-    for cell in document.of_kind("markdown"):
-        for line in cell.prose.splitlines():
-            if line.startswith("# "):
-                return line[2:].strip()
-    names = program_names(document)
-    return Path(path).stem if path else names[-1] if names else "Untitled"
-
-
 def _gallery(state: State, _: Intent) -> State:
     return State(theme=state.theme, pane=state.pane)
 
@@ -347,7 +274,7 @@ def _edit_cell(state: State, intent: EditCell) -> State:
         raise DocumentError(Refusal("text-too-long", f"the cell has {len(intent.body)} characters"))
     made = edited_cell(notebook.document, cells[intent.index], intent.body, DEFAULT_MACHINE)
     after = edited(state, evaluate(made.document, notebook))
-    return after if made.notes == () and made.stopped is None else replace(after, notes=_notes_of(made))
+    return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
 
 
 def _pick_machine(state: State, intent: PickMachine) -> State:
@@ -426,7 +353,7 @@ def _blame(state: State, intent: Blame) -> State:
 
 
 _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
-    OpenText: _open,
+    OpenText: opened,
     ShowGallery: _gallery,
     Call: _call,
     Calls: _calls,

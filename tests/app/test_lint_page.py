@@ -9,7 +9,7 @@ from support.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.actions import ApplyFix, OpenText, Undo, ViewStep, act
 from tilewright.app.edits import RemoveItem
-from tilewright.app.session import intent_of
+from tilewright.app.messages import intent_of
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.studies import next_study

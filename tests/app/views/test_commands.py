@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.app.actions import OpenText, act
-from tilewright.app.session import intent_of
+from tilewright.app.messages import intent_of
 from tilewright.app.state import State
 from tilewright.app.views.commands import commands_value
 from tilewright.app.views.gallery import load_examples

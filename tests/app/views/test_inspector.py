@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tilewright.app.actions import OpenText, Select, act
-from tilewright.app.session import intent_of
+from tilewright.app.messages import intent_of
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.views.buffer_ids import accesses_of, buffer_ids

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.app.actions import LookAt, OpenText, Select, ViewStep, act
-from tilewright.app.session import intent_of
+from tilewright.app.messages import intent_of
 from tilewright.app.state import Look, State
 from tilewright.app.store import Store
 from tilewright.app.views.buffer_ids import buffer_ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.app.actions import Blame, OpenText, Select, act
-from tilewright.app.session import intent_of
+from tilewright.app.messages import intent_of
 from tilewright.app.state import Blamed, State
 from tilewright.app.store import Store
 from tilewright.app.views.gallery import load_examples

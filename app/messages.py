@@ -1,0 +1,136 @@
+"""What a view's message stands for: an intent with handles of the picture. Nothing is done here."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import msgspec
+
+from ..engine.ir import PrimFunc, Refusal
+from .actions import (
+    ApplyFix,
+    Blame,
+    Call,
+    Calls,
+    Dismiss,
+    EditCell,
+    LookAt,
+    OpenText,
+    PickMachine,
+    Redo,
+    Rename,
+    Repair,
+    ResetKnob,
+    Select,
+    SetTheme,
+    ShowGallery,
+    ShowPane,
+    TurnKnob,
+    Undo,
+    ViewStep,
+)
+from .document import DocumentError
+from .edits import edit_of
+from .forecast import move_of
+from .intents import Intent
+from .sides import EndCompare, ShowSpan
+from .state import Blamed, Look, Pane, State
+from .views.knobs import figure_value
+from .views.menus import call_arguments, handle_of
+from .views.row_ids import row_ids
+
+Message = dict[str, Any]
+
+MOVED = ("block", "loop")
+MOVES = ("compute_at", "reverse_compute_at")
+
+
+def intent_of(message: Message, state: State) -> Intent | None:
+    """The intent that a message of a view stands for; row ids become handles of the picture. None for a kind that is not ours.
+
+    Raises TilewrightError for rows that are gone, KeyError and ValueError for messages of another make.
+    """
+    match message["kind"]:
+        case "move" | "call" | "reorder":
+            return call_of(message, state)
+        case "moves" | "calls":
+            return _calls_of(message, state)
+        case "rename":
+            return Rename(handle_of(row_ids(_func_of(state)), str(message["id"])), str(message["name"]))
+        case "select":
+            return Select(str(message.get("id", "")), str(message.get("buffer", "")))
+        case "blame":
+            wait = Blamed(*(str(message[part]) for part in ("engine", "cause", "buffer", "block")))
+            return Blame(wait, str(message["row"]))
+        case "look":
+            return LookAt(msgspec.convert(message["look"], Look))
+        case "undo":
+            return Undo()
+        case "redo":
+            return Redo()
+        case "machine":
+            return PickMachine(str(message["name"]))
+        case "gallery":
+            return ShowGallery()
+        case "open_text":
+            return OpenText(str(message["text"]))
+        case "view":
+            return ViewStep(None if message["count"] is None else int(message["count"]))
+        case "repair":
+            return Repair(call_of({**message, "kind": "move"}, state))
+        case "fix":
+            return ApplyFix(tuple(map(str, message["calls"])), str(message.get("replaces", "")))
+        case "edit":
+            return EditCell(int(message["cell"]), str(message["body"]))
+        case "theme":
+            return SetTheme("dark" if message["theme"] == "dark" else "light")
+        case "pane":
+            return ShowPane(message["pane"] if message["pane"] in get_args(Pane) else "script")
+        case "uncompare":
+            return EndCompare()
+        case "span":
+            return ShowSpan(message["start"], message["end"])
+        case "knob":
+            path = str(message["path"])
+            return TurnKnob(path, figure_value(path.rpartition(".")[2], str(message["text"])))
+        case "unknob":
+            return ResetKnob(None if message["path"] is None else str(message["path"]))
+        case "dismiss":
+            return Dismiss()
+        case _:
+            return edit_of(message)
+
+
+def _func_of(state: State) -> PrimFunc:
+    if state.moment is None:
+        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    return state.moment.schedule.func
+
+
+def _calls_of(message: Message, state: State) -> Calls:
+    """Several blocks dropped on a loop, or one primitive on several rows."""
+    func = _func_of(state)
+    if message["kind"] == "moves":
+        assert state.moment is not None
+        move = move_of(row_ids(func), state.moment.schedule, message)
+        return move if isinstance(move, Calls) else Calls((move,))
+    method = str(message["method"])
+    made = [call_arguments(func, method, str(target), message["arguments"]) for target in message["targets"]]
+    return Calls(tuple(Call(method, args, tuple(kwargs.items())) for args, kwargs in made))
+
+
+def call_of(message: Message, state: State) -> Call:
+    """The schedule call of a drop, a menu's form or loops put in order."""
+    func = _func_of(state)
+    ids = row_ids(func)
+    if message["kind"] == "reorder":
+        return Call("reorder", tuple(handle_of(ids, row) for row in message["loops"]))
+    if message["kind"] == "move":
+        primitive = str(message["primitive"])
+        if primitive not in MOVES:
+            raise DocumentError(
+                Refusal("unknown-method", f"a drop cannot be {primitive!r}", expected=" or ".join(MOVES))
+            )
+        return Call(primitive, (handle_of(ids, message["block"]), handle_of(ids, message["loop"])))
+    args, kwargs = call_arguments(func, str(message["method"]), message["target"], message["arguments"])
+    return Call(str(message["method"]), args, tuple(kwargs.items()))

@@ -1,0 +1,81 @@
+"""A text opened: a notebook as it is, a program or a post as a notebook made of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ..engine.ir import PrimFunc, Refusal
+from ..engine.script import Note, parse
+from .document import Converted, Document, DocumentError, converted, evaluate, read_document
+from .document.workload import program_names
+from .edits import MAX_TEXT
+from .intents import Intent
+from .state import DEFAULT_MACHINE, State
+
+
+class OpenText(Intent, frozen=True):
+    """Show a notebook or a TVMScript program."""
+
+    text: str
+    title: str = ""
+    path: str | None = None
+
+
+def opened(state: State, intent: OpenText) -> State:
+    """The state of a page that has just opened the text. Raises TilewrightError where there is no program in it."""
+    if len(intent.text) > MAX_TEXT:
+        raise DocumentError(
+            Refusal("text-too-long", f"the text has {len(intent.text)} characters", expected=f"at most {MAX_TEXT}")
+        )
+    made = converted(read_document(intent.text, intent.path), DEFAULT_MACHINE)
+    document = made.document
+    if all(cell.kind == "preamble" for cell in document.cells):
+        document = read_document(_as_notebook(intent.text), intent.path)
+    notebook = evaluate(document)
+    if notebook.schedule is None:
+        raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
+    title = intent.title or _title_of(document, intent.path)
+    return State(
+        notebook=notebook,
+        shown=notebook,
+        title=title,
+        theme=state.theme,
+        pane=state.pane,
+        saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
+        notes=notes_of(made),
+    )
+
+
+def notes_of(made: Converted) -> tuple[Note, ...]:
+    """What is said of the text that a notebook was made of; the line that its schedule stops at is one of them."""
+    stopped = made.stopped
+    if stopped is None or stopped.refusal.place is None:
+        return made.notes
+    refusal = stopped.refusal
+    text = f"the schedule is read up to here: {refusal.message}; from this line on it stands in comments"
+    return (*made.notes, Note(text, stopped.refusal.place))
+
+
+def _as_notebook(text: str) -> str:
+    """Cells around a plain TVMScript program. Raises ParseError with the program's own lines."""
+    program = parse(text).program
+    name = program.name if isinstance(program, PrimFunc) else _module_name(text)
+    return (
+        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{DEFAULT_MACHINE}")\n\n'
+        f"# %% workload\n{text.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"
+    )
+
+
+def _module_name(text: str) -> str:
+    found = re.search(r"^class\s+(\w+)", text, re.MULTILINE)
+    return found[1] if found else "Module"
+
+
+def _title_of(document: Document, path: str | None) -> str:
+    for cell in document.of_kind("markdown"):
+        for line in cell.prose.splitlines():
+            if line.startswith("# "):
+                return line[2:].strip()
+    names = program_names(document)
+    return Path(path).stem if path else names[-1] if names else "Untitled"
