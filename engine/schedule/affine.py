@@ -50,6 +50,8 @@ def _is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
     still = {v for value in realize.iter_values for v in free_vars(value)} - set(ranges)
     values = [substitute(v, {s: build.const(0, s.dtype) for s in still}) for v in realize.iter_values]
     conditions = build.conjuncts(realize.predicate)
+    if any(build.is_const(r.extent, 0) for r in ranges.values()):
+        return True  # it never runs
     if any(_ties(condition, values, ranges) for condition in conditions):
         return False
     if conditions or not all(isinstance(r.extent, IntImm) for r in ranges.values()):

@@ -36,6 +36,7 @@ export class ElementGrid {
     this.grid = grid;
     this.colour = colour;
     if (this.asked?.[0] === grid.row && this.asked[1] === grid.column) this.asked = null;
+    if (this.wanted === grid.across) this.wanted = null;
     if (!same) this.cursor = [Math.min(this.cursor[0], grid.height - 1), Math.min(this.cursor[1], grid.width - 1)];
     this.canvas.setAttribute("aria-label", `Elements by ${grid.unit_word}: ${grid.rows} rows of ${grid.columns}, ${grid.unit_text}. Arrows go from element to element.`);
     const rows = `${grid.row}–${Math.min(grid.rows, grid.row + grid.height * grid.scale) - 1}`;
@@ -58,8 +59,9 @@ export class ElementGrid {
   }
 
   zoom(by) {
-    const across = Math.max(8, Math.min(this.grid.widest, Math.round(this.grid.across * by)));
+    const across = Math.max(8, Math.min(this.grid.widest, Math.round((this.wanted ?? this.grid.across) * by)));
     this.asked = null;
+    this.wanted = across; // two clicks are faster than an answer
     this.look({ across });
   }
 

@@ -59,6 +59,7 @@ export class LayoutPicker {
   update(value) {
     const other = this.value?.id !== value.id;
     this.value = value;
+    if (other) this.grid.wanted = null;
     if (other) this.looked = { row: 0, column: 0, across: 0, slot: 0, use: 0, draft: "", preview: "" };
     this.head.replaceChildren(
       h("i", { class: "swatch", style: `background:var(--tw-buffer-${value.colour})` }), h("b", {}, value.name), h("span", { class: "kind" }, `${value.dtype} in ${value.scope}`));

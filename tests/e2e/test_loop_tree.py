@@ -197,14 +197,23 @@ def wait_for(condition: Callable[[], bool], seconds: float = 5) -> None:
         time.sleep(0.02)
 
 
+HAS_TARGETS = """() => Bokeh.documents.flatMap((d) => [...d.all_models]).some((m) => m.data?.packed_targets?.includes("primitive"))"""
+
+
+def told_targets(made, page, targets) -> None:
+    """Give the tree answers of the test's own, and wait until they are there and drawn."""
+    made.tree.targets = targets
+    page.wait_for_function(HAS_TARGETS)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def test_given_two_primitives_that_fit_then_a_small_menu_asks_which(bench, shoot):
     made, page = bench(MATMUL_RELU, lambda _: None)
     both = [
         {"loop": "i", "legal": True, "costly": False, "primitive": p, "reason": "", "code": "", "fix": []}
         for p in ("compute_at", "reverse_compute_at")
     ]
-    made.tree.targets = {"matmul": both}
-    page.wait_for_timeout(200)
+    told_targets(made, page, {"matmul": both})
     drag(page, "matmul", "i")
     menu = page.get_by_role("menu")
     expect(menu.get_by_role("menuitem")).to_have_text([re.compile("^compute_at"), re.compile("^reverse_compute_at")])
@@ -218,8 +227,7 @@ def test_given_two_primitives_that_fit_then_a_small_menu_asks_which(bench, shoot
 def test_given_a_refusal_by_the_engine_then_it_is_shown(bench):
     made, page = bench(MATMUL_RELU, lambda _: None)
     lie = {"legal": True, "costly": False, "primitive": "reverse_compute_at", "reason": "", "code": "", "fix": []}
-    made.tree.targets = {"relu": [{"loop": "k", **lie}]}
-    page.wait_for_timeout(1500)  # until the page has it, on a loaded machine too
+    told_targets(made, page, {"relu": [{"loop": "k", **lie}]})
     drag(page, "relu", "k")
     expect(page.locator(".notice")).to_contain_text("refused")
     assert made.schedule.verify().status == "tested"
@@ -555,9 +563,9 @@ def test_given_a_theme_then_the_tree_is_drawn_in_it(bench, shoot, dark):
         sch.vectorize(sch.get_loops(COPY)[-1])
 
     _, page = bench(prepare=finished, dark=dark)
-    page.wait_for_timeout(300)
-    ground = page.locator(".tw-tree").evaluate("e => getComputedStyle(e).backgroundColor")
-    assert ground == ("rgb(23, 25, 31)" if dark else "rgb(255, 255, 255)")
+    expect(page.locator(".tw-tree")).to_have_css(
+        "background-color", "rgb(23, 25, 31)" if dark else "rgb(255, 255, 255)"
+    )
     name = "dark" if dark else "light"
     row(page, COPY).hover()
     page.locator(".tip").wait_for()

@@ -23,6 +23,7 @@ WE_REFUSE = {
     },
     "reverse_compute_inline": {"not-the-only-consumer"},
     "merge": {"order-dependent"},
+    "reorder": {"order-dependent"},  # an argmax whose ties tell its terms apart
     "rfactor": {"order-dependent"},
     "fuse_reduction_epilogue": {"not-an-epilogue", "not-the-only-consumer", "indices-differ", "unknown-reducer"},
     "pad_einsum": {"not-an-einsum", "not-padded-with-zeros"},

@@ -135,6 +135,8 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
     chain = require_one_chain(ctx, named)
     wanted = iter(named)
     order = [next(wanted) if f in named else f for f in chain]
+    if order == chain:
+        return Result(ctx.func)
     require_extents_above(order)
     require_order_free(ctx, chain, [f.loop_var for f in named], "reorder")
     require_affine_below(ctx, chain[0], "reorder", still=ctx.index.loops_above(chain[0]))
