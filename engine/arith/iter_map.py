@@ -75,8 +75,7 @@ def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
     found = detect_iter_map(index_map.indices, dict(zip(index_map.params, domain, strict=True)))
     if found is None or not found.bijective:
         return None
-    dtype = index_map.params[0].dtype if index_map.params else "int32"
-    axes = tuple(Var(f"axis{i}", dtype) for i in range(len(index_map.indices)))
+    axes = tuple(Var(f"axis{i}", index.dtype) for i, index in enumerate(index_map.indices))
     known: dict[Hashable, Expr] = {}
     for axis, total in zip(axes, found.sums, strict=True):
         _take_apart(total, build.sub(axis, total.base), known)

@@ -61,6 +61,25 @@ REFUSED = {
         lambda s: s.pad_einsum("C", [3, 2]),
         "not-an-einsum",
     ),
+    "padding of an output that is written in part": (
+        function(
+            {"A": (3,), "C": (3,)},
+            """
+            S = T.sblock_alloc_buffer((3, 8), "int32")
+            for i, j in T.grid(3, 5):
+                with T.sblock("S"):
+                    v = T.axis.spatial(3, i)
+                    w = T.axis.spatial(8, j)
+                    S[v, w] = A[v]
+            for i in range(3):
+                with T.sblock("C"):
+                    v = T.axis.spatial(3, i)
+                    C[v] = S[v, 4]
+            """,
+        ),
+        lambda s: s.pad_einsum("S", [4, 1]),
+        "not-an-einsum",
+    ),
     "a block moved into an init": (
         function(
             {"A": (4,), "C": (4,)},
@@ -984,6 +1003,26 @@ KEPT = {
             """,
         ),
         lambda s: s.cache_write("S", 0, "local"),
+    ),
+    "iterators of two types": (
+        """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((T.int64(5),), "int32"), C: T.Buffer((T.int64(3),), "int32")):
+    S = T.sblock_alloc_buffer((T.int64(5),), "int32")
+    for i, u in T.grid(T.int64(5), 1):
+        with T.sblock("S"):
+            w, v = T.axis.remap("RS", [u, i])
+            with T.init():
+                S[v] = 0
+            S[v] = S[v] + A[v]
+    for i, k in T.grid(T.int64(3), T.int64(3)):
+        with T.sblock("C"):
+            v, w = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[v] = 0
+            C[v] = C[v] + S[v + w]
+""",
+        lambda s: s.compute_at("S", s.get_loops("C")[0], keep_tiling=True),
     ),
     "a place that a block looks up in a table of its own": (
         function(

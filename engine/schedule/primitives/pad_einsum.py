@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import Update, find_update, is_once, starts_with_init, surely_runs
+from ...analysis import Update, find_update, is_once, starts_with_init, surely_runs, writes_all
 from ...arith import prove_equal, simplify
 from ...ir import (
     Add,
@@ -68,6 +68,7 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     accesses = require_trivial_accesses(realize)
     require_own_nest(ctx, realize, grown)
     require_elements_of_its_own(realize, accesses, grown)
+    require_outputs_filled(ctx, realize, accesses, grown)
     require_whole_axes(realize, accesses, grown)
     require_zeros_harmless(realize, grown)
     if not grown:
@@ -222,6 +223,14 @@ def require_elements_of_its_own(realize: BlockRealize, accesses: Sequence[_Acces
                     raise _not_einsum(
                         realize, f"spatial iterator {iv.var.name!r}, at which {access.buffer.name!r} is not stored"
                     )
+
+
+# The copy out takes all of a padded output: each element of it must have been written.
+def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
+    for access in accesses:
+        padded = access.is_output and any(i in grown for i in access.indices)
+        if padded and not writes_all(ctx.index, realize, build.full_region(access.buffer), ()):
+            raise _not_einsum(realize, f"elements of {access.buffer.name!r} that it may not write")
 
 
 # A padded reduction takes terms too many, which must not count; and what is computed too much must do no harm.
