@@ -24,6 +24,7 @@ class Notebook {
     this.open = new Set();
     this.wish = undefined;
     dragRows(this.list, (item, target, after) => this.send({ kind: "move_item", item, target, after }));
+    this.list.addEventListener("letgo", () => this.draw());
     document.addEventListener("pointerdown", (event) => {
       if (this.popup.shown && !event.composedPath().includes(this.popup.element)) this.popup.hide();
     });
@@ -41,7 +42,7 @@ class Notebook {
     const opened = old === null || fresh.title !== old.title;
     if (opened && this.editing) this.stopEditing();
     this.data = fresh;
-    if (this.held) return;
+    if (this.held || this.list.classList.contains("is-dragging")) return;
     this.draw();
     if (this.newCell !== undefined && old && fresh.cells.length > old.cells.length) {
       this.edit({ cell: this.newCell });

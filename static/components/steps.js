@@ -148,7 +148,8 @@ export function stepRow(line, view, act) {
 
 const FAR_ENOUGH = 5;
 
-/** Dragging rows of `list` to another place, over all of its cells; `moved(item, target, after)` when one is dropped. */
+/** Dragging rows of `list` to another place, over all of its cells; `moved(item, target, after)` when one is dropped. While it lasts the
+ * list has the class "is-dragging" and is not to be drawn anew; then it says "letgo". */
 export function dragRows(list, moved) {
   const line = h("div", { class: "drop-line", hidden: true });
   let grab = null;
@@ -203,6 +204,7 @@ export function dragRows(list, moved) {
     justDropped = true;
     setTimeout(() => (justDropped = false));
     if (drop && target) moved(item, target.item, target.after);
+    list.dispatchEvent(new Event("letgo"));
   }
 
   const up = () => end(true);

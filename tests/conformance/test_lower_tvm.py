@@ -224,4 +224,7 @@ def test_given_a_random_schedule_when_lowered_then_as_tvm(program, data):
         "LowerOpaqueBlock",
     ):
         note(f"{until}\n{to_script(lower(func, until))}")
-        assert_lowers_alike(func, until)
+        try:
+            assert_lowers_alike(func, until)
+        except tvm.error.InternalError as error:
+            assert "buffer match constraint" in str(error)  # a view whose offset is not named lies at 0 to TVM
