@@ -22,7 +22,7 @@ test: check
 	@rm -rf artefacts && mkdir artefacts
 	chromium="$$($(PY) tests/support/chromium.py --install)" && \
 	TILEWRIGHT_CHROMIUM="$$chromium" HYPOTHESIS_PROFILE="$${HYPOTHESIS_PROFILE:-ci}" \
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup --junit-xml=artefacts/tests.xml $(PYTEST)
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup --tb=native --junit-xml=artefacts/tests.xml $(PYTEST)
 
 check: $(VENV)/.installed-dev
 	$(PY) -m ruff check .

@@ -216,7 +216,7 @@ def test_given_a_random_schedule_when_lowered_then_as_tvm(program, data):
         note(describe(schedule.trace.steps[-1]))
     func = schedule.func
     assume(has_sound_pipelines(func))
-    assume(not any(b.axis_separators for b in allocated_buffers(func.body)))
+    assume(not any(b.axis_separators for b in (*func.buffers, *allocated_buffers(func.body))))
     for until in (
         "PlanAndUpdateBufferAllocationLocation",
         "CompactBufferAllocation",

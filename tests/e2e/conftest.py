@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts" / "e2e"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -38,6 +38,7 @@ QUIET = (
     "--force-color-profile=srgb",
 )
 START_SECONDS = 30.0
+expect.set_options(timeout=15_000)  # what is waited for comes, on a busy machine too
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -109,7 +110,7 @@ def open_page(
             **context,
         }
         watched = WatchedPage(browser.new_context(**context))
-        watched.page.set_default_timeout(10_000)
+        watched.page.set_default_timeout(20_000)
         opened.append(watched)
         return watched.page
 

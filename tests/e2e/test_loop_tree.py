@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import panel as pn
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from support.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
 from support.tree_bench import PAGE_CSS, Bench
 
@@ -202,8 +204,12 @@ HAS_TARGETS = """() => Bokeh.documents.flatMap((d) => [...d.all_models]).some((m
 
 def told_targets(made, page, targets) -> None:
     """Give the tree answers of the test's own, and wait until they are there and drawn."""
-    made.tree.targets = targets
-    page.wait_for_function(HAS_TARGETS)
+    for _ in range(6):  # what is set while the page is still being made may miss it
+        made.tree.targets = {}
+        made.tree.targets = targets
+        with suppress(PlaywrightTimeout):
+            page.wait_for_function(HAS_TARGETS, timeout=3000)
+            break
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
