@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -325,5 +326,6 @@ async def _serve(path: str | Path | None, port: int, address: str, show: bool) -
     server = get_server(page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False)
     signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
     server.start()
+    gc.freeze()  # libraries stay: to look through them for garbage holds a drop up for 70 ms now and then
     print(f"Tilewright is at http://{address}:{server.port}/", flush=True)
     await asyncio.Event().wait()
