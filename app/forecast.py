@@ -9,13 +9,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
+
+from msgspec.structs import replace
 
 from ..engine.analysis import ProgramIndex
 from ..engine.hwsim import Machine
 from ..engine.ir import TilewrightError, Var
 from ..engine.lower import planned, with_sizes
 from .actions import Call, Calls, act
+from .clock import Clock
 from .document import Notebook
 from .state import State
 from .store import Store, attempt, report_of, sizes_of
@@ -31,14 +34,6 @@ Asked = tuple[str, tuple[object, ...]]
 """What is remembered, and of which objects."""
 
 Tell = Callable[[Entry], None]
-
-
-class Clock(Protocol):
-    """The server's loop."""
-
-    def soon(self, work: Callable[[], None]) -> None:
-        """Run `work` on the loop; may be called from another thread."""
-        ...
 
 
 class Grab:
@@ -121,7 +116,7 @@ class Forecast:
         made = self._store.known(what, of)
         # It is a step now, and asked for as such.
         self._kept.pop(made, None)
-        return move if made is None else type(move)(**{**_fields(move), "made": made})
+        return move if made is None else replace(move, made=made)
 
     # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
 
@@ -214,7 +209,3 @@ def _key(notebook: Notebook, move: Call | Calls) -> tuple[str, tuple[object, ...
             if not isinstance(argument, str):
                 of.append(argument)
     return " ".join(words), tuple(of)
-
-
-def _fields(move: Call | Calls) -> dict[str, Any]:
-    return {name: getattr(move, name) for name in move.__struct_fields__}

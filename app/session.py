@@ -7,7 +7,7 @@ thread, and is given up between its pieces as soon as the picture is another one
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from .actions import (
     act,
     repair_of,
 )
+from .clock import Clock
 from .document import DocumentError, Notebook, load_document, save_document
 from .forecast import Forecast
 from .messages import MOVED, Message, call_of, intent_of
@@ -74,18 +75,6 @@ class Screen(Protocol):
 
     def foretell(self, prediction: Message) -> None:
         """Say what a drop would do, beside the rows that it is between."""
-        ...
-
-
-class Clock(Protocol):
-    """The server's loop: how work is put off, and how a thread comes back."""
-
-    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        """Run `work` on the loop in so many milliseconds."""
-        ...
-
-    def soon(self, work: Callable[[], None]) -> None:
-        """Run `work` on the loop; may be called from another thread."""
         ...
 
 
@@ -334,4 +323,4 @@ def opened_text(text: str, title: str) -> tuple[str, Notebook]:
     return opened.title, opened.notebook
 
 
-__all__ = ["Clock", "Screen", "Session", "verdict_of"]
+__all__ = ["Screen", "Session", "verdict_of"]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from ..engine.hwsim import Report
 from ..engine.ir import TilewrightError
+from .clock import Clock
 from .sides import side_state
 from .state import State
 from .store import Store, report_of
@@ -37,18 +38,6 @@ class Study(msgspec.Struct, frozen=True, eq=False):
     @property
     def key(self) -> tuple[Any, ...]:
         return (self.what, *map(id, self.of))
-
-
-class Clock(Protocol):
-    """The server's loop."""
-
-    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        """Run `work` on the loop in so many milliseconds."""
-        ...
-
-    def soon(self, work: Callable[[], None]) -> None:
-        """Run `work` on the loop; may be called from another thread."""
-        ...
 
 
 class Studies:

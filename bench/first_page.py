@@ -14,13 +14,12 @@ import argparse
 import os
 import statistics
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from drop import FLAGS, chromium, server
+from drop import FLAGS, chromium, quickest, server
 from playwright.sync_api import Browser, sync_playwright
 
 from tilewright.app.session import Session
@@ -121,16 +120,6 @@ def row(name: str, loads: list[dict[str, Any]]) -> str:
     size = sum(size for _, size in resources) / 1024
     figures = (first, parsed, statistics.median(times), p95, times[-1])
     return f"| {name} | {' | '.join(f'{figure:.0f}' for figure in figures)} | {len(resources)} | {size:.0f} |"
-
-
-def quickest(work: Callable[[], object]) -> float:
-    """Milliseconds of the quickest of five runs."""
-    times: list[float] = []
-    for _ in range(5):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times) * 1000
 
 
 if __name__ == "__main__":

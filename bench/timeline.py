@@ -10,8 +10,6 @@ Run: `python bench/timeline.py [--tasks 50000]`. Needs playwright and a Chromium
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import socket
 import statistics
 import time
@@ -19,6 +17,7 @@ from typing import Any
 
 import msgspec
 import panel as pn
+from drop import FLAGS, chromium
 from playwright.sync_api import Page, sync_playwright
 
 from tilewright.app.components.timeline import TimelineView
@@ -27,8 +26,6 @@ from tilewright.app.views.timeline import answer_of, value_of
 from tilewright.engine.hwsim import Report, load_machine, simulate
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
-
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
 MATMUL = """
 @T.prim_func(s_tir=True)
@@ -137,8 +134,7 @@ def measure(name: str, report: Report, schedule: Schedule, *, by_the_clock: bool
     server = pn.serve(bench.view, port=port, address="127.0.0.1", show=False, threaded=True, verbose=False, start=True)
     try:
         with sync_playwright() as playwright:
-            path = os.environ.get("TILEWRIGHT_CHROMIUM") or shutil.which("chromium")
-            browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+            browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.add_init_script(WATCH)
             page.wait_for_timeout(500)
