@@ -33,7 +33,8 @@ def simulate(
 ) -> Report:
     """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
 
-    What repeats is not played again, once `whole` tasks were: the figures are those of a replay of every task, the timeline has repeats.
+    What repeats is not played again, unless there are `whole` tasks at most: the figures are those of a replay of every task, the timeline
+    has repeats.
     Raises MachineError when the machine cannot run it: an operand that no engine reaches, a scope without memory, sizes that are not
     known (`lower.with_sizes` gives them), more than `max_tasks` tasks that are not alike. More bytes than a memory holds are a finding, not
     an error.

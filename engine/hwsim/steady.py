@@ -90,8 +90,9 @@ class _Mark(msgspec.Struct, frozen=True):
 
 
 def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Played:
-    """Replays a program. Nothing is skipped before `whole` tasks were played. Raises MachineError where `max_tasks` are not enough."""
-    player = _Player(program, max_tasks, whole)
+    """Replays a program; of up to `whole` tasks all are played. Raises MachineError where `max_tasks` are not enough."""
+    # What is played as a whole has no state to look at.
+    player = _Player(program, max_tasks, watches=_most(program.tree) > whole)
     player.nodes(program.tree, {})
     return Played(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
 
@@ -102,7 +103,7 @@ def _most(nodes: tuple[TaskNode, ...]) -> int:
 
 
 class _Player:
-    def __init__(self, program: TaskProgram, max_tasks: int, whole: int) -> None:
+    def __init__(self, program: TaskProgram, max_tasks: int, *, watches: bool) -> None:
         self._kinds: list[Variant] = []
         self._variants = program.variants
         queues = program.machine.queues
@@ -111,9 +112,7 @@ class _Player:
         self.places: list[Place] = []
         self.repeats: list[Repeat] = []
         self._max_tasks = max_tasks
-        self._whole = whole
-        # What is played as a whole has no state to look at.
-        self._watches = _most(program.tree) > whole
+        self._watches = watches
         self._path: list[int] = []
         self.skipped = 0
 
@@ -178,7 +177,7 @@ class _Player:
         """How many iterations are skipped here: all whole periods that are left, once steady ones were played."""
         here = len(marks) - 1
         extra = left // period
-        if extra == 0 or (here - first) % period or len(self.places) < self._whole:
+        if extra == 0 or (here - first) % period:
             return 0
         if marks[here].tasks == marks[first].tasks:
             return extra * period  # nothing is done at all

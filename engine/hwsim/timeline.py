@@ -208,7 +208,7 @@ def timeline_of(program: TaskProgram, played: Played) -> Timeline:
     return Timeline(
         numbers,
         played.places,
-        _instances(program, played),
+        _instances(program, numbers, played.places),
         starts,
         ends,
         ends + _of(numbers, [v.cost.latency for v in variants]),
@@ -225,19 +225,18 @@ def _of(numbers: Column, table: Sequence[int]) -> Column:
     return np.array(table, np.int64)[numbers] if len(numbers) else np.zeros(0, np.int64)
 
 
-def _instances(program: TaskProgram, played: Played) -> Column:
+def _instances(program: TaskProgram, numbers: Column, places: Sequence[Place]) -> Column:
     """Row-major over the loops around each task."""
-    found: list[int] = []
-    extents = [[loop.extent for loop in t.outer] for t in program.templates]
-    for sizes in extents:
-        require_countable("tasks", prod(sizes))
-    template_of = [v.template for v in program.variants]
-    for number, place in zip(played.clocks.numbers, played.places, strict=True):
-        instance = 0
-        for extent, value in zip(extents[template_of[number]], place, strict=True):
-            instance = instance * extent + value
-        found.append(instance)
-    return np.array(found, np.int64)
+    found = np.zeros(len(places), np.int64)
+    templates = _of(numbers, [v.template for v in program.variants])
+    for template in program.templates:
+        extents = [loop.extent for loop in template.outer]
+        require_countable("tasks", prod(extents))
+        rows = np.flatnonzero(templates == template.number)
+        if extents and len(rows):
+            steps = [prod(extents[depth + 1 :]) for depth in range(len(extents))]
+            found[rows] = np.array([places[row] for row in rows.tolist()], np.int64) @ np.array(steps, np.int64)
+    return found
 
 
 def require_countable(what: str, count: int) -> None:
