@@ -48,7 +48,7 @@ from .views.machine import machine_value
 from .views.notebook import known_changes, notebook_value, step_changes
 from .views.page import page_value
 from .views.primitives import primitive_docs
-from .views.problems import problems_value
+from .views.problems import problem_marks, problems_value
 from .views.roofline import pictures_value
 from .views.structure import marked_rows
 from .views.timeline import timeline_value
@@ -125,6 +125,7 @@ class Page:
                 return
             self._draw_comparison(state, store)
             self._draw_tree(state, store)
+            self.tree.marks = problem_marks(problems["problems"])
             self.timeline.draw(timeline_value(state, store))
             self.headline.draw(headline_value(state, store))
             self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
@@ -186,6 +187,7 @@ class Page:
         problems = problems_value(state, store)
         self.page.draw(_page_of(state, store, problems))
         self.problems.draw(problems)
+        self.tree.marks = problem_marks(problems["problems"])
 
     def _draw_comparison(self, state: State, store: Store) -> None:
         self.compare.draw(compare_value(state, store, self._shelf.examples))

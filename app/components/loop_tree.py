@@ -16,9 +16,10 @@ Intent = dict[str, Any]
 class LoopTree(Compiled):
     """The loop nest as a tree to drag in.
 
-    `rows`, `targets`, `menus` are what `views.tree` makes, `costs` what `views.costs` does. They travel packed as JSON text, each only when
-    it changed: twice as fast as nested properties. Where `targets` has no entry for a row, or `menus` none, `find_targets` and `find_menu`
-    are asked when the pointer or the cursor comes near it, so that the answers for all rows need not be made at every change.
+    `rows`, `targets`, `menus` are what `views.tree` makes, `costs` what `views.costs` does, `marks` what
+    `views.problems` does. They travel packed as JSON text, each only when it changed: twice as fast as nested
+    properties. Where `targets` has no entry for a row, or `menus` none, `find_targets` and `find_menu` are asked
+    when the pointer or the cursor comes near it, so that the answers for all rows need not be made at every change.
 
     `on_intent` callbacks get {"kind": "move", "block", "loop", "primitive"}, {"kind": "moves", "rows", "loop"}, {"kind": "reorder",
     "loops"}, {"kind": "call", "method", "target", "arguments"}, {"kind": "calls", "method", "targets", "arguments"}, {"kind": "rename",
@@ -30,6 +31,7 @@ class LoopTree(Compiled):
     rows = param.List(default=[], item_type=dict, doc="The rows of views.tree.tree_rows.")
     targets = param.Dict(default={}, doc="Block id -> where it may go, as views.tree.drop_targets.")
     menus = param.Dict(default={}, doc="Row id -> entries, as views.tree.row_menus.")
+    marks = param.Dict(default={}, doc="Row id -> the problems it has part in, as views.problems.problem_marks.")
     costs = param.Dict(default={}, doc="Row id -> what it costs with all below it, as views.costs.row_costs.")
     selected = param.String(default="", doc="The row that is chosen; a click sets it.")
     active = param.List(default=[], item_type=str, doc="Rows lit by the playhead.")
@@ -38,11 +40,12 @@ class LoopTree(Compiled):
     packed_rows = param.String(default="[]", doc="`rows` as JSON text.")
     packed_targets = param.String(default="{}", doc="`targets` as JSON text.")
     packed_costs = param.String(default="{}", doc="`costs` as JSON text.")
+    packed_marks = param.String(default="{}", doc="`marks` as JSON text.")
     packed_menus = param.String(default='{"entries": [], "rows": {}}', doc="`menus` as JSON text, equal entries once.")
 
     _esm = bundle("loop_tree.js")
     _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("components/loop_tree.css")]
-    _rename: ClassVar[Mapping[str, str | None]] = {"rows": None, "targets": None, "menus": None, "costs": None}
+    _rename: ClassVar[Mapping[str, str | None]] = dict.fromkeys(("rows", "targets", "menus", "costs", "marks"))
 
     def __init__(
         self,
@@ -59,7 +62,9 @@ class LoopTree(Compiled):
         super().__init__(**params)
         # Whoever sets them knows that they are new: comparing all rows and menus takes longer than packing them.
         self.param.watch(self._pack, ["rows", "targets", "menus", "costs"], onlychanged=False)
+        self.param.watch(lambda _: self.param.update(packed_marks=_json(self.marks)), "marks")
         self._pack()
+        self.packed_marks = _json(self.marks)
 
     def on_intent(self, callback: Callable[[Intent], None]) -> None:
         """Call `callback` with every intent."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...engine.hwsim import Machine, Report
-from ...engine.ir import Refusal, TilewrightError
+from ...engine.ir import Block, BlockRealize, For, Node, Refusal, TilewrightError, Var
 from ...engine.lint import Fix, LintFinding, told_of
 from ..document import is_applicable
 from ..lints import LONG_NUMBER
@@ -14,7 +14,7 @@ from ..state import State
 from ..store import Store, sizes_of
 from .lints import Linted, lints_now
 from .numbers import change_of, grouped, size_text
-from .row_ids import RowIds, row_ids
+from .row_ids import Handle, RowIds, row_ids
 
 Problem = dict[str, Any]
 
@@ -31,15 +31,15 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
     if state.notebook is None or state.moment is None:
         return {"problems": [], "looking": False}
     report, linted = store.report_now(state), lints_now(state, store)
+    ids = row_ids(state.moment.schedule.func)
     problems: list[Problem] = []
     if state.notebook.error is not None:
-        problems.append(_problem("error", state.notebook.error.refusal))
+        problems.append(_problem("error", state.notebook.error.refusal, ids))
     problems += [_problem("info", Refusal("posted-text", n.text, place=n.place)) for n in state.notes]
     problems += [_problem("info", Refusal("reading", n.text, place=n.place)) for n in state.notebook.notes]
     if isinstance(report, TilewrightError):
-        problems.append(_refused(state, report.refusal, linted))
+        problems.append(_refused(state, report.refusal, linted, ids))
     problems += _verdict(state, store, report)
-    ids = row_ids(state.moment.schedule.func)
     for finding in _findings(state, store, report, linted):
         problems.append(_finding(finding, ids) | {"fixes": [_fix(state, fix) for fix in finding.fixes]})
     is_done = (
@@ -51,12 +51,12 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
 
 
 def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
-    """For each row of the tree that something is said of, the worst of it: {severity, codes, text}."""
+    """For each row of the tree that something is said of: how severe the worst is, and `messages` {severity, text}, the worst first."""
     marks: dict[str, Problem] = {}
     for problem in problems:
         for row in problem["rows"]:
-            mark = marks.setdefault(row, {"severity": problem["severity"], "codes": [], "text": problem["message"]})
-            mark["codes"].append(problem["code"])
+            mark = marks.setdefault(row, {"severity": problem["severity"], "messages": []})
+            mark["messages"].append({"severity": problem["severity"], "text": problem["message"]})
     return marks
 
 
@@ -76,10 +76,10 @@ def _findings(
     return (*found, *(f for f in told if f.code not in said))
 
 
-def _refused(state: State, refusal: Refusal, linted: Linted | None) -> Problem:
+def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds) -> Problem:
     """Why the machine cannot run it, with the fixes that were tried; where none was, the calls that the refusal names."""
     fixes = [fix for f in (linted.findings if linted is not None else ()) if f.code == "refused" for fix in f.fixes]
-    problem = _problem("error", refusal)
+    problem = _problem("error", refusal, ids)
     if fixes:
         return problem | {"fixes": [_fix(state, fix) for fix in fixes]}
     if not refusal.fix:
@@ -103,7 +103,25 @@ def _verdict(state: State, store: Store, report: Report | TilewrightError | None
     return [_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail))]
 
 
-def _problem(severity: str, refusal: Refusal) -> Problem:
+def _rows_of(handles: Iterable[Handle], ids: RowIds) -> list[str]:
+    """The rows of those loops and blocks that the picture has."""
+    known = set(ids.values())
+    return [ids.of(handle) for handle in dict.fromkeys(handles) if handle in known]
+
+
+def _handles_in(nodes: Iterable[Node]) -> Iterator[Handle]:
+    """The loops and blocks among what a refusal points at."""
+    for node in nodes:
+        if isinstance(node, For):
+            yield node.loop_var
+        elif isinstance(node, Block | BlockRealize):
+            yield (node.block if isinstance(node, BlockRealize) else node).name
+        elif isinstance(node, Var):
+            yield node
+
+
+def _problem(severity: str, refusal: Refusal, ids: RowIds | None = None) -> Problem:
+    """`ids` are of the picture, where the refusal may be about something in it."""
     place = f"line {refusal.place.line}" if refusal.place is not None else ""
     return {
         "severity": severity,
@@ -112,7 +130,7 @@ def _problem(severity: str, refusal: Refusal) -> Problem:
         "found": refusal.found,
         "expected": refusal.expected,
         "place": place,
-        "rows": [],
+        "rows": [] if ids is None else _rows_of(_handles_in(refusal.nodes), ids),
         "fixes": [_said(refusal.fix, applicable=False)] if refusal.fix else [],
     }
 
@@ -123,8 +141,6 @@ def _said(calls: Sequence[str], *, applicable: bool) -> Problem:
 
 
 def _finding(finding: LintFinding, ids: RowIds) -> Problem:
-    known = set(ids.values())
-    handles = [*finding.blocks, *finding.loops]
     return {
         "severity": finding.severity if finding.severity in RANK else "warning",
         "code": finding.code,
@@ -132,7 +148,7 @@ def _finding(finding: LintFinding, ids: RowIds) -> Problem:
         "found": "",
         "expected": "",
         "place": ", ".join(finding.buffers) or finding.memory,
-        "rows": [ids.of(handle) for handle in dict.fromkeys(handles) if handle in known],
+        "rows": _rows_of((*finding.blocks, *finding.loops), ids),
     }
 
 

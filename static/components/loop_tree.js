@@ -5,7 +5,7 @@
 // hand (grabs), sheets (menus, forms, notices), search, minimap, window (which rows stand), pointer and keys.
 
 import { Popup, make } from "./popup.js";
-import { ancestors, icon, indexRows, rowElement, rowOf, showCost } from "./tree_rows.js";
+import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken } from "./tree_rows.js";
 import { MARKS } from "./tree_offers.js";
 import { Hand } from "./tree_hand.js";
 import { Sheets } from "./tree_sheets.js";
@@ -15,6 +15,7 @@ import { Window } from "./tree_window.js";
 import { Choice } from "./tree_choice.js";
 import { renameField } from "./tree_rename.js";
 import { treeCommands } from "./tree_commands.js";
+import { goToProblem, showMark } from "./tree_problems.js";
 import { Pointer } from "./tree_pointer.js";
 import { Keys } from "./tree_keys.js";
 import { followMoment, presentMoment } from "./playhead.js";
@@ -38,6 +39,7 @@ class Tree {
     this.lit = new Set();
     this.now = {};
     this.costs = {};
+    this.marks = {};
     this.costMode = "";
     this.cursor = "";
     this.pending = new Set();
@@ -76,7 +78,7 @@ class Tree {
   }
 
   listen() {
-    for (const name of ["packed_rows", "packed_menus", "packed_targets", "packed_costs", "selected", "active", "busy"]) {
+    for (const name of ["packed_rows", "packed_menus", "packed_targets", "packed_costs", "packed_marks", "selected", "active", "busy"]) {
       this.model.on(`change:${name}`, () => this.changed(name));
       this.pending.add(name);
     }
@@ -114,6 +116,7 @@ class Tree {
     if (pending.has("packed_menus")) this.menus = JSON.parse(model.packed_menus);
     if (pending.has("packed_targets")) this.targets = new Map(Object.entries(JSON.parse(model.packed_targets)));
     if (pending.has("packed_costs")) this.costs = JSON.parse(model.packed_costs);
+    if (pending.has("packed_marks")) this.marks = JSON.parse(model.packed_marks);
     if (pending.has("active")) this.light(presentMoment());
     if (pending.has("busy")) this.element.classList.toggle("is-busy", model.busy);
     if (pending.has("packed_rows")) this.draw(JSON.parse(model.packed_rows));
@@ -280,6 +283,7 @@ class Tree {
     this.lightRow(id, element);
     this.decorateOffer(element, grab?.offers?.get(id));
     showCost(element, this.costs[id], this.costMode, folded);
+    showMark(element, this.marks[id], spoken(row));
   }
 
   decorateOffer(element, offer) {
@@ -290,6 +294,12 @@ class Tree {
     else delete element.dataset.offer;
     element.querySelector(".mark").replaceChildren(...(offer ? [icon(MARKS[offer.state])] : []));
     element.querySelector(".offer").textContent = offer?.label ?? "";
+  }
+
+  /** To what is said of row `id`. */
+  toProblem(id) {
+    if (this.marks[id]) goToProblem(id, () => this.byId.has(id) && this.focusRow(id));
+    else this.say("No problem here.");
   }
 
   get chosen() {

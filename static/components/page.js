@@ -2,7 +2,7 @@
 
 import { h, icon, follow } from "./dom.js";
 import { Help } from "./help.js";
-import { splitters } from "./splitters.js";
+import { splitters, unfold } from "./splitters.js";
 import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
@@ -95,11 +95,15 @@ export function render({ model }) {
   const root = document.documentElement;
   const notices = h("div", { class: "page-notice" });
   const holder = h("div", {}, notices);
+  // The tab that was chosen last: until the server says so too, its answers are about the one before.
+  let wished = null;
+  const wish = (pane) => {
+    wished = pane;
+    choosePane(pane);
+    model.send_msg({ kind: "pane", pane });
+  };
   for (const tab of document.querySelectorAll("[data-pane-tab]")) {
-    tab.onclick = () => {
-      choosePane(tab.dataset.paneTab);
-      model.send_msg({ kind: "pane", pane: tab.dataset.paneTab });
-    };
+    tab.onclick = () => wish(tab.dataset.paneTab);
   }
   document.querySelector(".pane-tabs")?.addEventListener("keydown", tabKeys);
   splitters();
@@ -121,6 +125,10 @@ export function render({ model }) {
   });
   const learnt = primitivePages(model);
   const tour = new Tour(model, holder, () => (!unsaved && root.dataset.editing === undefined) || window.confirm("Leave the notebook? Its changes are not saved."));
+  window.addEventListener("tilewright:problem", () => {
+    unfold("lower", "panes");
+    wish("problems");
+  });
   new Help(holder, tour);
   window.addEventListener("tilewright:tour", () => tour.start());
   model.on("msg:custom", (message) => {
@@ -139,7 +147,8 @@ export function render({ model }) {
     for (const tab of document.querySelectorAll("[data-pane-tab]")) {
       tab.querySelector(".count").textContent = tab.dataset.paneTab === "problems" && data.problem_count ? data.problem_count : "";
     }
-    choosePane(data.pane);
+    if (data.pane === wished) wished = null;
+    if (wished === null) choosePane(data.pane);
     notices.replaceChildren(...(data.notice ? [noticeBox(model, data.notice)] : []));
     tour.draw(data.tour);
     const place = `${data.screen} ${data.comparing}`;

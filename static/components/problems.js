@@ -1,6 +1,6 @@
 // What is wrong, where, and what to do about it: a button for each fix, with what it would change. Also tells apart "nothing is wrong".
 
-import { h, follow, keepingScroll } from "./dom.js";
+import { h, bringIntoView, follow, keepingScroll } from "./dom.js";
 import { highlighted } from "./python_text.js";
 
 const SIGNS = { error: "✘", warning: "!", info: "i" };
@@ -38,7 +38,7 @@ function fixBox(model, fix, first) {
 function problem(model, item) {
   return h(
     "li",
-    { class: `problem is-${item.severity}`, "data-code": item.code },
+    { class: `problem is-${item.severity}`, "data-code": item.code, tabindex: "-1" },
     h("span", { class: "sign", role: "img", "aria-label": WORDS[item.severity][0] }, SIGNS[item.severity]),
     h(
       "div",
@@ -60,17 +60,49 @@ function summary(data) {
   return [said.join(", "), looking].filter(Boolean).join(" · ");
 }
 
+/** Go to what is said of a row of the tree; Escape leads back. */
+function showProblemsOf(view, drawn, row) {
+  const about = [...view.querySelectorAll(".problem")].filter((_, n) => drawn.problems[n].rows.includes(row));
+  if (!about.length) return;
+  bringIntoView(view, about[0]);
+  about[0].focus({ preventScroll: true });
+  for (const item of about) item.animate([{ backgroundColor: "var(--tw-accent-soft)" }, { backgroundColor: "transparent" }], { duration: 1600, easing: "ease-in" });
+}
+
+/** The keyboard stays at the problem that it is at while the list is drawn anew. */
+function keepingFocus(list, draw) {
+  const focused = list.getRootNode().activeElement;
+  const at = focused?.closest?.(".problem");
+  const [code, place] = at ? [at.dataset.code, [at, ...at.querySelectorAll("button")].indexOf(focused)] : [];
+  draw();
+  if (!code) return;
+  const item = list.querySelector(`.problem[data-code="${CSS.escape(code)}"]`);
+  if (item) ([item, ...item.querySelectorAll("button")][place] ?? item).focus({ preventScroll: true });
+}
+
 export function render({ model }) {
   const view = h("section", { class: "problems", tabindex: "0", "aria-label": "Problems" });
   const head = h("p", { class: "quiet problems-head", role: "status" });
   const list = h("ul", {});
   view.append(head, list);
+  let drawn = { problems: [] };
+  let back = null;
+  window.addEventListener("tilewright:problem", ({ detail }) => {
+    back = detail.back;
+    requestAnimationFrame(() => showProblemsOf(view, drawn, detail.row));
+  });
+  list.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !back) return;
+    event.stopPropagation();
+    back();
+  });
   follow(model, (data) => {
+    drawn = data;
     const said = summary(data);
     if (head.textContent !== said) head.textContent = said;
     keepingScroll(view, () => {
       list.hidden = !data.problems.length;
-      list.replaceChildren(...data.problems.map((item) => problem(model, item)));
+      keepingFocus(list, () => list.replaceChildren(...data.problems.map((item) => problem(model, item))));
     });
   });
   return view;

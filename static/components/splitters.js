@@ -100,6 +100,11 @@ class Splitter {
   }
 }
 
+/** Open panes by their short names: something in them is to be seen. */
+export function unfold(...names) {
+  for (const name of names) document.querySelector(`[data-fold-button="${name}"][aria-expanded="false"]`)?.click();
+}
+
 /** Every bar of the page. They are told of a new window size, and when the page changes screens. */
 export function splitters() {
   const all = [...document.querySelectorAll("[data-gutter]")].map((bar) => new Splitter(bar));

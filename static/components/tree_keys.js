@@ -7,7 +7,7 @@ const KEYS = [
   ["↑ ↓", "previous, next row"], ["← →", "fold, unfold, go out, go in"], ["Enter", "grab, then drop"], ["⇧ ↑ ⇧ ↓", "grab, and go to the next legal loop"],
   ["Esc", "cancel"], ["Space", "choose"], ["⇧ Enter", "layout of a block's buffers"], ["Ctrl Space", "choose one more"], ["⇧ Space", "choose all up to here"], ["Ctrl ⇧ ↓", "choose the next one too"],
   ["Ctrl A", "choose all of a kind"], [".", "actions of the row, or of all chosen"], ["c / r", "compute_at, reverse_compute_at"], ["F2", "rename"],
-  ["Ctrl F", "find; / too"], ["=", "cost of rows"], ["Ctrl Z", "undo"], ["Ctrl ⇧ Z", "redo"], ["Ctrl ⇧ P", "any action by its name"], ["?", "these keys"],
+  ["Ctrl F", "find; / too"], ["=", "cost of rows"], ["!", "what is wrong here"], ["Ctrl Z", "undo"], ["Ctrl ⇧ Z", "redo"], ["Ctrl ⇧ P", "any action by its name"], ["?", "these keys"],
 ];
 
 export class Keys {
@@ -53,6 +53,7 @@ export class Keys {
     else if (key === "F2") tree.rename(id);
     else if (key === "/") tree.search.open();
     else if (key === "=") tree.nextCosts();
+    else if (key === "!") tree.toProblem(id);
     else if (key === "Escape") return tree.choice.single();
     else return key.length === 1 && this.letter(id, key);
     return true;

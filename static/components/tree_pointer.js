@@ -1,10 +1,12 @@
 // The pointer on the tree: press, drag, click-move-click, rest. What they mean is the tree's business.
 
 import { Popup, make, pointRect } from "./popup.js";
+import { markTip } from "./tree_problems.js";
 import { rowOf } from "./tree_rows.js";
 
 const DRAG_PIXELS = 4;
 const TIP_DELAY = 650;
+const SIGN_DELAY = 150;
 const ASK_DELAY = 60;
 const EDGE = 30;
 
@@ -19,6 +21,7 @@ export class Pointer {
     list.addEventListener("pointerover", (e) => this.over(e));
     list.addEventListener("pointerleave", () => this.left());
     list.addEventListener("contextmenu", (e) => this.contextMenu(e));
+    list.addEventListener("click", (e) => this.click(e));
     list.addEventListener("dblclick", (e) => this.doubleClick(e));
     list.addEventListener("scroll", () => this.hideTip(), {passive: true});
     this.anywhere = {
@@ -48,7 +51,7 @@ export class Pointer {
     const act = event.target.closest("[data-act]")?.dataset.act;
     if (act === "menu") return this.toggleMenu(event, id);
     if (act === "fold") return this.tree.fold(id, !this.tree.folded.has(id));
-    if (this.tree.hand.grab?.by === "click") return undefined;
+    if (this.tree.hand.grab?.by === "click" || act === "problem") return undefined;
     if (event.pointerType !== "mouse" && act !== "grip") return undefined;
     const {buffer} = event.target.closest("[data-buffer]")?.dataset ?? {};
     this.press = {id, act, buffer, x: event.clientX, y: event.clientY, pointer: event.pointerId};
@@ -150,12 +153,13 @@ export class Pointer {
     this.askSoon(id);
     clearTimeout(this.tipTimer);
     this.tree.tip.hide();
-    if (!row.tooltip) return;
+    const mark = this.tree.marks[id];
+    if (!row.tooltip && !mark) return;
     this.tipTimer = setTimeout(() => {
       if (this.tree.hand.grab || this.tree.sheets.shown || this.pointed !== id) return;
       delete this.tree.tip.element.dataset.offer;
-      this.tree.tip.show(this.tree.elements.get(id).getBoundingClientRect(), "beside", make("div", {class: "tip-text"}, row.tooltip));
-    }, TIP_DELAY);
+      this.tree.tip.show(this.tree.elements.get(id).getBoundingClientRect(), "beside", ...markTip(mark), row.tooltip && make("div", {class: "tip-text"}, row.tooltip));
+    }, event.target.closest("[data-act=problem]") ? SIGN_DELAY : TIP_DELAY);
   }
 
   /** Ask ahead, so that the answer is here when the block is grabbed. */
@@ -189,6 +193,12 @@ export class Pointer {
     if (!row) return;
     const id = row.kind === "loop" ? row.id : row.parent;
     for (const line of this.tree.list.querySelectorAll(`.guide[data-of="${CSS.escape(id)}"]`)) line.classList.add("is-lit");
+  }
+
+  click(event) {
+    if (this.tree.hand.grab || !event.target.closest("[data-act=problem]")) return;
+    this.hideTip();
+    this.tree.toProblem(rowOf(event.target));
   }
 
   doubleClick(event) {

@@ -119,7 +119,8 @@ function blockContent(row) {
   );
 }
 
-function spoken(row) {
+/** What a screen reader hears of a row. */
+export function spoken(row) {
   if (row.kind === "loop") return ["loop", row.name, `extent ${row.extent}`, row.detail].filter(Boolean).join(", ");
   const names = (list) => (list ?? []).map((b) => `${b.name} in ${b.scope}`).join(" and ");
   return `block ${row.name}, ${row.detail ?? ""}, reads ${names(row.reads) || "nothing"}, writes ${names(row.writes) || "nothing"}`;
@@ -138,6 +139,7 @@ export function rowElement(byId, row) {
     {class: `row row-${row.kind}`, role: "treeitem", tabindex: -1, "data-id": row.id, "data-kind": row.kind, style: colour, "aria-label": spoken(row),
      "aria-level": row.depth + 1, "aria-posinset": row.place, "aria-setsize": row.siblings},
     make("span", {class: "mark", "aria-hidden": "true"}),
+    make("span", {class: "problem-mark", "data-act": "problem", "aria-hidden": "true", hidden: true}),
     guides(byId, row),
     row.kind === "block" && !row.children.length ? null : twist,
     ...content,

@@ -1,0 +1,54 @@
+"""Signs of problems at the rows of the tree: with the mouse and the keyboard to what is said, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tilewright.app.shell import make_page
+
+
+def opened(open_page: Callable[..., Page], serve: Callable[..., str], example: str) -> Page:
+    page = open_page()
+    page.goto(f"{serve(make_page)}?example={example}")
+    page.get_by_role("treeitem").first.wait_for()
+    return page
+
+
+def test_given_rows_with_problems_then_their_signs_lead_to_them_by_mouse_and_keyboard(
+    open_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    page = opened(open_page, serve, "box_blur")
+    row, quiet = page.locator('.row[data-id="x"]'), page.locator('.row[data-id="y"]')
+    sign = row.locator(".problem-mark")
+    expect(sign).to_have_text("!")
+    expect(page.locator('.row[data-id="box_blur"] .problem-mark')).to_have_text("i")
+    expect(quiet.locator(".problem-mark")).to_be_hidden()
+    expect(row).to_have_accessible_name("loop, x, extent 96, warning: x_blur is computed 2.9 times over, because it "
+                                        "stands under x: 55\u202f296 iterations for 19\u202f008 points")  # fmt: skip
+
+    sign.hover()
+    expect(page.locator(".tip .tip-problem")).to_contain_text("computed 2.9 times over")
+    sign.click()
+    problem = page.locator('.problem[data-code="recompute"]')
+    expect(page.get_by_role("tab", name="Problems")).to_have_attribute("aria-selected", "true")
+    expect(problem).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(row).to_be_focused()
+    expect(row).to_have_attribute("aria-selected", "false")
+
+    page.get_by_role("tab", name="TVMScript").click()
+    page.locator('.row[data-id="box_blur"]').focus()
+    page.keyboard.press("!")
+    expect(page.locator('.problem[data-code="bank-conflict"]')).to_be_focused()
+
+
+def test_given_a_problem_that_is_mended_then_its_sign_goes(
+    open_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    page = opened(open_page, serve, "box_blur")
+    page.locator('.row[data-id="x_blur"] .problem-mark').click()
+    page.locator('.problem[data-code="recompute"]').get_by_role("button", name="Apply").click()
+    expect(page.locator('.problem[data-code="recompute"]')).to_have_count(0)
+    expect(page.locator('.row .problem-mark[data-severity="warning"]:visible')).to_have_count(0)
