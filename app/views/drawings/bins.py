@@ -1,0 +1,83 @@
+"""A timeline with more tasks than can be drawn one by one: how much of each bin of time they take, as height or as strength."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .canvas import Canvas
+from .frame import Frame
+
+Value = Mapping[str, Any]
+
+SHADES = 6
+"""Strengths that are told apart: each is one path."""
+
+
+def draw_bins(canvas: Canvas, value: Value, frame: Frame, causes: Mapping[str, tuple[str, str]]) -> None:
+    bins = value["window"]["bins"]
+    step = frame.length / max(1, bins["count"])
+    for _, packed in bins["overlap"]:
+        for shade, spans in _shades(_levels(packed)):
+            ground = "".join(frame.box(a * step, b * step, frame.top, frame.lanes_end - frame.top) for a, b in spans)
+            line = "".join(frame.box(a * step, b * step, frame.lanes_end - 1, 2) for a, b in spans)
+            canvas.path(ground, "accent", opacity=0.08 * shade)
+            canvas.path(line, "accent", opacity=0.75 * shade)
+    _heights(canvas, value, frame, step)
+    for number, packed in bins["wait"]:
+        wait = value["waits"][number]
+        y = frame.lanes[wait["lane"]].top + frame.bar + 1
+        with canvas.group(wait=wait["cause"], of=value["engines"][wait["lane"]]["name"]):
+            for shade, spans in _shades(np.sqrt(_levels(packed))):
+                boxes = "".join(frame.box(a * step, b * step, y, frame.stall) for a, b in spans)
+                canvas.path(boxes, f"stall-{wait['cause']}", hatch=causes[wait["cause"]][1], opacity=shade)
+    for what, hatch in (("fill", "forward"), ("live", "")):
+        for number, packed in bins[what]:
+            cell = value["cells"][number]
+            top, height = frame.band(cell)
+            with canvas.group(f"{cell['label']}: {cell['bytes']}", cell=cell["label"]):
+                for shade, spans in _shades(np.sqrt(_levels(packed))):
+                    boxes = "".join(frame.box(a * step, b * step, top, height) for a, b in spans)
+                    canvas.path(boxes, f"buffer-{cell['colour']}", hatch=hatch, opacity=0.88 * shade)
+
+
+def _heights(canvas: Canvas, value: Value, frame: Frame, step: float) -> None:
+    """How busy each engine is, bin by bin, block on block."""
+    bins = value["window"]["bins"]
+    heights = np.zeros((len(value["engines"]), bins["count"]))
+    for number, packed in bins["task"]:
+        template = value["templates"][number]
+        lane = template["lane"]
+        engine = value["engines"][lane]
+        levels = _levels(packed)
+        top = np.minimum(1, heights[lane] + levels)
+        boxes = "".join(
+            frame.box(
+                n * step, (n + 1) * step, frame.lanes[lane].top + frame.bar * (1 - high), frame.bar * (high - low)
+            )
+            for n, (low, high) in enumerate(zip(heights[lane].tolist(), top.tolist(), strict=True))
+            if high > low
+        )
+        heights[lane] = top
+        with canvas.group(template["block"], engine=engine["name"], busy=engine["busy"], tasks=engine["tasks"]):
+            canvas.path(boxes, f"buffer-{template['colour']}", opacity=0.92)
+
+
+def _levels(packed: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Shares from 0 to 1, as `lens.packed` wrote them."""
+    return np.frombuffer(base64.b64decode(packed), np.uint8) / 255
+
+
+def _shades(levels: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[float, list[tuple[int, int]]]]:
+    """Strength -> runs of bins that have it, rounded up."""
+    rounded = np.ceil(levels * SHADES - 1e-9).astype(int)
+    cuts = [0, *(np.flatnonzero(np.diff(rounded)) + 1).tolist(), len(rounded)]
+    found: dict[int, list[tuple[int, int]]] = {}
+    for a, b in pairwise(cuts):
+        if b > a and rounded[a]:
+            found.setdefault(int(rounded[a]), []).append((a, b))
+    return [(shade / SHADES, spans) for shade, spans in sorted(found.items())]

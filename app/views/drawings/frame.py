@@ -1,0 +1,72 @@
+"""Where everything of a drawn timeline stands: lanes, rows of memories, and the time from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .canvas import number
+
+GUTTER, RIGHT, SLOTS = 192, 12, 112
+"""The names on the left; the pictures of slots begin at SLOTS."""
+
+HEAD, MARK, LEVELS = 32, 15, 3
+LANE, STALL = 38, 8
+ROW = (46, 96)
+CELL = 17
+"""Height that a slot needs for its name."""
+
+
+class Place(NamedTuple):
+    top: float
+    height: float
+
+
+class Frame:
+    """Of a timeline's value and a width. Times are as they are drawn: what repeats is there once."""
+
+    def __init__(self, value: Mapping[str, Any], width: float) -> None:
+        self.width = float(width)
+        self.length = max(1, int(value["length"]))
+        self.scale = (self.width - GUTTER - RIGHT) / self.length
+        levels = max((min(repeat["level"], LEVELS - 1) + 1 for repeat in value["repeats"]), default=0)
+        self.top = float(HEAD + levels * MARK + 2)
+        self.bar, self.stall = float(LANE - STALL - 5), float(STALL)
+        self.lanes = [Place(self.top + n * LANE, LANE) for n in range(len(value["engines"]))]
+        self.lanes_end = self.top + len(self.lanes) * LANE
+        self.rows: list[Place] = []
+        y = self.lanes_end + 6
+        for n in range(len(value["rows"])):
+            height = _height(n, value)
+            self.rows.append(Place(y, height - 8))
+            y += height
+        self.bottom = y
+
+    def x(self, time: float) -> float:
+        return GUTTER + time * self.scale
+
+    def mark(self, level: int) -> float:
+        """Where the ×N of a repeat in `level` others stands."""
+        return float(HEAD + min(level, LEVELS - 1) * MARK)
+
+    def box(self, start: float, end: float, top: float, height: float, gap: float = 0) -> str:
+        """A rectangle as a piece of a path; half a pixel wide at least."""
+        wide = (end - start) * self.scale
+        wide = max(0.5, wide - gap if wide > 3 else wide)
+        return f"M{number(self.x(start))} {number(float(top))}h{number(wide)}v{number(float(height))}h{number(-wide)}z"
+
+    def band(self, cell: Mapping[str, Any]) -> tuple[float, float]:
+        """Top and height of a slot in its row."""
+        row = self.rows[cell["row"]]
+        top = row.top + row.height * (1 - min(1.0, cell["high"]))
+        return top, max(1.5, row.height * (min(1.0, cell["high"]) - cell["low"]) - 0.7)
+
+
+def _height(row: int, value: Mapping[str, Any]) -> float:
+    """As much as its slots need for their names."""
+    needed = [
+        CELL / (cell["high"] - cell["low"])
+        for cell in value["cells"]
+        if cell["row"] == row and cell["high"] - cell["low"] > 0.1
+    ]
+    return min(max(ROW[0], *needed, 0) + 8, ROW[1])

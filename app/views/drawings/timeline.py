@@ -1,0 +1,304 @@
+"""The timeline as a drawing: engines and what they wait for, the banks with their tiles, bytes against capacity, what repeats as ×N."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..numbers import grouped, percent_text
+from .bins import draw_bins
+from .canvas import Canvas, Theme, Word, shortened, text_width
+from .frame import GUTTER, RIGHT, SLOTS, Frame
+
+Value = Mapping[str, Any]
+
+LEAST_WIDTH = 560
+EMPTY_HEIGHT = 64
+
+CAUSES = {
+    "data": ("operand", "forward"), "slot": ("slot", "back"), "port": ("port", "dots"), "issue": ("queue", "upright"),
+    "unit": ("unit", "level"), "idle": ("done", "sparse"),
+}  # fmt: skip
+"""Why an engine waits: a word and a hatching, as in `static/components/timeline_inks.js`."""
+
+WORTH_SAYING = 9
+"""Letters of a tile's name that say which one it is."""
+
+WORTH_A_TIP = 1.5
+"""Narrower tasks are drawn together, without words of their own."""
+
+
+def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width: int = 960) -> str:
+    """`views.timeline.timeline_value` drawn: the whole run, what repeats once. Without a report it says why there is none."""
+    canvas = Canvas(theme)
+    if not value["cycles"]:
+        note = value["note"] or "nothing runs"
+        canvas.text(title or "Timeline", 12, 20, size=13, bold=True)
+        canvas.text(shortened(note, max(width, LEAST_WIDTH) - 24, 11), 12, 42, "muted")
+        return canvas.finished(
+            max(width, LEAST_WIDTH), EMPTY_HEIGHT, f"Timeline{f' of {title}' if title else ''}: {note}"
+        )
+    frame = Frame(value, max(width, LEAST_WIDTH))
+    _head(canvas, value, frame, title)
+    _grounds(canvas, frame)
+    _repeats(canvas, value, frame)
+    window = value["window"]
+    if window["exact"]:
+        _overlaps(canvas, window["tasks"], frame)
+        _tasks(canvas, value, frame)
+        _waits(canvas, value, frame)
+        _tiles(canvas, value, frame)
+    else:
+        draw_bins(canvas, value, frame, CAUSES)
+    for number in range(len(value["rows"])):
+        _bytes(canvas, value, number, frame)
+    _axis(canvas, value, frame)
+    _gutter(canvas, value, frame)
+    bottom = _legend(canvas, value, frame)
+    engines = ", ".join(f"{engine['name']} busy {grouped(engine['busy'])}" for engine in value["engines"])
+    label = f"Timeline{f' of {title}' if title else ''}: {grouped(value['cycles'])} cycles; {engines}"
+    return canvas.finished(frame.width, bottom, label)
+
+
+def _head(canvas: Canvas, value: Value, frame: Frame, title: str) -> None:
+    words = [Word(title, size=13, bold=True, gap=18)] if title else []
+    for name, figure in (("Cycles", grouped(value["cycles"])), *value["figures"]):
+        if sum(word.width + word.gap for word in words) + 120 > frame.width:
+            break
+        words += [Word(name, "muted", gap=6), Word(figure, bold=True, gap=18)]
+    canvas.words(words, 12, 17)
+
+
+def _grounds(canvas: Canvas, frame: Frame) -> None:
+    for at in ticks(frame):
+        canvas.line(frame.x(at), frame.top, frame.x(at), frame.bottom, "line")
+    for row in frame.rows:
+        canvas.rect(GUTTER, row.top, frame.width - GUTTER - RIGHT, row.height, "sunken", opacity=0.6)
+
+
+def ticks(frame: Frame) -> list[float]:
+    """Where the axis has words, on the drawn time: round numbers."""
+    about = frame.length / max(1.0, (frame.width - GUTTER) / 95)
+    power = 10 ** math.floor(math.log10(max(about, 1)))
+    step = next(n for n in (power, 2 * power, 5 * power, 10 * power) if n >= about)
+    return [n * step for n in range(int(frame.length // step) + 1)]
+
+
+def _repeats(canvas: Canvas, value: Value, frame: Frame) -> None:
+    for repeat in value["repeats"]:
+        begin, end = frame.x(repeat["start"]), frame.x(repeat["end"])
+        y = frame.mark(repeat["level"])
+        with canvas.group(
+            f"Drawn once, repeats {grouped(repeat['extra'] + 1)} times: {', '.join(repeat['names'])}",
+            repeat=repeat["extra"] + 1,
+        ):
+            canvas.rect(begin, y, end - begin, frame.bottom - y, "accent", opacity=0.06)
+            for x in (begin, end):
+                canvas.line(x, y, x, frame.bottom, "accent", dash="2 3")
+            times = f"×{grouped(repeat['extra'] + 1)}"
+            if text_width(times, 10.5, bold=True) + 6 <= end - begin:
+                canvas.rect(begin, y, end - begin, 13, "accent-soft")
+                canvas.text(times, begin + 4, y + 6.5, "accent", size=10.5, bold=True)
+            else:
+                canvas.text(times, end + 3, y + 6.5, "accent", size=10.5, bold=True)
+
+
+def overlapping(tasks: Mapping[str, Sequence[Any]]) -> Iterator[tuple[int, int]]:
+    """Where at least two of the tasks run."""
+    starts = [(start, 1) for start in tasks["start"]]
+    ends = [(start + length, -1) for start, length in zip(tasks["start"], tasks["length"], strict=True)]
+    busy, since = 0, 0
+    for at, by in sorted([*starts, *ends]):
+        if busy > 1 and busy + by <= 1 and at > since:
+            yield since, at
+        if busy <= 1 < busy + by:
+            since = at
+        busy += by
+
+
+def _overlaps(canvas: Canvas, tasks: Mapping[str, Sequence[Any]], frame: Frame) -> None:
+    """Cycles with two engines busy: a quiet ground and a line under the lanes."""
+    spans = list(overlapping(tasks))
+    ground = "".join(frame.box(a, b, frame.top, frame.lanes_end - frame.top) for a, b in spans)
+    line = "".join(frame.box(a, b, frame.lanes_end - 1, 2) for a, b in spans)
+    if spans:
+        with canvas.group("At least two engines are busy", overlap=sum(b - a for a, b in spans)):
+            canvas.path(ground, "accent", opacity=0.08)
+            canvas.path(line, "accent", opacity=0.75)
+
+
+def _tasks(canvas: Canvas, value: Value, frame: Frame) -> None:
+    tasks = value["window"]["tasks"]
+    for lane, engine in enumerate(value["engines"]):
+        place = frame.lanes[lane]
+        narrow: dict[int, str] = {}
+        with canvas.group(engine=engine["name"], busy=engine["busy"], tasks=engine["tasks"]):
+            for kind, start, length, indices in zip(
+                *(tasks[k] for k in ("kind", "start", "length", "place")), strict=True
+            ):
+                template = value["templates"][value["kinds"][kind]["template"]]
+                if template["lane"] != lane:
+                    continue
+                wide = length * frame.scale
+                colour = template["colour"]
+                if wide < WORTH_A_TIP:
+                    narrow[colour] = narrow.get(colour, "") + frame.box(start, start + length, place.top, frame.bar)
+                    continue
+                data = {"start": start, "cycles": length}
+                gap = 0.8 if wide > 3 else 0
+                canvas.rect(frame.x(start), place.top, wide - gap, frame.bar, f"buffer-{colour}", opacity=0.92,
+                            tip=_task_tip(template, indices, start, length), data=data)  # fmt: skip
+                words = _task_words(template, indices, wide - 7)
+                if wide >= 26 and words:
+                    canvas.text(words, frame.x(start) + 4, place.top + frame.bar / 2, "surface", size=10.5)
+            for colour, boxes in narrow.items():
+                canvas.path(boxes, f"buffer-{colour}", opacity=0.92)
+
+
+def _indices(template: Value, place: Sequence[int]) -> str:
+    return ", ".join(f"{loop['name']} = {at}" for loop, at in zip(template["loops"], place, strict=False))
+
+
+def _task_tip(template: Value, place: Sequence[int], start: int, length: int) -> str:
+    where = _indices(template, place)
+    return f"{template['block']}{f' at {where}' if where else ''}: {grouped(length)} cycles from {grouped(start)} on"
+
+
+def _task_words(template: Value, place: Sequence[int], width: float) -> str:
+    """The block, and the innermost index where there is room for both."""
+    if template["loops"]:
+        loop = template["loops"][-1]["name"]
+        both = f"{template['block']} {loop}={place[len(template['loops']) - 1]}"
+        if text_width(both, 10.5) <= width:
+            return both
+    return shortened(template["block"], width, 10.5)
+
+
+def _waits(canvas: Canvas, value: Value, frame: Frame) -> None:
+    """Below each lane, hatched by cause; pieces of a kind are one path."""
+    pieces = value["window"]["waits"]
+    boxes: dict[int, str] = {}
+    cycles: dict[int, int] = {}
+    for of, start, length in zip(pieces["of"], pieces["start"], pieces["length"], strict=True):
+        y = frame.lanes[value["waits"][of]["lane"]].top + frame.bar + 1
+        boxes[of] = boxes.get(of, "") + frame.box(start, start + length, y, frame.stall)
+        cycles[of] = cycles.get(of, 0) + length
+    for of, path in boxes.items():
+        wait = value["waits"][of]
+        engine, cause = value["engines"][wait["lane"]]["name"], wait["cause"]
+        tip = f"{engine} is done" if cause == "idle" else f"{engine} waits for {CAUSES[cause][0]} {wait['what']}"
+        with canvas.group(tip, wait=cause, of=engine, cycles=cycles[of]):
+            canvas.path(path, f"stall-{cause}", hatch=CAUSES[cause][1])
+
+
+def _tiles(canvas: Canvas, value: Value, frame: Frame) -> None:
+    window = value["window"]
+    for number, cell in enumerate(value["cells"]):
+        top, height = frame.band(cell)
+        with canvas.group(f"{cell['label']}: {cell['bytes']}", cell=cell["label"]):
+            for what, hatch, opacity in (("fills", "forward", 0.8), ("lives", "", 0.88)):
+                pieces = window[what]
+                spans = [
+                    (start, start + length)
+                    for of, start, length in zip(pieces["of"], pieces["start"], pieces["length"], strict=True)
+                    if of == number
+                ]
+                boxes = "".join(frame.box(a, b, top, height, gap=0 if hatch else 0.8) for a, b in spans)
+                if boxes:
+                    canvas.path(boxes, f"buffer-{cell['colour']}", hatch=hatch, opacity=opacity)
+                for a, b in () if hatch or height < 11 else spans:
+                    words = shortened(cell["label"], (b - a) * frame.scale - 7, 10)
+                    if len(words) >= min(len(cell["label"]), WORTH_SAYING):
+                        canvas.text(words, frame.x(a) + 4, top + height / 2, "surface", size=10)
+
+
+def _bytes(canvas: Canvas, value: Value, number: int, frame: Frame) -> None:
+    """The line of live bytes and that of the capacity; what is above it is hatched."""
+    row, place = value["rows"][number], frame.rows[number]
+    window = value["window"]
+    line = window["bytes"][number]
+    ends = [*line["at"][1:], window["end"] - window["start"]]
+
+    def y(size: float) -> float:
+        return place.top + place.height * (1 - min(1.0, size / row["scale"]))
+
+    corners = [
+        f"{frame.x(a):.1f} {y(v):.1f}L{frame.x(b):.1f} {y(v):.1f}"
+        for a, b, v in zip(line["at"], ends, line["live"], strict=True)
+    ]
+    with canvas.group(f"{row['scope']}: {row['text']}", memory=row["scope"], capacity=row["capacity"]):
+        if corners:
+            canvas.path(f"M{'L'.join(corners)}", stroke="text", opacity=0.55)
+        over = "".join(
+            frame.box(a, b, y(v), y(row["capacity"]) - y(v))
+            for a, b, v in zip(line["at"], ends, line["allocated"], strict=True)
+            if v > row["capacity"]
+        )
+        if over:
+            canvas.path(over, "bad", hatch="forward")
+        level = y(row["capacity"]) if row["limit"] else place.top
+        canvas.line(GUTTER, level, frame.width - RIGHT, level, "bad" if row["over"] else "muted", dash="4 3")
+
+
+def _axis(canvas: Canvas, value: Value, frame: Frame) -> None:
+    y = frame.bottom + 10
+    canvas.text("cycle", GUTTER - 8, y, "faint", size=10.5, anchor="end")
+    for at in ticks(frame):
+        if frame.x(at) < frame.width - 34:
+            canvas.text(grouped(_clock(value["repeats"], at)), frame.x(at) + 3, y, "muted", size=10.5)
+
+
+def _clock(repeats: Sequence[Value], at: float) -> int:
+    """The cycle at a drawn time: what is behind a repeat comes later by all of its copies. Inside of one it is the first copy's."""
+    return round(at + sum(r["extra"] * r["cycles"] for r in repeats if r["end"] <= at))
+
+
+def _gutter(canvas: Canvas, value: Value, frame: Frame) -> None:
+    for engine, lane in zip(value["engines"], frame.lanes, strict=True):
+        canvas.text(shortened(engine["name"], GUTTER - 92, 11), 12, lane.top + frame.bar / 2, bold=True)
+        busy = f"busy {percent_text(engine['busy'] / value['cycles'])}"
+        canvas.text(busy, GUTTER - 8, lane.top + frame.bar / 2, "muted", size=10.5, anchor="end")
+    for row, place in zip(value["rows"], frame.rows, strict=True):
+        canvas.text(shortened(row["name"], SLOTS - 14, 11), 12, place.top + 8, bold=True)
+        canvas.text(
+            shortened(row["text"], SLOTS + 4, 10), 12, place.top + 22, "bad" if row["over"] else "muted", size=10
+        )
+        if not row["limit"]:  # from here on up the row is not to scale
+            x, y = GUTTER - 7, place.top
+            canvas.path(f"M{x} {y + 2}l6-4m-6 7l6-4", stroke="muted")
+    for cell in value["cells"]:
+        top, height = frame.band(cell)
+        width = GUTTER - SLOTS - 10
+        canvas.rect(
+            SLOTS, top, width, height, f"buffer-{cell['colour']}", opacity=0.88, tip=f"{cell['label']}: {cell['bytes']}"
+        )
+        if height >= 9:
+            canvas.text(_slot_words(cell["label"], width - 6), SLOTS + 3, top + height / 2, "surface", size=9)
+
+
+def _slot_words(label: str, width: float) -> str:
+    """The end of a label says which slot it is: the middle is what is left out."""
+    name, sign, slot = label.partition("#")
+    return f"{shortened(name, width - text_width(sign + slot, 9), 9)}{sign}{slot}"
+
+
+def _legend(canvas: Canvas, value: Value, frame: Frame) -> float:
+    """Which colour is which buffer, which hatching is which wait; returns where it ends."""
+    x, y = 12.0, frame.bottom + 34.0
+    causes = [cause for cause in CAUSES if any(wait["cause"] == cause for wait in value["waits"])]
+    entries = [(buffer["name"], f"buffer-{buffer['colour']}", "") for buffer in value["buffers"]]
+    entries += [(f"waits: {CAUSES[c][0]}" if c != "idle" else "done", f"stall-{c}", CAUSES[c][1]) for c in causes]
+    if len(value["engines"]) > 1:
+        entries.append(("engines overlap", "accent", "overlap"))
+    for name, ink, hatch in entries:
+        wide = 16 + text_width(name, 10.5) + 14
+        if x + wide > frame.width - 8 and x > 12:
+            x, y = 12.0, y + 18
+        if hatch == "overlap":
+            canvas.rect(x, y + 1, 11, 2, ink, opacity=0.75)
+        else:
+            canvas.rect(x, y - 4.5, 11, 9, ink, hatch=hatch, radius=0 if hatch else 2)
+        canvas.text(name, x + 16, y, "muted", size=10.5)
+        x += wide
+    return y + 16
