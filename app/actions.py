@@ -23,10 +23,11 @@ from .document import (
     edited_cell,
     evaluate,
 )
+from .document.cell_edits import cell_at
 from .document.knobs import with_machine, with_turn, without_turns
 from .document.machine import read_machine
 from .document.rename import renamed
-from .edits import EDITS, KEEPS_DRAFT, MAX_TEXT, edited, picture, settled
+from .edits import EDITS, KEEPS_DRAFT, checked_text, draft_base, edited, open_notebook, picture, settled
 from .intents import Intent
 from .opening import OpenText, notes_of, opened
 from .sides import COMPARING
@@ -241,8 +242,7 @@ def _repair(state: State, intent: Repair) -> State:
 
 def _latest(state: State) -> Notebook:
     """The notebook to add a call to: the picture must be of its last line, so that the handles are its own."""
-    if state.notebook is None:
-        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    notebook = open_notebook(state)
     if state.looks_back:
         raise DocumentError(
             Refusal(
@@ -251,8 +251,8 @@ def _latest(state: State) -> Notebook:
                 expected="the last step chosen, or a branch from here",
             )
         )
-    if state.notebook.unread or not state.notebook.states:
-        refusal = state.notebook.error.refusal if state.notebook.error is not None else None
+    if notebook.unread or not notebook.states:
+        refusal = notebook.error.refusal if notebook.error is not None else None
         place = refusal.place if refusal is not None else None
         raise DocumentError(
             Refusal(
@@ -262,23 +262,19 @@ def _latest(state: State) -> Notebook:
                 place=place,
             )
         )
-    return state.notebook
+    return notebook
 
 
 def _edit_cell(state: State, intent: EditCell) -> State:
-    notebook = state.draft_of or _open_notebook(state)
-    cells = notebook.document.cells
-    if not 0 <= intent.index < len(cells):
-        raise DocumentError(Refusal("no-such-cell", f"the notebook has no cell {intent.index}"))
-    if len(intent.body) > MAX_TEXT:
-        raise DocumentError(Refusal("text-too-long", f"the cell has {len(intent.body)} characters"))
-    made = edited_cell(notebook.document, cells[intent.index], intent.body, DEFAULT_MACHINE)
-    after = edited(state, evaluate(made.document, notebook))
+    base = draft_base(state)
+    cell = cell_at(base.document, intent.index)
+    made = edited_cell(base.document, cell, checked_text(intent.body), DEFAULT_MACHINE)
+    after = edited(state, evaluate(made.document, base))
     return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
 
 
 def _pick_machine(state: State, intent: PickMachine) -> State:
-    notebook = _open_notebook(state)
+    notebook = open_notebook(state)
     if intent.name not in preset_names() and (notebook.machine is None or intent.name != notebook.machine.name):
         expected = ", ".join(preset_names())
         raise DocumentError(
@@ -291,7 +287,7 @@ def _pick_machine(state: State, intent: PickMachine) -> State:
 
 
 def _turn_knob(state: State, intent: TurnKnob) -> State:
-    notebook = _open_notebook(state)
+    notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
     machine.replace(intent.path, intent.value)  # refuses what no machine file could have either
     if machine.figure(intent.path) == intent.value:
@@ -303,17 +299,11 @@ def _turn_knob(state: State, intent: TurnKnob) -> State:
 
 
 def _reset_knob(state: State, intent: ResetKnob) -> State:
-    notebook = _open_notebook(state)
+    notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
     if intent.path is not None:
         machine.figure(intent.path)  # refuses what is none
     return edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
-
-
-def _open_notebook(state: State) -> Notebook:
-    if state.notebook is None:
-        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
-    return state.notebook
 
 
 def _undo(state: State, _: Intent) -> State:

@@ -16,7 +16,7 @@ from .document.branches import add_branch, delete_branch, rename_branch, with_br
 from .document.cell_edits import cell_at, delete_cell, insert_cell, move_cell, with_prose
 from .document.cells import CellKind
 from .document.conflicts import failed_step, put_back, repaired, skip_conflicts, stop_at
-from .document.items import move_item, remove_item, replace_item, switch_off, switch_on
+from .document.items import move_item, move_item_into, remove_item, replace_item, switch_off, switch_on
 from .document.suggestions import suggestion, with_suggestion
 from .intents import Intent
 from .state import State
@@ -95,6 +95,13 @@ class MoveItem(Intent, frozen=True):
     item: int
     target: int
     after: bool = False
+
+
+class MoveItemInto(Intent, frozen=True):
+    """Schedule line `item` goes to the end of the cell `cell`, which may have none."""
+
+    item: int
+    cell: int
 
 
 class Mend(Intent, frozen=True):
@@ -179,35 +186,37 @@ def settled(state: State) -> State:
     return edited(state, state.notebook)
 
 
-def _open_notebook(state: State) -> Notebook:
+def open_notebook(state: State) -> Notebook:
+    """The notebook that is open. Raises DocumentError where none is."""
     if state.notebook is None:
         raise DocumentError(Refusal("no-notebook", "no notebook is open"))
     return state.notebook
 
 
-def _base(state: State) -> Notebook:
+def draft_base(state: State) -> Notebook:
     """What a draft is a draft of."""
-    return state.draft_of or _open_notebook(state)
+    return state.draft_of or open_notebook(state)
 
 
-def _checked(text: str) -> str:
+def checked_text(text: str) -> str:
+    """A cell's text. Raises DocumentError where it is too long to be looked at."""
     if len(text) > MAX_TEXT:
         raise DocumentError(Refusal("text-too-long", f"the cell has {len(text)} characters"))
     return text
 
 
 def _draft_cell(state: State, intent: DraftCell) -> State:
-    base = _base(state)
+    base = draft_base(state)
     cell = cell_at(base.document, intent.index)
-    text = _checked(intent.text)
+    text = checked_text(intent.text)
     if cell.kind == "markdown":
         return edited(state, evaluate(with_prose(base.document, intent.index, text), base), draft=True)
     return edited(state, evaluate(replace_cell(base.document, cell, text), base), draft=True)
 
 
 def _draft_item(state: State, intent: DraftItem) -> State:
-    base = _base(state)
-    document = replace_item(base.document, intent.item, _checked(intent.text))
+    base = draft_base(state)
+    document = replace_item(base.document, intent.item, checked_text(intent.text))
     return edited(state, evaluate(document, base), draft=True)
 
 
@@ -219,20 +228,20 @@ def _drop_draft(state: State, _: DropDraft) -> State:
 
 
 def _edit_item(state: State, intent: EditItem) -> State:
-    base = _base(state)
-    return edited(state, evaluate(replace_item(base.document, intent.item, _checked(intent.text)), base))
+    base = draft_base(state)
+    return edited(state, evaluate(replace_item(base.document, intent.item, checked_text(intent.text)), base))
 
 
 def _edit_prose(state: State, intent: EditProse) -> State:
-    base = _base(state)
-    return edited(state, evaluate(with_prose(base.document, intent.index, _checked(intent.text)), base))
+    base = draft_base(state)
+    return edited(state, evaluate(with_prose(base.document, intent.index, checked_text(intent.text)), base))
 
 
 def _changed(change: Callable[[Document, Any], Document]) -> Callable[[State, Any], State]:
     """An edit that is a function of the document."""
 
     def act(state: State, intent: Any) -> State:
-        notebook = _open_notebook(state)
+        notebook = open_notebook(state)
         return edited(state, evaluate(change(notebook.document, intent), notebook))
 
     return act
@@ -245,7 +254,7 @@ def _insert_cell(document: Document, intent: InsertCell) -> Document:
 
 
 def _mend(state: State, _: Mend) -> State:
-    notebook = _open_notebook(state)
+    notebook = open_notebook(state)
     if notebook.error is not None:
         found = suggestion(notebook, notebook.error)
         if found is not None:
@@ -254,11 +263,11 @@ def _mend(state: State, _: Mend) -> State:
 
 
 def _skip(state: State, _: SkipConflicts) -> State:
-    return edited(state, skip_conflicts(_open_notebook(state)))
+    return edited(state, skip_conflicts(open_notebook(state)))
 
 
 def _stop(state: State, _: StopHere) -> State:
-    notebook = _open_notebook(state)
+    notebook = open_notebook(state)
     failed = failed_step(notebook)
     if failed is None:
         return state
@@ -266,7 +275,7 @@ def _stop(state: State, _: StopHere) -> State:
 
 
 def _put_back(state: State, intent: PutBack) -> State:
-    notebook, good = _open_notebook(state), state.good
+    notebook, good = open_notebook(state), state.good
     if good is None:
         raise DocumentError(Refusal("no-such-step", "no notebook was right so far"))
     return edited(state, evaluate(put_back(notebook.document, good, intent.step), notebook))
@@ -284,6 +293,7 @@ EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
     SwitchItem: _changed(lambda document, intent: (switch_on if intent.on else switch_off)(document, intent.item)),
     RemoveItem: _changed(lambda document, intent: remove_item(document, intent.item)),
     MoveItem: _changed(lambda d, intent: move_item(d, intent.item, intent.target, after=intent.after)),
+    MoveItemInto: _changed(lambda document, intent: move_item_into(document, intent.item, intent.cell)),
     Mend: _mend,
     SkipConflicts: _skip,
     StopHere: _stop,
@@ -321,6 +331,8 @@ def edit_of(message: dict[str, Any]) -> Intent | None:
             return SwitchItem(int(message["item"]), bool(message["on"]))
         case "remove_item":
             return RemoveItem(int(message["item"]))
+        case "move_item" if "cell" in message:
+            return MoveItemInto(int(message["item"]), int(message["cell"]))
         case "move_item":
             return MoveItem(int(message["item"]), int(message["target"]), bool(message["after"]))
         case _:

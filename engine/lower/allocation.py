@@ -73,8 +73,7 @@ def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
             continue  # nobody uses it, or a statement inside of a block makes it where it is needed
         if is_global(buffer.scope):
             # Global memory is not made on the device: it lies outside of what any kernel's grid repeats.
-            for grid in accesses.grid_loops:
-                path = _common(path, grid) if grid[-1] in path else path
+            path = _up_to_grid(path)
         # An owner's buffer is a new one each time the owner runs: it never moves further out.
         site = path[-1] if len(path) > len(owner) else owner[-1]
         sites[buffer] = site if site is owner[-1] or _is_filled_anew(index, site, buffer) else owner[-1]
@@ -87,7 +86,6 @@ class _AccessPaths:
     def __init__(self) -> None:
         self.paths: dict[Buffer, Path] = {}
         self.owners: dict[Buffer, Path] = {}
-        self.grid_loops: list[Path] = []
         # How many sites stand around the outermost loop that a loop's or an iterator's variable runs with.
         self.depth: dict[Var, int] = {}
 
@@ -99,8 +97,6 @@ class _AccessPaths:
             case For():
                 self.depth[node.loop_var] = len(path)
                 inner = (*path, node)
-                if node.thread_tag is not None and node.thread_tag.startswith("blockIdx"):
-                    self.grid_loops.append(inner)
             case BlockRealize():
                 self._enter(node, path)
             case Block():
@@ -142,6 +138,14 @@ def _carried(block: Block, iter_var: IterVar) -> list[Buffer]:
         return [w.buffer for w in block.writes]
     regions = (*block.reads, *block.writes)
     return [r.buffer for r in regions if any(uses_var(axis, iter_var.var) for axis in r.region)]
+
+
+def _up_to_grid(path: Path) -> Path:
+    """Down to the first loop of a grid of threads, and that one."""
+    for depth, site in enumerate(path, 1):
+        if isinstance(site, For) and site.thread_tag is not None and site.thread_tag.startswith("blockIdx"):
+            return path[:depth]
+    return path
 
 
 def _common(a: Path, b: Path) -> Path:

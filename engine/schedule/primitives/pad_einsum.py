@@ -91,6 +91,10 @@ class _Access(msgspec.Struct, frozen=True, eq=False):
     indices: tuple[Expr, ...]
     is_output: bool
 
+    def grows(self, grown: Grown) -> bool:
+        """Whether the buffer gets larger."""
+        return any(i in grown for i in self.indices)
+
 
 class _Pad(msgspec.Struct, frozen=True, eq=False):
     """A buffer, and the larger one that the block uses instead."""
@@ -205,7 +209,7 @@ def _is_own_loop(realize: BlockRealize, loops: Sequence[For], loop: For, iter_va
 def require_whole_axes(realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
     extents = {iv.var: iv.dom for iv in realize.block.iter_vars}
     for access in accesses:
-        padded = any(i in grown for i in access.indices)
+        padded = access.grows(grown)
         for index, size in zip(access.indices, access.buffer.shape, strict=True):
             matters = padded and (access.is_output or index in grown)
             point = Range(index, build.const(1, index.dtype))
@@ -228,7 +232,7 @@ def require_elements_of_its_own(realize: BlockRealize, accesses: Sequence[_Acces
 # The copy out takes all of a padded output: each element of it must have been written.
 def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
     for access in accesses:
-        padded = access.is_output and any(i in grown for i in access.indices)
+        padded = access.is_output and access.grows(grown)
         if padded and not writes_all(ctx.index, realize, build.full_region(access.buffer), ()):
             raise _not_einsum(realize, f"elements of {access.buffer.name!r} that it may not write")
 
@@ -281,7 +285,7 @@ def _items(body: Stmt) -> Sequence[Stmt]:
 def _pads(ctx: Context, block: Block, accesses: Sequence[_Access], grown: Grown) -> list[_Pad]:
     pads: list[_Pad] = []
     for access in accesses:
-        if not any(i in grown for i in access.indices):
+        if not access.grows(grown):
             continue
         old = access.buffer
         shape = tuple(_padded_size(i, size, grown) for i, size in zip(access.indices, old.shape, strict=True))
