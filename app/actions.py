@@ -29,7 +29,7 @@ from .document.machine import read_machine
 from .document.rename import renamed
 from .edits import EDITS, KEEPS_DRAFT, checked_text, draft_base, edited, open_notebook, picture, settled
 from .intents import Intent
-from .opening import OpenText, notes_of, opened
+from .opening import OpenNotebook, OpenText, notebook_opened, notes_of, opened
 from .sides import COMPARING
 from .state import DEFAULT_MACHINE, Blamed, Look, Notice, Pane, State, Theme
 
@@ -344,6 +344,7 @@ def _blame(state: State, intent: Blame) -> State:
 
 _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     OpenText: opened,
+    OpenNotebook: notebook_opened,
     ShowGallery: _gallery,
     Call: _call,
     Calls: _calls,
@@ -371,6 +372,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
 
 _LEAVES_DRAFT = (
     OpenText,
+    OpenNotebook,
     ShowGallery,
     EditCell,
     ViewStep,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ..engine.ir import PrimFunc, Refusal
 from ..engine.script import Note, parse
-from .document import Converted, Document, DocumentError, converted, evaluate, read_document
+from .document import Converted, Document, DocumentError, Notebook, converted, evaluate, read_document
 from .document.workload import program_names
-from .edits import MAX_TEXT
+from .edits import MAX_TEXT, edited
 from .intents import Intent
 from .state import DEFAULT_MACHINE, State
 
@@ -20,6 +20,22 @@ class OpenText(Intent, frozen=True):
     text: str
     title: str = ""
     path: str | None = None
+
+
+class OpenNotebook(Intent, frozen=True, eq=False):
+    """Show a notebook that was made elsewhere. One with the open notebook's schedule, gone further or back, is an edit of it."""
+
+    notebook: Notebook
+    title: str = ""
+
+
+def notebook_opened(state: State, intent: OpenNotebook) -> State:
+    """The state of a page that shows the notebook."""
+    made, shown = intent.notebook.schedule, state.notebook.schedule if state.notebook is not None else None
+    if made is not None and shown is not None and made.original is shown.original:
+        return edited(state, intent.notebook)
+    text = intent.notebook.document.text
+    return State(intent.notebook, intent.notebook, intent.title, theme=state.theme, pane=state.pane, saved=text)
 
 
 def opened(state: State, intent: OpenText) -> State:

@@ -32,7 +32,7 @@ from .document import DocumentError, Notebook, load_document, save_document
 from .forecast import Forecast
 from .messages import MOVED, Message, call_of, intent_of
 from .sides import Compare, side_of, usual_sides
-from .state import Side, State
+from .state import Notice, Side, State
 from .store import Store, report_of, sizes_of
 from .studies import Studies
 from .views.code import EXPORT_FILE
@@ -81,9 +81,16 @@ class Screen(Protocol):
 class Session:
     """The state of one page and what changes it. `screen` is set once the views exist."""
 
-    def __init__(self, clock: Clock, examples: tuple[Example, ...] = (), *, savable: bool = False) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        examples: tuple[Example, ...] = (),
+        *,
+        savable: bool = False,
+        store: Store | None = None,
+    ) -> None:
         self.state = State()
-        self.store = Store()
+        self.store = store or Store()
         self.screen: Screen | None = None
         self._clock = clock
         self.examples = examples
@@ -125,13 +132,25 @@ class Session:
             self._open({e.name: e for e in self.examples}[message["name"]])
         else:
             intent = intent_of(message, self.state)
-            if isinstance(intent, Call | Calls):
-                self.forecast.stop()
-                intent = self.forecast.with_made(self.state, intent)
-            elif isinstance(intent, ApplyFix):
-                intent = replace(intent, fix=offered_fix(self.state, self.store, intent.calls, intent.replaces))
             if intent is not None:
-                self.dispatch(intent)
+                self.dispatch(self._with_known(intent))
+
+    def _with_known(self, intent: Intent) -> Intent:
+        """The intent with what was worked out for it before: a drop that was foretold, a fix that was tried."""
+        if isinstance(intent, Call | Calls):
+            self.forecast.stop()
+            return self.forecast.with_made(self.state, intent)
+        if isinstance(intent, ApplyFix):
+            return replace(intent, fix=offered_fix(self.state, self.store, intent.calls, intent.replaces))
+        return intent
+
+    def want(self, intent: Intent) -> Notice | None:
+        """Do what a program wants. What is refused is its alone to know: the state stays, and a page shows nothing of it."""
+        after = act(self.state, self._with_known(intent))
+        if after.notice is not None and after.notice is not self.state.notice:
+            return after.notice
+        self._show(after)
+        return None
 
     def _compare(self, message: Message) -> None:
         """Two sides by their keys, the usual ones where none are named; "b" may be a text that was opened for it."""
@@ -160,8 +179,10 @@ class Session:
 
     def dispatch(self, intent: Intent) -> None:
         """The next state, drawn."""
-        before = self.state
-        self.state = act(before, intent)
+        self._show(act(self.state, intent))
+
+    def _show(self, state: State) -> None:
+        before, self.state = self.state, state
         if self.screen is None or self.state is before:
             return
         self.screen.draw(self.state, self.store)

@@ -15,7 +15,6 @@ import panel as pn
 from bokeh.document import Document as BokehDocument
 from panel.io.server import get_server
 
-from ..engine.hwsim import Report
 from ..engine.ir import TilewrightError
 from .actions import OpenText, Say
 from .components.code import CodeView
@@ -40,20 +39,18 @@ from .store import Store
 from .views.code import python_value, script_value
 from .views.commands import commands_value
 from .views.compare import compare_value, compared_script, overlay_now
-from .views.costs import row_costs
 from .views.gallery import gallery_value
 from .views.headline import headline_value
-from .views.inspector import held_buffers, inspector_value
+from .views.inspector import inspector_value
 from .views.machine import machine_value
 from .views.notebook import known_changes, notebook_value, step_changes
 from .views.page import page_value
 from .views.primitives import primitive_docs
 from .views.problems import problem_marks, problems_value
 from .views.roofline import pictures_value
-from .views.structure import marked_rows
 from .views.timeline import timeline_value
 from .views.tour import tour_value
-from .views.tree import buffer_bytes, tree_rows
+from .views.tree_now import costs_now, rows_now
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 """How components sit in the areas of the page's grid."""
@@ -137,20 +134,7 @@ class Page:
         return gallery_value(state, self._shelf.examples, self._shelf.thumbnails.known, self._shelf.folder)
 
     def _draw_tree(self, state: State, store: Store) -> None:
-        assert state.moment is not None
-        func = state.moment.schedule.func
-        held = held_buffers(state, func, store)
-        live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
-        told = state.moment
-        known = store.remember("said of rows", (), dict)
-        rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told, known))
-        rows = marked_rows(rows, state, store)
-        report = store.report_now(state)
-        costs = (
-            store.remember("costs", (func, report), lambda: row_costs(func, report))
-            if isinstance(report, Report)
-            else {}
-        )
+        rows, costs = rows_now(state, store), costs_now(state, store)
         if rows is not self.tree.rows:
             self.tree.param.update(rows=rows, targets={}, costs=costs)
         elif costs is not self.tree.costs:

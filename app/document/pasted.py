@@ -57,7 +57,8 @@ def converted(document: Document, machine: str, sizes: Mapping[str, int] | None 
             raise
         found, used = read_as_far_as_possible(text, filename=document.path or "", sizes=sizes), frozenset(sizes)
     made = read_document(
-        notebook_of(text, found, machine_for(found, machine)), _beside(document.path) if document.path else None
+        notebook_of(text, found, machine_for(found.schedule.func, machine)),
+        _beside(document.path) if document.path else None,
     )
     return Converted(made, found.notes, found.stopped, used)
 
@@ -96,12 +97,12 @@ def _beside(path: str) -> str:
     return str(found)
 
 
-def machine_for(found: Pasted, default: str) -> str:
+def machine_for(func: PrimFunc, default: str) -> str:
     """The default machine when it has all scopes of the scheduled program, else the first preset that has, else the default.
 
     Presets that copy data into all these memories and out of them come first: a program that says where its data lie is about that.
     """
-    scopes = {node.scope for node in walk(found.schedule.func) if isinstance(node, Buffer)}
+    scopes = {node.scope for node in walk(func) if isinstance(node, Buffer)}
     if _knows(load_machine(default), scopes):
         return default
     knowing = [m for m in map(load_machine, preset_names()) if _knows(m, scopes)]
@@ -121,14 +122,14 @@ def _knows(machine: Machine, scopes: set[str]) -> bool:
 
 def notebook_of(text: str, found: Pasted, machine: str) -> str:
     """The notebook's text; `found` is what `text` says."""
-    schedule = "\n".join([f"sch = tilewright.Schedule({_name(found.program)})", *_lines(text, found)])
+    schedule = "\n".join([f"sch = tilewright.Schedule({program_name(found.program)})", *_lines(text, found)])
     return (
         f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{machine}")\n\n'
-        f"# %% workload\n{_workload(found.program)}\n\n\n# %% schedule\n{schedule}\n"
+        f"# %% workload\n{workload_text(found.program)}\n\n\n# %% schedule\n{schedule}\n"
     )
 
 
-def _workload(program: IRModule | PrimFunc) -> str:
+def workload_text(program: IRModule | PrimFunc) -> str:
     """The printed program under the imports that Python needs to run it."""
     script = to_script(program).strip()
     first = next(n for n, line in enumerate(script.split("\n")) if line.startswith("@"))
@@ -136,7 +137,8 @@ def _workload(program: IRModule | PrimFunc) -> str:
     return f"from tilewright.script import {names}\n\n\n" + "\n".join(script.split("\n")[first:])
 
 
-def _name(program: IRModule | PrimFunc) -> str:
+def program_name(program: IRModule | PrimFunc) -> str:
+    """What the workload's text calls it."""
     return "Module" if isinstance(program, IRModule) else program.name
 
 
@@ -151,7 +153,7 @@ def _lines(text: str, found: Pasted) -> list[str]:
     lines: list[str] = []
     said: Place | None = None
     for step, place in zip(found.schedule.trace.steps, found.sources, strict=True):
-        call = _line(step, variables)
+        call = trace_line(step, variables)
         if place != said and place.line > 0:
             lines += above.comments(place)
             quoted = _quoted(source, place)
@@ -192,7 +194,8 @@ def _quoted(source: list[str], place: Place) -> str:
     return " ".join(" ".join(source[place.line - 1 : place.end_line]).split())
 
 
-def _line(step: Step, variables: dict[Var | str, str]) -> str:
+def trace_line(step: Step, variables: dict[Var | str, str]) -> str:
+    """A traced call as a line; its results get names in `variables`, those that have none yet."""
     arguments = dict(step.arguments)
     call = call_text(
         "sch",
@@ -213,4 +216,13 @@ def _line(step: Step, variables: dict[Var | str, str]) -> str:
     return f"{', '.join(targets)} = {call}"
 
 
-__all__ = ["Converted", "converted", "edited_cell", "notebook_of"]
+__all__ = [
+    "Converted",
+    "converted",
+    "edited_cell",
+    "machine_for",
+    "notebook_of",
+    "program_name",
+    "trace_line",
+    "workload_text",
+]

@@ -148,6 +148,28 @@ class Schedule(Calls):
         other._described = self._described
         return other
 
+    def at(self, count: int) -> Schedule:
+        """An independent schedule as this one was after its first `count` traced steps; handles are valid in both."""
+        if not 0 <= count < len(self._states):
+            raise refuse("no-such-step", f"there is no step {count}", expected=f"0 to {len(self._states) - 1}")
+        other = self.copy()
+        if count < len(self._states) - 1:
+            other._states = self._states[: count + 1]
+            other._context = None
+        return other
+
+    def go_to(self, other: Schedule) -> None:
+        """Be where `other` is, a copy of this schedule that went its own way: whoever holds this one sees its calls.
+
+        Raises ScheduleError "other-program" where the two did not start from the same program.
+        """
+        if other._states[0] is not self._states[0]:
+            raise refuse(
+                "other-program", "the two schedules are of different programs", expected="a copy of this schedule"
+            )
+        self._states = other._states
+        self._context = other._context
+
     def replayed(self) -> Schedule:
         """A fresh schedule of the original with every traced call made again."""
         other = Schedule(self.original, self._states[0].func_name, intrinsics=self._intrinsics)
