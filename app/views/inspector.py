@@ -75,7 +75,7 @@ def _run_value(state: State, store: Store, report: Report, func: PrimFunc) -> di
     sections = [_engines(data)]
     assert state.shown is not None
     moments = state.shown.states[: state.step_count + 1]
-    if rows := wait_rows(data["engines"], moments, state.shown.steps):
+    if rows := wait_rows(data["engines"], moments, state.shown.steps, store):
         sections.append({**_section("Waits", "cycles"), "rows": rows})
     return {"sections": sections, "traffic": _traffic(data, func)}
 

@@ -9,8 +9,20 @@ from typing import Any
 import msgspec
 
 from ...engine.analysis import ProgramIndex
-from ...engine.ir import BlockRealize, For, Refusal, TilewrightError, Var, build, dtype, uses_var
-from ...engine.schedule import Schedule, ScheduleError, Target
+from ...engine.ir import (
+    BlockRealize,
+    For,
+    PrimFunc,
+    Refusal,
+    Stmt,
+    TilewrightError,
+    Var,
+    build,
+    child_stmts,
+    dtype,
+    uses_var,
+)
+from ...engine.schedule import Schedule, Target
 from .row_ids import RowIds, row_ids
 from .sizes import buffer_bytes, grouped, size_text
 
@@ -189,13 +201,11 @@ def _placed_by(schedule: Schedule, block: str) -> str:
 
 
 def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
-    """The move tried on a copy: how often the block runs then, and how much of its buffer one turn of the loop fills."""
-    trial = schedule.copy()
-    try:
-        getattr(trial, target.primitive)(block, target.loop)
-    except ScheduleError:
-        return Effect()
-    now, then = iterations(schedule.index, block), iterations(trial.index, block)
+    """How often the block runs after the move, and how much of its buffer one turn of the loop fills."""
+    index = schedule.index
+    assert target.after is not None
+    above = _place(index, target.after, block)
+    now, then = iterations(index, block), _product(above)
     notes, lines = [], []
     costly = now is not None and then is not None and then > now
     if now is not None and then is not None:
@@ -203,7 +213,7 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
             notes.append(f"{TIMES}{ratio_text(then, now)}")
         often = "as often as now" if then == now else f"{ratio_text(then, now)}{TIMES} as often as now"
         lines.append(f"runs {often}: {grouped(then)} iterations")
-    held = _held(trial.index, block, target)
+    held = _held(index, above, target)
     if held is not None:
         notes.append(held[0])
         lines.append(held[1])
@@ -215,12 +225,27 @@ def ratio_text(a: int, b: int) -> str:
     return grouped(round(a / b)) if a >= 100 * b else f"{a / b:.3g}"
 
 
-def _held(index: ProgramIndex, block: str, target: Target) -> tuple[str, str] | None:
+def _place(before: ProgramIndex, after: PrimFunc, block: str) -> tuple[Stmt, ...]:
+    """The block where it stands now, behind the statements around it; what the program before had too does not contain it."""
+    stack: list[tuple[Stmt, ...]] = [(after.body,)]
+    while stack:
+        path = stack.pop()
+        last = path[-1]
+        if isinstance(last, BlockRealize) and last.block.name == block:
+            return path
+        stack += [
+            (*path, child) for child in child_stmts(last) if isinstance(child, Stmt) and before.parent(child) is None
+        ]
+    raise AssertionError(f"{block} is gone")
+
+
+def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[str, str] | None:
     """(bytes, sentence) of the intermediate that need only be held for one turn of the loop; None where that is not known."""
-    realize = index.realize(block)
+    realize = above[-1]
+    assert isinstance(realize, BlockRealize)
     producing = target.primitive == "compute_at"
     found = [r for r in (realize.block.writes if producing else realize.block.reads) if not index.is_param(r.buffer)]
-    shape = _turn(index, realize, target)
+    shape = _turn(above, realize, target)
     if len(found) != 1 or shape is None:
         return None
     # What one turn reads is as many elements as it has iterations only where it reads them one by one.
@@ -236,11 +261,11 @@ def _held(index: ProgramIndex, block: str, target: Target) -> tuple[str, str] | 
     return size, f"one turn of {target.loop.name} {does} {extents} of {buffer.name}: {size} of {size_text(whole)}"
 
 
-def _turn(index: ProgramIndex, realize: BlockRealize, target: Target) -> tuple[int, ...] | None:
+def _turn(above: Sequence[Stmt], realize: BlockRealize, target: Target) -> tuple[int, ...] | None:
     """Extents of the loops below the target that drive the block's spatial iterators, outermost first; None when one is symbolic."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for iter_var, value in pairs if iter_var.iter_type == "spatial"]
-    loops = index.loops_above(realize)
+    loops = [stmt for stmt in above if isinstance(stmt, For)]
     shape: list[int] = []
     for loop in loops[[f.loop_var for f in loops].index(target.loop) + 1 :]:
         extent = build.int_value(loop.extent)
@@ -253,8 +278,13 @@ def _turn(index: ProgramIndex, realize: BlockRealize, target: Target) -> tuple[i
 
 def iterations(index: ProgramIndex, block: str) -> int | None:
     """How many times the body of `block` is reached, by the extents of all loops around it; None when one is symbolic."""
+    return _product(index.path(index.realize(block)))
+
+
+def _product(around: Iterable[Stmt]) -> int | None:
+    """The turns of all loops among the statements; None when one is symbolic."""
     count = 1
-    for outer in index.path(index.realize(block)):
+    for outer in around:
         if isinstance(outer, For):
             extent = build.int_value(outer.extent)
             if extent is None:

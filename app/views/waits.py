@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...engine.hwsim import Report
-from ...engine.ir import Block, Buffer, PrimFunc, walk
+from ...engine.ir import Block, Buffer, PrimFunc, walk_stmts
 from ..document import NotebookStep
 from ..document import State as Moment
 from ..state import State
@@ -25,22 +25,23 @@ MOST = 6
 """Waits that are shown; the rest are together."""
 
 
-def steps_of(moments: Sequence[Moment]) -> dict[str, int]:
+def steps_of(moments: Sequence[Moment], store: Store) -> dict[str, int]:
     """For each block and buffer the step (from 1 on) that made it, 0 for those of the program. What is moved or renamed stays its own."""
     found: dict[str, int] = {}
     for number, moment in enumerate(moments):
-        for name in _names(moment.schedule.func):
+        func = moment.schedule.func
+        for name in store.remember("names", (func,), lambda func=func: _names(func)):
             found.setdefault(name, number)
     return found
 
 
 def wait_rows(
-    engines: Mapping[str, Any], moments: Sequence[Moment], steps: Sequence[NotebookStep]
+    engines: Mapping[str, Any], moments: Sequence[Moment], steps: Sequence[NotebookStep], store: Store
 ) -> list[tuple[str, str, str]]:
     """(who waits for what, cycles, the words for it) of the longest waits; `engines` is of a report's JSON."""
     waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"]]
     waits.sort(key=lambda entry: -entry[1]["cycles"])
-    made = steps_of(moments) if waits else {}
+    made = steps_of(moments, store) if waits else {}
     rows: list[tuple[str, str, str]] = []
     for engine, wait in waits[:MOST]:
         what = wait["buffer"] or wait["block"]
@@ -56,7 +57,7 @@ def step_to_blame(state: State, store: Store, buffer: str, block: str) -> tuple[
     if state.shown is None:
         return 0, ""
     moments = state.shown.states[: state.step_count + 1]
-    made = store.remember("made-by", moments, lambda: steps_of(moments))
+    made = steps_of(moments, store)
     step = made.get(block) or made.get(buffer) or 0
     steps = state.shown.steps
     return (step, " ".join(steps[step - 1].text.split())) if 0 < step <= len(steps) else (0, "")
@@ -99,6 +100,6 @@ def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[Not
 
 
 def _names(func: PrimFunc) -> list[str]:
-    blocks = [node for node in walk(func.body) if isinstance(node, Block)]
+    blocks = [node for node in walk_stmts(func.body) if isinstance(node, Block)]
     buffers: list[Buffer] = [b for block in blocks for b in block.alloc_buffers]
     return [block.name for block in blocks] + [buffer.name for buffer in buffers]

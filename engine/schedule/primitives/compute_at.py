@@ -208,11 +208,9 @@ def moved(
 
     required = required_boxes(ctx, realize, loop, others, forward=forward)
     nest = new_nest(ctx, realize, loop, required, forward=forward, options=options)
-    scope = ctx.index.scope_of(realize)
-    body = moves.removed(ctx, realize, scope.body)
     inside = _statements(loop)
     new_loop = replace_fields(loop, body=build.seq([*inside[:position], nest, *inside[position:]]))
-    func = ctx.replaced({scope: replace_fields(scope, body=replace_nodes(body, {loop: new_loop}))})
+    func = _with_loop(ctx, realize, loop, new_loop)
     if forward:
         before = [p for p in _producers(ctx, realize) if ctx.index.is_inside(p, around[0])]
         _require_made(ctx.after(func), realize, before, loop)
@@ -221,6 +219,17 @@ def moved(
         _require_made(ctx.after(func), realize, others, loop)
         _require_reduced_once(ctx.after(func), realize, [f for f in around if f not in before], before)
     return func
+
+
+def _with_loop(ctx: Context, realize: BlockRealize, loop: For, new_loop: For) -> PrimFunc:
+    """The function with another loop, and without the block where it stands; only what is around the two is looked at."""
+    around = {*ctx.index.path(realize), *ctx.index.path(loop)}
+    scope = ctx.index.scope_of(realize)
+    removal = {
+        old: replace_nodes(left, {loop: new_loop}, within={*around, left})
+        for old, left in moves.removal(ctx, realize).items()
+    }
+    return ctx.replaced({scope: replace_nodes(scope, {**removal, loop: new_loop}, within=around)})
 
 
 # A block that no producer brings to the loop would not run at all where the loop does not.
@@ -318,6 +327,8 @@ def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[
 
 # In each iteration the block reads only what its producers have made in it.
 def _require_made(after: Context, realize: BlockRealize, producers: Sequence[BlockRealize], loop: For) -> None:
+    if not producers:
+        return  # and no index of what it comes to is made
     index = after.index
     new = index.realize(realize.block.name)
     for producer in producers:
@@ -333,6 +344,8 @@ def _require_made(after: Context, realize: BlockRealize, producers: Sequence[Blo
 
 # A sum that is spread over the loops around must take each term once, the first one first.
 def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequence[For], before: Sequence[For]) -> None:
+    if not any(iter_var.iter_type == "reduce" for iter_var in realize.block.iter_vars):
+        return
     index = after.index
     realize = index.realize(realize.block.name)
     outside = {f.loop_var for f in before}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...ir import BlockRealize, For, Refusal, Var
+from ...ir import BlockRealize, For, PrimFunc, Refusal, Var
 from ..context import BlockRV, Context
 from ..errors import ScheduleError
 from ..settled import settled
@@ -15,12 +15,14 @@ from .compute_at import Direction, call_line, moved, refusal_of, require_directi
 
 
 class Target(msgspec.Struct, frozen=True, eq=False):
-    """A loop as a place for a block: `primitive` is the call that moves it there, or the one that `refusal` is of."""
+    """A loop as a place for a block: `primitive` is the call that moves it there, or the one that `refusal` is of; `after` is the
+    function with the block there."""
 
     loop: Var
     legal: bool
     primitive: Direction
     refusal: Refusal | None = None
+    after: PrimFunc | None = None
 
 
 def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
@@ -44,9 +46,13 @@ def _target(
     errors: dict[Direction, ScheduleError] = {}
     for direction in _DIRECTIONS:
         error = refusal_of(lambda: require_place(ctx, realize, loop)) or refused[direction]
-        error = error or refusal_of(lambda d=direction: settled(ctx, d, moved(ctx, d, realize, loop)))
         if error is None:
-            return Target(loop.loop_var, True, direction)
+            try:
+                after = settled(ctx, direction, moved(ctx, direction, realize, loop))
+            except ScheduleError as refusal:
+                error = refusal
+            else:
+                return Target(loop.loop_var, True, direction, after=after)
         errors[direction] = error
     natural: Direction = "compute_at" if _stands_after(ctx, loop, realize) else "reverse_compute_at"
     return Target(loop.loop_var, False, natural, errors[natural].refusal)

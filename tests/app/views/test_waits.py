@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.app.document import Notebook, evaluate, load_document
+from tilewright.app.store import Store
 from tilewright.app.views.waits import steps_of, wait_rows
 from tilewright.engine.hwsim import simulate
 
@@ -17,7 +18,7 @@ def notebook(name: str) -> Notebook:
 
 def test_given_a_schedule_then_each_block_and_buffer_is_of_the_step_that_made_it() -> None:
     found = notebook("vtcm_double_buffer")
-    made = steps_of(found.states)
+    made = steps_of(found.states, Store())
     assert made["C"] == 0  # the program's own block
     texts = {name: found.steps[step - 1].text for name, step in made.items() if step}
     assert "cache_read" in texts["A_local.vtcm"] and "cache_write" in texts["C_local.acc"]
@@ -27,7 +28,7 @@ def test_given_waits_then_the_longest_come_first_and_name_cause_and_step() -> No
     found = notebook("vtcm_double_buffer")
     assert found.schedule is not None and found.machine is not None
     engines = simulate(found.schedule.func, found.machine).to_json()["engines"]
-    rows = wait_rows(engines, found.states, found.steps)
+    rows = wait_rows(engines, found.states, found.steps, Store())
     assert rows[0][0].startswith("matrix ← ") and "has filled" in rows[0][2] and "cache_read" in rows[0][2]
     cycles = [int("".join(c for c in row[1] if c.isdigit())) for row in rows if not row[0].endswith("more")]
     assert cycles == sorted(cycles, reverse=True)
@@ -40,10 +41,10 @@ def test_given_full_queues_and_shared_ports_then_they_are_named() -> None:
         {"cause": "issue", "buffer": "", "block": "queue of dma", "cycles": 5},
         {"cause": "port", "buffer": "", "block": "global port", "cycles": 3},
     ]
-    rows = wait_rows({"matrix": {"waits": waits}}, (), ())
+    rows = wait_rows({"matrix": {"waits": waits}}, (), (), Store())
     assert [row[0] for row in rows] == ["matrix ← queue of dma", "matrix ← global port"]
     assert "the queue of dma was full" in rows[0][2] and "bursts of other engines" in rows[1][2]
 
 
 def test_given_no_wait_then_no_row() -> None:
-    assert wait_rows({"dma": {"waits": []}}, (), ()) == []
+    assert wait_rows({"dma": {"waits": []}}, (), (), Store()) == []
