@@ -111,14 +111,29 @@ def move_item(document: Document, index: int, target: int, *, after: bool = Fals
     for other in sorted((index, target), reverse=True):
         document = _alone(document, other)
     item, near = item_of(document, index), item_of(document, target)
-    lines = lines_of(document.text)
-    ended = document.text.endswith(("\n", "\r"))
-    lines[-1] += "" if ended else document.newline
-    moved = lines[item.place.line - 1 : item.place.end_line]
-    at = near.place.end_line if after else near.place.line - 1
-    rest = lines[: item.place.line - 1] + [""] * len(moved) + lines[item.place.end_line :]
-    text = "".join([*rest[:at], *moved, *rest[at:]])
-    return read_document(text if ended else text.removesuffix(document.newline), document.path)
+    return _moved(document, item, near.place.end_line if after else near.place.line - 1)
+
+
+def takes_steps(document: Document, cell: Cell) -> bool:
+    """Whether a step could stand at the end of `cell`: it is of the schedule, which begins in it or before it."""
+    calls = schedule_calls(document)
+    end = cell.first_line + len(lines_of(cell.text))
+    return cell.kind == "schedule" and bool(calls) and calls[0].place.end_line < end
+
+
+def move_item_into(document: Document, index: int, cell: int) -> Document:
+    """The document with an item at the end of a cell of the schedule, which may be empty. Raises DocumentError "not-a-schedule"."""
+    goal = document.cells[cell] if 0 <= cell < len(document.cells) else None
+    if goal is None or not takes_steps(document, goal):
+        raise DocumentError(
+            Refusal("not-a-schedule", "a step can only go to a cell behind the beginning of its schedule")
+        )
+    document = _alone(document, index)
+    item, goal = item_of(document, index), document.cells[cell]
+    body = lines_of(goal.text)
+    while len(body) > 1 and not body[-1].strip():
+        body.pop()
+    return _moved(document, item, goal.first_line - 1 + len(body))
 
 
 def item_of(document: Document, index: int) -> Item:
@@ -212,6 +227,17 @@ def _lines_of(document: Document, item: Item) -> list[str]:
     return lines_of(document.text)[item.place.line - 1 : item.place.end_line]
 
 
+def _moved(document: Document, item: Item, at: int) -> Document:
+    """The document with an item's lines behind its first `at` lines."""
+    lines = lines_of(document.text)
+    ended = document.text.endswith(("\n", "\r"))
+    lines[-1] += "" if ended else document.newline
+    moved = lines[item.place.line - 1 : item.place.end_line]
+    rest = lines[: item.place.line - 1] + [""] * len(moved) + lines[item.place.end_line :]
+    text = "".join([*rest[:at], *moved, *rest[at:]])
+    return read_document(text if ended else text.removesuffix(document.newline), document.path)
+
+
 def _with_lines(document: Document, item: Item, new: Sequence[str]) -> Document:
     lines = lines_of(document.text)
     text = "".join([*lines[: item.place.line - 1], *new, *lines[item.place.end_line :]])
@@ -224,9 +250,11 @@ __all__ = [
     "item_of",
     "item_of_step",
     "move_item",
+    "move_item_into",
     "remove_item",
     "replace_item",
     "schedule_items",
     "switch_off",
     "switch_on",
+    "takes_steps",
 ]

@@ -9,7 +9,7 @@ from ...engine.ir import TilewrightError
 from ..document import Cell, Notebook
 from ..document.branches import branches, steps_shared
 from ..document.cells import lines_of
-from ..document.items import Item
+from ..document.items import Item, takes_steps
 from ..document.suggestions import culprit, suggestion
 from ..state import State
 from ..store import Store
@@ -116,7 +116,8 @@ def _cell(
     changes: Mapping[int, Mapping[str, Any]],
     items: tuple[Item, ...] | None,
 ) -> dict[str, Any]:
-    """index, kind, title, body, first_line (of the body), lines (of it); prose of markdown; rows of a schedule that can be read."""
+    """index, kind, title, body, first_line (of the body), lines (of it); prose of markdown; rows of a schedule that can be read;
+    of one without steps whether it `takes_steps`."""
     value: dict[str, Any] = {
         "index": index,
         "kind": cell.kind,
@@ -128,5 +129,9 @@ def _cell(
     if cell.kind == "markdown":
         value["prose"] = cell.prose
     if cell.kind == "schedule":
-        value["rows"] = None if items is None else schedule_rows(cell, state, store, changes, items)
+        rows = None if items is None else schedule_rows(cell, state, store, changes, items)
+        value["rows"] = rows
+        if rows is not None and all(row["kind"] == "note" for row in rows):
+            assert state.notebook is not None
+            value["takes_steps"] = takes_steps(state.notebook.document, cell)
     return value

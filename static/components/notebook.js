@@ -23,7 +23,7 @@ class Notebook {
     this.editing = null;
     this.open = new Set();
     this.wish = undefined;
-    dragRows(this.list, (item, target, after) => this.send({ kind: "move_item", item, target, after }));
+    dragRows(this.list, (item, to) => this.send({ kind: "move_item", item, ...to }));
     this.list.addEventListener("letgo", () => this.draw());
     document.addEventListener("pointerdown", (event) => {
       if (this.popup.shown && !event.composedPath().includes(this.popup.element)) this.popup.hide();
@@ -228,7 +228,8 @@ class Notebook {
     if (cell.kind === "markdown") return h("div", { class: "prose", ondblclick: edit }, cell.prose.trim() ? prose(cell.prose) : h("p", { class: "quiet" }, "Nothing is written here yet."));
     if (cell.rows) {
       const steps = h("ol", { class: "steps" });
-      return cell.rows.length ? steps : h("div", {}, steps, h("p", { class: "quiet no-steps" }, "No steps yet: drag in the loop tree, or write them here."));
+      const none = cell.takes_steps && h("p", { class: "quiet no-steps", "data-cell": cell.index }, "No steps yet. Drag a block onto a loop in the tree, drop a step of another cell here, or press twice to write one.");
+      return h("div", { ondblclick: cell.takes_steps ? edit : null }, steps, none);
     }
     return this.code(cell, edit);
   }
@@ -314,12 +315,19 @@ class Notebook {
     this.send({ kind: "switch_item", item: line.item, on: line.kind === "off" });
   }
 
+  /** The step above or below, or the cell without steps that lies between. */
+  beside(line, by) {
+    const places = this.data.cells.flatMap((cell) => (cell.takes_steps ? [cell] : (cell.rows ?? []).filter((row) => row.kind !== "note")));
+    return places[places.findIndex((place) => place.item === line.item) + by];
+  }
+
   /** One place up or down, over the borders of cells. */
   shift(line, by) {
-    const items = this.data.cells.flatMap((cell) => (cell.rows ?? []).filter((row) => row.kind !== "note"));
-    if (!items[line.item + by]) return;
-    this.wish = `item-${line.item + by}`;
-    this.send({ kind: "move_item", item: line.item, target: line.item + by, after: by > 0 });
+    const next = this.beside(line, by);
+    if (!next) return;
+    const isCell = next.takes_steps;
+    this.wish = `item-${line.item + (isCell ? 0 : by)}`;
+    this.send({ kind: "move_item", item: line.item, ...(isCell ? { cell: next.index } : { target: next.item, after: by > 0 }) });
   }
 
   stepKey(event, cell, line) {

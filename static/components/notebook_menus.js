@@ -44,15 +44,14 @@ export function cellItems(notebook, cell) {
 
 export function stepItems(notebook, cell, line) {
   const off = line.kind === "off";
-  const count = notebook.data.cells.flatMap((c) => (c.rows ?? []).filter((row) => row.kind !== "note")).length;
   const failed = off || line.status !== "applied" ? "it is not applied" : undefined;
   return [
     { label: "Look at the program after it", key: "v", disabled: failed, run: () => notebook.send({ kind: "view", count: line.count }) },
     { label: "Compare with now", key: "c", disabled: failed, help: "A/B: trees, timelines and figures beside each other", run: () => notebook.send({ kind: "compare", a: `step:${line.count}`, b: "now" }) },
     { label: "Edit", key: "e", run: () => notebook.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line }) },
     { label: off ? "Switch on" : "Switch off", key: "o", run: () => notebook.toggle(line) },
-    { label: "Move up", key: "u", disabled: line.item ? undefined : "it is the first", run: () => notebook.shift(line, -1) },
-    { label: "Move down", key: "d", disabled: line.item < count - 1 ? undefined : "it is the last", run: () => notebook.shift(line, 1) },
+    { label: "Move up", key: "u", disabled: notebook.beside(line, -1) ? undefined : "it is the first", run: () => notebook.shift(line, -1) },
+    { label: "Move down", key: "d", disabled: notebook.beside(line, 1) ? undefined : "it is the last", run: () => notebook.shift(line, 1) },
     { label: "Branch from here…", key: "b", disabled: failed, run: () => nameBranch(notebook, notebook.list.querySelector(`[data-item="${line.item}"]`), line.count) },
     { label: "Remove", key: "r", run: () => notebook.send({ kind: "remove_item", item: line.item }) },
   ];

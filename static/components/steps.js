@@ -148,7 +148,7 @@ export function stepRow(line, view, act) {
 
 const FAR_ENOUGH = 5;
 
-/** Dragging rows of `list` to another place, over all of its cells; `moved(item, target, after)` when one is dropped. While it lasts the
+/** Dragging rows of `list` to another place, over all of its cells; `moved(item, {target, after} or {cell})` when one is dropped. While it lasts the
  * list has the class "is-dragging" and is not to be drawn anew; then it says "letgo". */
 export function dragRows(list, moved) {
   const line = h("div", { class: "drop-line", hidden: true });
@@ -158,11 +158,16 @@ export function dragRows(list, moved) {
   function targetAt(y) {
     const rows = [...list.querySelectorAll(".step[data-item]")].filter((row) => row !== grab.row);
     let best = null;
+    for (const empty of list.querySelectorAll(".no-steps[data-cell]")) {
+      const box = empty.getBoundingClientRect();
+      const far = Math.max(0, box.top - y, y - box.bottom);
+      if (!best || far < best.far) best = { far, empty, edge: box.bottom, to: { cell: Number(empty.dataset.cell) } };
+    }
     for (const row of rows) {
       const box = row.getBoundingClientRect();
       for (const [edge, after] of [[box.top, false], [box.bottom, true]]) {
         const far = Math.abs(edge - y);
-        if (!best || far < best.far) best = { far, edge, after, item: Number(row.dataset.item), box };
+        if (!best || far < best.far) best = { far, edge, to: { target: Number(row.dataset.item), after } };
       }
     }
     return best;
@@ -182,9 +187,11 @@ export function dragRows(list, moved) {
     const frame = list.getBoundingClientRect();
     if (event.clientY < frame.top + 24) list.scrollTop -= 12;
     if (event.clientY > frame.bottom - 24) list.scrollTop += 12;
+    grab.target?.empty?.classList.remove("is-target");
     grab.target = targetAt(event.clientY);
     if (!grab.target) return;
-    line.hidden = false;
+    grab.target.empty?.classList.add("is-target");
+    line.hidden = Boolean(grab.target.empty);
     line.style.top = `${grab.target.edge - frame.top + list.scrollTop - 1}px`;
   }
 
@@ -192,6 +199,7 @@ export function dragRows(list, moved) {
     if (!grab) return;
     const { moving, target, item, row } = grab;
     row.classList.remove("dragged");
+    target?.empty?.classList.remove("is-target");
     list.classList.remove("is-dragging");
     line.remove();
     line.hidden = true;
@@ -203,7 +211,7 @@ export function dragRows(list, moved) {
     if (!moving) return;
     justDropped = true;
     setTimeout(() => (justDropped = false));
-    if (drop && target) moved(item, target.item, target.after);
+    if (drop && target) moved(item, target.to);
     list.dispatchEvent(new Event("letgo"));
   }
 

@@ -178,3 +178,35 @@ def test_given_cells_then_they_are_added_written_moved_and_removed(app: Page) ->
     cell.get_by_label("More for the markdown cell").click()
     app.keyboard.press("r")
     expect(app.locator(".cell")).to_have_count(count, timeout=WAIT)
+
+
+def test_given_an_empty_schedule_cell_then_a_step_is_dropped_into_it_and_goes_out_and_in_by_keys(app: Page) -> None:
+    open_example(app, "vtcm_double_buffer")
+    before = steps(app)
+    last = app.locator(".cell.schedule").last
+    last.hover()
+    last.get_by_label("More for the schedule cell").click()
+    app.get_by_role("menuitem", name="Add a cell below").click()
+    app.get_by_role("menuitem", name="Schedule").click()
+    app.locator(".cell-editor").press("Escape")
+    empty = app.locator(".no-steps")
+    expect(empty).to_be_visible()
+    step = app.locator(".step").last
+    step.scroll_into_view_if_needed()
+    from_, to = step.bounding_box(), empty.bounding_box()
+    assert from_ is not None and to is not None
+    app.mouse.move(from_["x"] + 60, from_["y"] + 9)
+    app.mouse.down()
+    app.mouse.move(to["x"] + 60, to["y"] + 10, steps=6)
+    expect(empty).to_have_class(re.compile("is-target"))
+    app.mouse.up()
+    expect(app.locator(".cell.schedule").last.locator(".step code")).to_have_text([before[-1]])
+    assert steps(app) == before
+
+    app.locator(".step-text").last.press("Alt+ArrowUp")
+    expect(empty).to_be_visible()
+    expect(app.locator(".step-text").nth(-2)).to_be_focused()
+    app.keyboard.press("Alt+ArrowDown")
+    expect(app.locator(".step-text").last).to_be_focused()
+    app.keyboard.press("Alt+ArrowDown")
+    expect(app.locator(".cell.schedule").last.locator(".step code")).to_have_text([before[-1]])

@@ -14,11 +14,13 @@ from tilewright.app.document.cells import Document, lines_of
 from tilewright.app.document.items import (
     insert_item,
     move_item,
+    move_item_into,
     remove_item,
     replace_item,
     schedule_items,
     switch_off,
     switch_on,
+    takes_steps,
 )
 
 STATEMENTS = [
@@ -102,6 +104,37 @@ def test_a_line_that_is_moved_is_in_its_place_and_all_else_is_as_it_was(
         filter(None, map(str.strip, "".join(outside(document)).split()))
     ) or ";" in "".join(outside(document))
     assert moved.text.endswith(("\n", "\r")) == document.text.endswith(("\n", "\r"))
+
+
+@given(documents(), st.data())
+def test_a_line_that_is_moved_into_a_cell_is_its_last_one(document: Document, data: st.DataObject) -> None:
+    before = texts(document)
+    index = data.draw(st.integers(0, len(before) - 1))
+    cell = data.draw(st.integers(0, len(document.cells) - 1))
+    if not takes_steps(document, document.cells[cell]):
+        with pytest.raises(DocumentError, match="not-a-schedule"):
+            move_item_into(document, index, cell)
+        return
+    moved = move_item_into(document, index, cell)
+    assert sorted(texts(moved)) == sorted(before)
+    goal = moved.cells[cell]
+    inside = [
+        i for i in schedule_items(moved) if goal.first_line <= i.place.line < goal.first_line + len(lines_of(goal.text))
+    ]
+    assert (ast.unparse(ast.parse(inside[-1].text)), inside[-1].on) == before[index]
+    assert [cell.marker for cell in moved.cells] == [cell.marker for cell in document.cells]
+    assert moved.text.endswith(("\n", "\r")) == document.text.endswith(("\n", "\r"))
+
+
+def test_given_an_empty_cell_before_the_schedule_begins_then_no_step_goes_there() -> None:
+    text = with_lines("sch.vectorize(j)")
+    empty = "# %% schedule: empty\n\n"
+    at = text.index("# %% schedule")
+    document = read_document(text[:at] + empty + text[at:] + empty)
+    cells = [n for n, cell in enumerate(document.cells) if cell.title == "schedule: empty"]
+    assert [takes_steps(document, document.cells[n]) for n in cells] == [False, True]
+    moved = move_item_into(document, len(schedule_items(document)) - 1, cells[1])
+    assert moved.cells[cells[1]].text == "# %% schedule: empty\nsch.vectorize(j)\n\n"
 
 
 @given(documents(), st.data())
