@@ -387,3 +387,6 @@ _LEAVES_DRAFT = (
 )
 _SETTLING = frozenset(_ACTIONS) - frozenset(_LEAVES_DRAFT)
 """Intents that end a draft which was left open: what was typed is an edit of its own then."""
+
+INTENTS = tuple(_ACTIONS)
+"""All that can be wanted."""

@@ -37,7 +37,7 @@ from .sides import EndCompare, ShowSpan
 from .state import Blamed, Look, Pane, State
 from .views.knobs import figure_value
 from .views.menus import call_arguments, handle_of
-from .views.row_ids import row_ids
+from .views.row_ids import Handle, row_ids
 
 Message = dict[str, Any]
 
@@ -56,7 +56,7 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "moves" | "calls":
             return _calls_of(message, state)
         case "rename":
-            return Rename(handle_of(row_ids(_func_of(state)), str(message["id"])), str(message["name"]))
+            return Rename(handle_in(state, str(message["id"])), str(message["name"]))
         case "select":
             return Select(str(message.get("id", "")), str(message.get("buffer", "")))
         case "blame":
@@ -105,6 +105,11 @@ def _func_of(state: State) -> PrimFunc:
     if state.moment is None:
         raise DocumentError(Refusal("no-notebook", "no notebook is open"))
     return state.moment.schedule.func
+
+
+def handle_in(state: State, row: str) -> Handle:
+    """The loop or block of a row of the picture. Raises TilewrightError."""
+    return handle_of(row_ids(_func_of(state)), row)
 
 
 def _calls_of(message: Message, state: State) -> Calls:

@@ -5,9 +5,12 @@ from .errors import ParseError
 from .modules import Note, Parsed, parse
 from .print_expr import expr_text
 from .printer import Printed, print_program, to_script
-from .source import Positions
+from .source import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS, Positions
 
 __all__ = [
+    "MAX_CHARACTERS",
+    "MAX_DEPTH",
+    "MAX_LINE_CHARACTERS",
     "CallStep",
     "CallValue",
     "Note",

@@ -1,0 +1,393 @@
+"""The action API: what the screen does, over HTTP and JSON, for editors and programs. docs/api.md describes it.
+
+A session is a page that somebody has open, or one that the API opened. A request does one intent and gets the state that came of it, or the
+refusal; what takes longer is pending, and can be waited for. Who may ask is the door's matter (`guard`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tornado.web import HTTPError, RequestHandler
+
+from ..engine.export import chrome_trace
+from ..engine.hwsim import Report, preset_names
+from ..engine.ir import Refusal, TilewrightError
+from .actions import Call, repair_of
+from .document import DocumentError
+from .limits import LIMITS
+from .seats import LoopClock, Seat, SeatError, Seats
+from .session import Session
+from .shelf import Shelf
+from .state import Notice
+from .views.account import PARTS, USUAL, account, known_report, summary
+from .views.gallery import Example
+from .wire import CompareForm, Form, OpenForm, OpenTextForm, SaveForm, intent_from, read_form, schema
+
+VERSION = 1
+
+STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
+"""Of refusals that are about the request; all others are 409: the session is not in a state for it."""
+
+
+class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a session is opened with: the `name` of a notebook in GET /api/notebooks, or a `text`; else it is at the start screen."""
+
+    name: str = ""
+    text: str = ""
+    title: str = ""
+
+
+class Office(msgspec.Struct, frozen=True, eq=False):
+    """What the handlers share: the sessions, and what the server serves."""
+
+    seats: Seats
+    path: Path | None
+
+    def shelf(self) -> Shelf:
+        """The notebooks that can be opened, as they are now."""
+        return Shelf(self.path)
+
+
+class Handler(RequestHandler):
+    """Answers in JSON, errors too: {"error": {"code", "message", "found", "expected", "fix", "repair"}}."""
+
+    def initialize(self, office: Office) -> None:
+        self.office = office
+        self.seats = office.seats
+
+    def answer(self, value: Any, status: int = 200) -> None:
+        """`value` as JSON."""
+        self.set_status(status)
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Cache-Control", "no-store")
+        self.finish(msgspec.json.encode(value))
+
+    def refuse(self, refusal: Refusal, **more: Any) -> None:
+        """A refusal, with the status that its code has."""
+        self.answer({"error": refusal.to_json(), **more}, STATUS.get(refusal.code, 409))
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None, None))[1]
+        if isinstance(error, TilewrightError):
+            self.refuse(error.refusal)
+            return
+        said = error.log_message if isinstance(error, HTTPError) and error.log_message else self._reason
+        code = {404: "no-such-address", 405: "no-such-method"}.get(status_code, "bad-request")
+        refusal = Refusal(code if status_code < 500 else "internal-error", said)
+        self.answer({"error": refusal.to_json()}, status_code)
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        if not isinstance(value, TilewrightError):
+            super().log_exception(typ, value, tb)
+
+    def body(self) -> bytes:
+        """The body of a request that says that it is JSON: a page of another site cannot say so without being asked for its origin."""
+        kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip()
+        if kind != "application/json":
+            raise HTTPError(415, "the body of a request is application/json")
+        return self.request.body
+
+    def seconds(self) -> float:
+        """For how long the request waits for what is pending."""
+        try:
+            wanted = float(self.get_query_argument("wait", "0"))
+        except ValueError:
+            raise HTTPError(400, "wait is a number of seconds") from None
+        return min(max(wanted, 0.0), LIMITS.wait_seconds) if wanted == wanted else 0.0
+
+    def parts(self) -> list[str]:
+        """The parts of the state that are asked for."""
+        wanted = [part for part in self.get_query_argument("parts", ",".join(USUAL)).split(",") if part]
+        unknown = [part for part in wanted if part not in PARTS]
+        if unknown:
+            raise HTTPError(
+                400, f"there is no part {unknown[0][:40]!r}; there are {', '.join(PARTS)}".replace("%", "%%")
+            )
+        return list(dict.fromkeys(wanted))
+
+    async def tell(self, seat: Seat) -> None:
+        """The state as it is asked for: 200 with all of it, or 202 with what is pending once the wait is over."""
+        parts, loop = self.parts(), asyncio.get_running_loop()
+        until = loop.time() + self.seconds()
+        while True:
+            told, pending = await seat.do(lambda: account(seat.session.state, seat.session.store, parts))
+            left = until - loop.time()
+            if not pending or left <= 0 or not await seat.screen.news(left):
+                break
+        value = {**head(seat), "pending": pending, "state": told}
+        self.answer(value, 202 if pending else 200)
+
+
+class Index(Handler):
+    """GET /api: what there is."""
+
+    def get(self) -> None:
+        """Versions, addresses, parts, machines, limits."""
+        addresses = [pattern for pattern, _ in ROUTES]
+        limits = msgspec.to_builtins(LIMITS)
+        self.answer(
+            {
+                "tilewright": VERSION,
+                "addresses": addresses,
+                "parts": list(PARTS),
+                "machines": preset_names(),
+                "limits": limits,
+            }
+        )
+
+
+class Schema(Handler):
+    """GET /api/schema: the JSON schema of intents."""
+
+    def get(self) -> None:
+        """As msgspec makes it of the forms."""
+        self.answer(schema())
+
+
+class Notebooks(Handler):
+    """GET /api/notebooks: the examples, and what the served folder has."""
+
+    def get(self) -> None:
+        """Name (to open it by), title, a sentence, and the path of a person's own."""
+        found = self.office.shelf().examples
+        self.answer(
+            {"notebooks": [{name: getattr(e, name) for name in ("name", "title", "sentence", "path")} for e in found]}
+        )
+
+
+class Sessions(Handler):
+    """GET /api/sessions: those that are open. POST: another one, without a page."""
+
+    def get(self) -> None:
+        """Key, version, whether a page shows it, title, path."""
+        self.answer({"sessions": [{**head(seat), **summary(seat.session.state)} for seat in self.seats.all.values()]})
+
+    async def post(self) -> None:
+        """A session of an example, a file or a text; nothing is open in it otherwise. 201 with its state."""
+        try:
+            opening = msgspec.json.decode(self.body(), type=Opening)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise HTTPError(400, str(error).replace("%", "%%")) from None
+        clock = LoopClock(asyncio.get_running_loop())
+        session = Session(clock, self.office.shelf().examples, savable=self.office.path is not None)
+        seat = self.seats.take(session, clock)
+        refused = _opened(session, opening)
+        if refused is not None:
+            self.seats.leave(seat)
+            self.refuse(refused)
+            return
+        self.set_header("Location", f"/api/sessions/{seat.key}")
+        told, pending = account(session.state, session.store, self.parts())
+        self.answer({**head(seat), "pending": pending, "state": told}, 201)
+
+
+class One(Handler):
+    """/api/sessions/KEY: GET its state, POST an intent, DELETE it."""
+
+    async def get(self, key: str) -> None:
+        """The state; with `since`, once the session's version is another one (or the wait is over)."""
+        seat = self.seats.find(key)
+        since = self.get_query_argument("since", "")
+        if since == str(seat.screen.version):
+            await seat.screen.news(self.seconds())
+        await self.tell(seat)
+
+    async def post(self, key: str) -> None:
+        """Do an intent: the state after it, or 409 with the refusal, which leaves everything as it was."""
+        seat = self.seats.find(key)
+        try:
+            form = read_form(self.body())
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise HTTPError(400, str(error).replace("%", "%%")) from None
+        refused = await seat.do(lambda: perform(seat.session, form))
+        if refused is not None:
+            self.refuse(refused, **head(seat))
+            return
+        await self.tell(seat)
+
+    async def delete(self, key: str) -> None:
+        """End a session that the API opened; a page is its reader's."""
+        seat = self.seats.find(key)
+        if seat.has_page:
+            raise SeatError(Refusal("has-a-page", "somebody has this session open in a browser"))
+        self.seats.leave(seat)
+        self.answer({"ended": key})
+
+
+class Targets(Handler):
+    """GET /api/sessions/KEY/targets?row=ID: where a row may be dropped; several rows go together."""
+
+    async def get(self, key: str) -> None:
+        """`targets`: loop, legal, primitive, reason. With forecast=1 `foretold` says what each drop would change, once it was tried."""
+        seat = self.seats.find(key)
+        rows = self.get_query_arguments("row")
+        targets = await seat.do(lambda: seat.session.targets(rows))
+        if self.get_query_argument("forecast", "") != "1":
+            self.answer({**head(seat), "pending": [], "targets": targets})
+            return
+        if seat.has_page:
+            raise DocumentError(
+                Refusal("has-a-page", "the hand of the person at this page is foretold for; open a session")
+            )
+        foretold = await self._foretold(seat, rows, sum(bool(t["legal"]) for t in targets))
+        pending = [] if foretold is not None else ["foretold"]
+        value = {**head(seat), "pending": pending, "targets": targets, "foretold": foretold or seat.screen.foretold}
+        self.answer(value, 202 if pending else 200)
+
+    async def _foretold(self, seat: Seat, rows: Sequence[str], wanted: int) -> list[dict[str, Any]] | None:
+        """All predictions, which are kept once they were made; None where they take longer than the wait."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.seconds()
+        seat.screen.foretold = []
+        await seat.do(lambda: seat.session.receive({"kind": "grabbed", "rows": list(rows)}))
+        while len(seat.screen.foretold) < wanted:
+            left = until - loop.time()
+            if left <= 0 or not await seat.screen.news(left):
+                return None
+        return seat.screen.foretold
+
+
+class Menu(Handler):
+    """GET /api/sessions/KEY/menu?row=ID: the calls that a row's menu offers, with the fields of their forms."""
+
+    async def get(self, key: str) -> None:
+        """As the page draws them; `method` and the fields' names are those of a Call."""
+        seat = self.seats.find(key)
+        row = self.get_query_argument("row", "")
+        self.answer({**head(seat), "menu": await seat.do(lambda: seat.session.menu(row))})
+
+
+class Trace(Handler):
+    """GET /api/sessions/KEY/trace: the timeline in Chrome's trace format."""
+
+    async def get(self, key: str) -> None:
+        """202 while the report is pending; 409 where the machine cannot run the program."""
+        seat = self.seats.find(key)
+        report = await seat.do(lambda: known_report(seat.session.state, seat.session.store))
+        if isinstance(report, TilewrightError):
+            raise report
+        if not isinstance(report, Report):
+            self.answer({**head(seat), "pending": ["report"]}, 202)
+            return
+        text = await asyncio.to_thread(chrome_trace, report)
+        self.set_header("Content-Type", "application/json")
+        self.finish(text)
+
+
+class Nothing(Handler):
+    """Any other address below /api."""
+
+    def prepare(self) -> None:
+        raise HTTPError(404, "there is no such address; GET /api has them")
+
+
+ROUTES: tuple[tuple[str, type[Handler]], ...] = (
+    ("/api", Index),
+    ("/api/schema", Schema),
+    ("/api/notebooks", Notebooks),
+    ("/api/sessions", Sessions),
+    ("/api/sessions/KEY", One),
+    ("/api/sessions/KEY/targets", Targets),
+    ("/api/sessions/KEY/menu", Menu),
+    ("/api/sessions/KEY/trace", Trace),
+)
+
+
+def patterns(office: Office) -> list[tuple[str, type[Handler], dict[str, Any]]]:
+    """The handlers as Tornado takes them."""
+    routes = [(pattern.replace("KEY", "([0-9a-f]{1,40})") + "/?", handler) for pattern, handler in ROUTES]
+    return [(pattern, handler, {"office": office}) for pattern, handler in (*routes, ("/api/.*", Nothing))]
+
+
+def head(seat: Seat) -> dict[str, Any]:
+    """What every answer about a session begins with."""
+    return {"session": seat.key, "version": seat.screen.version, "page": seat.has_page}
+
+
+def perform(session: Session, form: Form) -> Refusal | None:
+    """Do what a form asks for; why not, where it is refused. Everything is as it was then."""
+    match form:
+        case OpenForm():
+            return _received(
+                session, {"kind": "open", "name": form.name}, lambda: _example(session.examples, form.name)
+            )
+        case SaveForm():
+            return _received(session, {"kind": "save"}, lambda: _own_file(session))
+        case CompareForm():
+            return _received(session, {"kind": "compare", "a": form.a, "b": form.b}, lambda: None)
+        case _:
+            return _wanted(session, form)
+
+
+def _wanted(session: Session, form: Form) -> Refusal | None:
+    try:
+        intent = intent_from(form, session.state)
+        notice = session.want(intent)
+    except TilewrightError as error:
+        return error.refusal
+    except Exception as error:
+        return Refusal("bad-arguments", f"this cannot be done: {type(error).__name__}: {str(error)[:300]}")
+    if notice is None:
+        return None
+    repair = repair_of(session.state, intent) if isinstance(intent, Call) else ()
+    return refusal_of(notice, tuple(map(str, repair)))
+
+
+def refusal_of(notice: Notice, repair: Sequence[str] = ()) -> Refusal:
+    """A notice as data; of its fixes those that are not the `repair`, which has an intent of its own."""
+    fix = tuple(call for call in notice.fix if call not in repair)
+    said = f" ({notice.place})" if notice.place else ""
+    return Said(notice.code, notice.message + said, notice.found, notice.expected, fix, told_repair=tuple(repair))
+
+
+class Said(Refusal, frozen=True, eq=False):
+    """A refusal whose repair is text already."""
+
+    told_repair: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """As `Refusal.to_json`."""
+        return {**super().to_json(), "repair": list(self.told_repair)}
+
+
+def _received(session: Session, message: dict[str, Any], check: Callable[[], Any]) -> Refusal | None:
+    """What a page sends for it, which ends in a notice where it is refused."""
+    try:
+        check()
+    except TilewrightError as error:
+        return error.refusal
+    before = session.state.notice
+    session.receive(message)
+    notice = session.state.notice
+    return refusal_of(notice) if notice is not None and notice is not before else None
+
+
+def _example(examples: Sequence[Example], name: str) -> Example:
+    for example in examples:
+        if example.name == name:
+            return example
+    raise DocumentError(Refusal("no-such-notebook", "there is no notebook of this name", found=name[:80]))
+
+
+def _own_file(session: Session) -> None:
+    notebook = session.state.notebook
+    if notebook is None or notebook.document.path is None:
+        raise DocumentError(
+            Refusal("no-path", "the notebook was not opened from a file", expected="its text, from the part `notebook`")
+        )
+
+
+def _opened(session: Session, opening: Opening) -> Refusal | None:
+    if opening.name:
+        return perform(session, OpenForm(opening.name))
+    if opening.text:
+        return _wanted(session, OpenTextForm(opening.text, opening.title))
+    return None
+
+
+__all__ = ["ROUTES", "Office", "Opening", "patterns", "perform"]

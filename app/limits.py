@@ -1,0 +1,43 @@
+"""How much one person may ask of the server: what is larger is refused in words, before it costs much.
+
+What the engine limits for its own sake (how deep a text may be nested, how long its lines may be) is named here too, so that this is the
+place to look.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..engine.script import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS
+
+MEBI = 1 << 20
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Texts in characters, files and messages in bytes. docs/security.md says what each is for."""
+
+    # Texts.
+    text_characters: int = MAX_CHARACTERS
+    line_characters: int = MAX_LINE_CHARACTERS
+    nesting: int = MAX_DEPTH
+    file_bytes: int = 2_000_000
+    steps: int = 2_000
+    shape_elements: int = 1 << 62
+    number_digits: int = 400
+
+    # Work.
+    tasks: int = 300_000
+    undo: int = 500
+
+    # The wire.
+    message_bytes: int = 16 * MEBI
+    request_bytes: int = 8 * MEBI
+    header_bytes: int = 1 << 16
+    message_depth: int = 60
+    api_sessions: int = 64
+    pages: int = 400
+    wait_seconds: float = 60.0
+    idle_seconds: float = 1800.0
+
+
+LIMITS = Limits()

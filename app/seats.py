@@ -1,0 +1,177 @@
+"""The open sessions of a server: pages in browsers, and those that programs opened by the API, which have no page.
+
+Each counts what its screen was told, so that others can wait for news of it; the picture of a page is drawn as ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..engine.ir import Refusal, TilewrightError
+from .clock import Clock
+from .limits import LIMITS
+from .session import Screen, Session
+from .state import State
+from .store import Store
+
+Result = TypeVar("Result")
+
+
+class SeatError(TilewrightError):
+    """A session that cannot be opened or found: "too-many-sessions", "no-such-session", "has-a-page", "no-answer"."""
+
+
+class Watched:
+    """A session's screen that can be waited for. `page` is what is drawn on, None where nobody looks."""
+
+    def __init__(self, page: Screen | None) -> None:
+        self._page = page
+        self._waiting: set[asyncio.Future[None]] = set()
+        self.version = 0
+        self.foretold: list[dict[str, Any]] = []
+
+    def draw(self, state: State, store: Store) -> None:
+        """A new state."""
+        self.foretold = []
+        if self._page is not None:
+            self._page.draw(state, store)
+        self._news()
+
+    def draw_later(self, state: State, store: Store) -> None:
+        """What was found out after the paint."""
+        if self._page is not None:
+            self._page.draw_later(state, store)
+        self._news()
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        """What a study found out."""
+        if self._page is not None:
+            self._page.draw_studies(state, store)
+        self._news()
+
+    def download(self, name: str, text: str) -> None:
+        """A file for a person; a program has the text in the session's state."""
+        if self._page is not None:
+            self._page.download(name, text)
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        """What a drop would do."""
+        if self._page is not None:
+            self._page.foretell(prediction)
+        else:
+            self.foretold.append(prediction)
+            self._news()
+
+    def _news(self) -> None:
+        self.version += 1
+        waiting, self._waiting = self._waiting, set()
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def news(self, seconds: float) -> bool:
+        """Wait for the next; False when there was none in that time. On the server's loop."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await asyncio.wait_for(future, seconds)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting.discard(future)
+        return True
+
+
+class Seat:
+    """A session, and the way to its loop."""
+
+    def __init__(self, key: str, session: Session, clock: Clock, screen: Watched, *, has_page: bool) -> None:
+        self.key = key
+        self.session = session
+        self.screen = screen
+        self.has_page = has_page
+        self.used = time.monotonic()
+        self._clock = clock
+
+    async def do(self, work: Callable[[], Result]) -> Result:
+        """`work()` on the session's own loop: of a page only when Bokeh has the page's lock. Raises SeatError "no-answer"."""
+        self.used = time.monotonic()
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+        def run() -> None:
+            if future.done():
+                return
+            try:
+                future.set_result(work())
+            except Exception as error:
+                future.set_exception(error)
+
+        self._clock.soon(run)
+        try:
+            return await asyncio.wait_for(future, LIMITS.wait_seconds)
+        except TimeoutError:
+            raise SeatError(Refusal("no-answer", "the session has no time for this now")) from None
+
+
+class LoopClock:
+    """The clock of a session without a page."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        """Run `work` on the loop in so many milliseconds."""
+        self._loop.call_later(delay_ms / 1000, work)
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Run `work` on the loop; may be called from another thread, which may outlive the loop."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(work)
+
+
+class Seats:
+    """All sessions of a server by their keys, the oldest first."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, Seat] = {}
+
+    def take(self, session: Session, clock: Clock, page: Screen | None = None) -> Seat:
+        """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened
+        the ones that nobody asked for long are ended first."""
+        if page is None:
+            self._end_forgotten()
+        others = [seat for seat in self.all.values() if seat.has_page == (page is not None)]
+        most = LIMITS.pages if page is not None else LIMITS.api_sessions
+        if len(others) >= most:
+            raise SeatError(
+                Refusal("too-many-sessions", f"{len(others)} sessions are open", expected=f"at most {most}; end one")
+            )
+        screen = Watched(page)
+        session.screen = screen
+        seat = Seat(secrets.token_hex(6), session, clock, screen, has_page=page is not None)
+        self.all[seat.key] = seat
+        return seat
+
+    def _end_forgotten(self) -> None:
+        now = time.monotonic()
+        for seat in list(self.all.values()):
+            if not seat.has_page and now - seat.used > LIMITS.idle_seconds:
+                self.leave(seat)
+
+    def find(self, key: str) -> Seat:
+        """The session of that key. Raises SeatError "no-such-session"."""
+        if key not in self.all:
+            raise SeatError(Refusal("no-such-session", "there is no such session", found=key[:80]))
+        return self.all[key]
+
+    def leave(self, seat: Seat) -> None:
+        """The session is over."""
+        self.all.pop(seat.key, None)
+        seat.session.close()
+
+
+__all__ = ["LoopClock", "Seat", "SeatError", "Seats", "Watched"]
