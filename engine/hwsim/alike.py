@@ -97,7 +97,7 @@ def runs_of(var: Var, extent: int, behaviour: Behaviour, at: Mapping[Var, int], 
         return whole
     moves = _moves_evenly(var, period, shifted, fixed, analyzer)
     if not moves:
-        chosen = _choices(var, [*shifted, *fixed])
+        chosen = choices(var, [*shifted, *fixed])
         if not chosen:
             return whole
         conditions += chosen
@@ -106,8 +106,8 @@ def runs_of(var: Var, extent: int, behaviour: Behaviour, at: Mapping[Var, int], 
     apart: list[tuple[int, int]] = []
     for condition in conditions:
         if not _comes_back(condition, var, period, analyzer):
-            edges, unclear = _edges(substitute(condition, known), var, extent, analyzer)
-            cuts |= edges
+            changes, unclear = edges(substitute(condition, known), var, extent, analyzer)
+            cuts |= changes
             apart += unclear
     for start, stop in apart:
         cuts |= {start, stop}
@@ -135,7 +135,7 @@ def _moves_evenly(var: Var, period: int, shifted: Sequence[Expr], fixed: Sequenc
     )
 
 
-def _choices(var: Var, exprs: Sequence[Expr]) -> list[Expr]:
+def choices(var: Var, exprs: Sequence[Expr]) -> list[Expr]:
     """What decides which side of a choice an address takes, where the loop has a part in it."""
     found: list[Expr] = []
     for node in (n for e in exprs for n in walk(e)):
@@ -184,7 +184,7 @@ def _is_compared(condition: Predicate) -> bool:
     return isinstance(condition, LT | LE | GT | GE | EQ | NE) and dt.is_int(condition.a.dtype)
 
 
-def _edges(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[set[int], list[tuple[int, int]]]:
+def edges(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[set[int], list[tuple[int, int]]]:
     """Where the condition changes as the loop runs, and the ranges where it is neither always true nor always false."""
     if isinstance(condition, Predicate) and _is_compared(condition):
         found = _solved(condition, var, extent, analyzer)
@@ -196,7 +196,7 @@ def _edges(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[
 def _solved(
     condition: Predicate, var: Var, extent: int, analyzer: Analyzer
 ) -> tuple[set[int], list[tuple[int, int]]] | None:
-    """As `_edges`, for a comparison that is linear in the loop; None for another."""
+    """As `edges`, for a comparison that is linear in the loop; None for another."""
     difference = analyzer.simplify(build.sub(condition.a, condition.b))
     form = linear(difference)
     if form is None:
@@ -243,7 +243,7 @@ def _mirrored(condition: Predicate) -> Predicate:
 
 
 def _halved(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[set[int], list[tuple[int, int]]]:
-    edges: set[int] = set()
+    changes: set[int] = set()
     unclear: list[tuple[int, int]] = []
     open_ranges = [(0, extent)]
     for _ in range(HALVINGS):
@@ -252,10 +252,10 @@ def _halved(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple
         start, stop = open_ranges.pop()
         near = _between(var, start, stop, analyzer)
         if near.proves(condition) or near.proves(build.logical_not(condition)):
-            edges |= {start, stop}
+            changes |= {start, stop}
         elif stop - start == 1:
             unclear.append((start, stop))
         else:
             middle = (start + stop) // 2
             open_ranges += [(middle, stop), (start, middle)]
-    return edges, unclear + open_ranges
+    return changes, unclear + open_ranges

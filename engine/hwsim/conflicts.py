@@ -56,10 +56,15 @@ class Banking(msgspec.Struct, frozen=True):
     regions: int = 1
     counts_rows: bool = False
 
-    def period_bytes(self, operands: Sequence[Operand]) -> int:
-        """Addresses so far apart meet in the same group; in the same bank too, where that makes a difference."""
+    def period_bytes(self, operands: Sequence[Operand], extents: Sequence[tuple[int, ...]]) -> int:
+        """Addresses so far apart meet in the same group; in the same bank too, where that makes a difference. Operands run over lanes and
+        loops of these `extents`."""
         if self.region_bytes and (self.ports > 1 or len({o.written for o in operands}) == 2):
-            return self.region_bytes * self.regions
+            # Within one region banks are told by their groups.
+            first, last = zip(*(o.reach(*extents) for o in operands), strict=True)
+            forward = all(step >= 0 for o in operands for step in o.lane_strides)
+            if not forward or min(first) // self.region_bytes != max(last) // self.region_bytes:
+                return self.region_bytes * self.regions
         return self.row_bytes * self.groups
 
 
@@ -71,6 +76,12 @@ class Operand(msgspec.Struct, frozen=True):
     lane_strides: tuple[int, ...]
     strides: tuple[int, ...] = ()
     written: bool = False
+
+    def reach(self, lanes: Sequence[int], loops: Sequence[int]) -> tuple[int, int]:
+        """Its first byte and its last, over lanes and loops of these extents."""
+        steps = [step * (n - 1) for step, n in zip((*self.lane_strides, *self.strides), (*lanes, *loops), strict=True)]
+        low, high = (self.base + sum(limit(0, step) for step in steps) for limit in (min, max))
+        return low, high + self.element_bytes - 1
 
 
 class Clashes(msgspec.Struct, frozen=True):
@@ -115,20 +126,31 @@ def banking(memory: Memory) -> Banking | None:
 def affine_clashes(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
 ) -> Clashes:
-    """The conflicts of operations on `width` lanes whose operands are accessed at once.
+    """The conflicts of operations on `width` lanes whose operands are accessed at once; with too many combinations to look at, as if each
+    operand waited for every other.
 
     Lanes are numbered through the `lanes` loops (their extents, the fastest first) and taken `width` at a time, in every iteration of
     the other `loops`.
     """
+    found = exact_clashes(rule, lanes, loops, operands, width)
+    if found is not None:
+        return found
+    return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), Clashes())
+
+
+def exact_clashes(
+    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
+) -> Clashes | None:
+    """As `affine_clashes`; None for too many combinations."""
     found = Clashes()
+    period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
     for groups, repeats in _groups(lanes, width):
         strides = [
             [*o.strides, *(sum(map(int.__mul__, step, o.lane_strides)) for _, step in repeats)] for o in operands
         ]
-        starts = _starts(rule.period_bytes(operands), [*loops, *(n for n, _ in repeats)], operands, strides)
+        starts = _starts(period, [*loops, *(n for n, _ in repeats)], operands, strides)
         if starts is None:
-            # Too many combinations to look at: as if each operand waited for every other.
-            return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), Clashes())
+            return None
         lanes_each = [len(group) for group in groups]
         for length in dict.fromkeys(lanes_each):
             alike = np.stack([group for group in groups if len(group) == length])
@@ -200,17 +222,15 @@ def _starts(
 def _sorted_once(starts: Ints, period: int) -> tuple[Ints, Ints]:
     """The different rows of a table of numbers from 0 to below the period, in order, and which of them each row is."""
     columns = starts.shape[1]
-    if period**columns > SPARSE * len(starts):
+    if period**columns > MAX_NUMBER:
         found, place = np.unique(starts, axis=0, return_inverse=True)
         return found, place.reshape(-1)
     number = starts[:, 0]
     for column in range(1, columns):
         number = number * period + starts[:, column]
-    met = np.zeros(period**columns, np.int64)
-    met[number] = 1
-    kept = np.flatnonzero(met)
+    kept, place = _each_number(number, period**columns)
     powers = np.array([period**k for k in reversed(range(columns))], np.int64)
-    return np.floor_divide.outer(kept, powers) % period, (np.cumsum(met) - 1)[number]
+    return np.floor_divide.outer(kept, powers) % period, place
 
 
 def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> Clashes:
@@ -246,8 +266,8 @@ def in_phases(rule: Banking, elements: Sequence[Elements], lane: Ints) -> tuple[
     if rule.phase_bytes:
         phase = lane // max(1, rule.phase_bytes // widest)
         access = access * (int(phase.max(initial=0)) + 1) + phase
-    kept, access = _renumbered(access)
-    return kept, [msgspec.structs.replace(e, access=access) for e in elements]
+    kept, access = _each_number(access, int(access.max(initial=-1)) + 1)
+    return len(kept), [msgspec.structs.replace(e, access=access) for e in elements]
 
 
 def _summed(lost: Ints, counts: Ints) -> Clashes:
@@ -317,16 +337,14 @@ def _each_once(access: Ints, row: Ints, accesses: int) -> tuple[Ints, Ints]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _renumbered(numbers: Ints) -> tuple[int, Ints]:
-    """How many different ones there are of `numbers`, none of them below 0, and the place of each among these."""
-    end = int(numbers.max(initial=-1)) + 1
+def _each_number(numbers: Ints, end: int) -> tuple[Ints, Ints]:
+    """The different ones of `numbers`, all from 0 to below `end`, in order, and the place of each number among these."""
     if end > SPARSE * len(numbers):
         kept, places = np.unique(numbers, return_inverse=True)
-        return len(kept), places.reshape(-1)
+        return kept, places.reshape(-1)
     met = np.zeros(end, np.int64)
     met[numbers] = 1
-    place = np.cumsum(met)
-    return int(place[-1]) if end else 0, (place - 1)[numbers]
+    return np.flatnonzero(met), (np.cumsum(met) - 1)[numbers]
 
 
 def _busiest(access: Ints, bank: Ints, accesses: int) -> tuple[Ints, Ints]:

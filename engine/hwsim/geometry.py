@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 from typing import cast
@@ -11,14 +11,18 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..arith import Analyzer, linear
-from ..ir import Buffer, Expr, Var, build, free_vars
+from ..arith import Analyzer, Linear, linear
+from ..ir import Buffer, Cast, Expr, Var, build, free_vars
 from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars, values
 from .work import Access
 
 REACH_BITS = 40
 """Elements between the first and the last group of a buffer with axis separators, as a power of two: no run crosses from one block to
 the next, and addresses stay numbers of 64 bits."""
+
+
+SPARSE = 4
+"""Iterations of which a mask leaves so small a part are looked at one by one."""
 
 
 class Domain(msgspec.Struct, frozen=True, eq=False):
@@ -100,11 +104,15 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
 
 def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
     """Where an access goes in memory, as the loops of `inner` run."""
-    address = analyzer.simplify(flat_address(access.buffer, access.indices))
+    return layout_at(analyzer.simplify(flat_address(access.buffer, access.indices)), inner, analyzer)
+
+
+def layout_at(address: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
+    """The layout of an address that is simplified."""
     form = linear(address)
     strides: dict[Var, int] | None = {}
     mixed: set[Var] = set()
-    for atom, factor in () if form is None else form.terms:
+    for atom, factor in () if form is None else _terms(form):
         if isinstance(atom, Var):
             if atom in inner and strides is not None:
                 strides[atom] = factor
@@ -112,6 +120,16 @@ def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layo
             strides = None
             mixed |= used_vars(atom, analyzer.ranges) - set(inner)
     return Layout(address, strides if form is not None else None, frozenset(mixed))
+
+
+def _terms(form: Linear) -> Iterator[tuple[Expr, int]]:
+    """The terms of a sum, and of the sums that are only made wider in it."""
+    for atom, factor in form.terms:
+        wide = linear(atom.value) if isinstance(atom, Cast) else None
+        if wide is None:
+            yield atom, factor
+        else:
+            yield from ((inner, factor * times) for inner, times in wide.terms)
 
 
 def flat_address(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
@@ -205,14 +223,22 @@ def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:
     """The values of expressions at every iteration of a domain, in program order. Raises UnknownValueError."""
     if prod(where.extents.values()) > MAX_POINTS:
         raise UnknownValueError
-    over = {**axes(where.extents), **where.outer}
+    over = {**points(where), **where.outer}
     return spread([_placed(e, over) for e in exprs], where)
 
 
+def points(where: Domain) -> dict[Var, Values]:
+    """The loops of a domain as axes (`grid.axes`); where a mask leaves few iterations, these one by one."""
+    if where.mask is None or where.iterations * SPARSE > where.mask.size:
+        return axes(where.extents)
+    return dict(zip(where.extents, np.nonzero(where.mask), strict=True))
+
+
 def spread(columns: Sequence[Values], where: Domain) -> list[Values]:
-    """What is known along the axes of a domain (`grid.axes`), at each of its iterations, in program order."""
-    shape = tuple(where.extents.values())
-    every = [np.broadcast_to(column, shape) for column in columns]
+    """What is known at the `points` of a domain, at each of its iterations, in program order."""
+    if where.mask is not None and where.iterations * SPARSE <= where.mask.size:
+        return [np.broadcast_to(column, (where.iterations,)) for column in columns]
+    every = [np.broadcast_to(column, tuple(where.extents.values())) for column in columns]
     if where.mask is not None:
         holds = where.mask.astype(np.bool_)
         return [column[holds] for column in every]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -120,10 +121,7 @@ def is_known(expr: Expr) -> bool:
 
 def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:
     """The values of an integer or bool expression; an axis it does not use has length 1. Raises UnknownValueError."""
-    points = 1
-    for var in used_vars(expr, over):
-        points *= int(np.size(over[var]))
-    if points > MAX_POINTS:
+    if prod(np.broadcast_shapes(*(np.shape(over[v]) for v in used_vars(expr, over)))) > MAX_POINTS:
         raise UnknownValueError
     return np.asarray(_value(expr, over), dtype=np.int64)
 

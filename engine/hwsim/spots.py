@@ -16,8 +16,8 @@ from ..ir import Buffer, Expr, IndexMap, Var, build
 from ..ir import dtype as dt
 from .conflicts import Elements, banking, cycles_lost, in_phases
 from .cost import Measured
-from .geometry import Domain, domain, listed, run_order, spread
-from .grid import UnknownValueError, Values, axes, values
+from .geometry import Domain, domain, listed, points, run_order, spread
+from .grid import UnknownValueError, Values, values
 from .parts import KINDS, DmaEngine, MatrixEngine, SystolicEngine, VectorEngine
 from .place import Placement, Places, constant_shape
 from .product import indexing
@@ -321,7 +321,7 @@ def _by_tiles(work: Work, where: Domain, sizes: tuple[int, int, int]) -> Values:
     first, second, result = (indexing(a, where) for a in (work.reads[0], work.reads[-1], work.writes[0]))
     groups = first & result - second, second & result - first, (first & second) - result
     others = [v for v in where.extents if not any(v in group for group in groups)]
-    over = axes(where.extents)
+    over = points(where)
     number = np.zeros((), np.int64)
     for var in others:
         number = number * where.extents[var] + over[var]

@@ -25,7 +25,7 @@ from .variants import NOTHING
 SHORT = 4
 """A run of so few iterations has none to skip: two are played before the state comes back at the earliest, and two periods after it."""
 
-WHOLE = 400
+WHOLE = 100
 """A program of so few tasks is played as a whole: its timeline is then that of the clock."""
 
 MAX_TASKS = 5_000_000

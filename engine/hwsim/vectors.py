@@ -17,9 +17,10 @@ import numpy as np
 from msgspec.structs import replace as replace_fields
 
 from ..ir import Buffer, Var
-from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, listed_clashes
-from .geometry import Domain, Layout, listed, origin, run_loops, run_order, runs, spread, without_loops
-from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars
+from .boxes import inside
+from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, exact_clashes, listed_clashes
+from .geometry import Domain, Layout, listed, origin, points, run_loops, run_order, runs, spread, without_loops
+from .grid import MAX_POINTS, UnknownValueError, Values, used_vars
 from .parts import Memory, VectorEngine
 from .place import Places
 from .product import indexing
@@ -210,15 +211,29 @@ def _clashes(
 ) -> Clashes | None:
     """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
     lanes = lanes_of(work, along, width, where)
-    if lanes.are_whole(where) and along.strides is not None and all(s.layout.strides is not None for s in group):
-        return _affine(rule, group, lanes, where, places)
+    layouts = [s.layout for s in group]
     try:
+        if not lanes.are_whole(where):
+            return _listed(rule, group, lanes, along, where, places)
+        if along.strides is not None and all(x.strides is not None for x in layouts):
+            return affine_clashes(*_affine(rule, group, lanes, where, places))
+        # Lanes that nothing cuts: only the other loops have edges.
+        others = [v for v, count in where.active.items() if count > 1 and v not in lanes.loops] if lanes.loops else []
+        whole = inside(layouts, where, others)
+        if whole is not None:
+            here = [replace_fields(s, layout=x) for s, x in zip(group, whole.layouts, strict=True)]
+            exact = exact_clashes(*_affine(rule, here, lanes, whole.box, places))
+            if exact is not None:
+                return exact + _listed(rule, group, lanes, along, whole.rest, places)
         return _listed(rule, group, lanes, along, where, places)
     except UnknownValueError:
         return None
 
 
-def _affine(rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places) -> Clashes:
+def _affine(
+    rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places
+) -> tuple[Banking, list[int], list[int], list[Operand], int]:
+    """What `conflicts.affine_clashes` wants to know."""
     others = tuple(v for v, count in where.active.items() if count > 1 and v not in lanes.loops)
     operands: list[Operand] = []
     for side in group:
@@ -227,7 +242,7 @@ def _affine(rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, p
         across, outer = (tuple(strides.get(v, 0) * size for v in loops) for loops in (lanes.loops, others))
         operands.append(Operand(size, _base(side, where, places), across, outer, side.written))
     active = where.active
-    return affine_clashes(rule, [active[v] for v in lanes.loops], [active[v] for v in others], operands, lanes.width)
+    return rule, [active[v] for v in lanes.loops], [active[v] for v in others], operands, lanes.width
 
 
 def _listed(
@@ -271,7 +286,7 @@ def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
         raise UnknownValueError
     position: Values = np.zeros((), np.int64)
     outside: Values = np.zeros((), np.int64)
-    over = axes(where.extents)
+    over = points(where)
     step = 1
     for var in lanes.loops:
         position = position + over[var] * step

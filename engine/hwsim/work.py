@@ -20,7 +20,7 @@ from ..ir import (
     Not,
     Predicate,
     Select,
-    build,
+    structural_equal,
     walk,
 )
 from ..ir import dtype as dt
@@ -64,45 +64,44 @@ def read_piece(piece: Piece, analyzer: Analyzer) -> Work:
     value = store.value
     target = Access(store.buffer, _simplified(store.indices, analyzer))
     loads: list[Access] = []
-    updates = False
+    old: list[BufferLoad] = []
     gathers = False
     for node in [*walk(value), *(n for i in store.indices for n in walk(i))]:
         if isinstance(node, BufferLoad):
             gathers = gathers or any(isinstance(n, BufferLoad) for i in node.indices for n in walk(i))
             access = Access(node.buffer, _simplified(node.indices, analyzer))
             if same_place(access, target, analyzer):
-                updates = True
+                old.append(node)
             elif not any(same_place(access, a, analyzer) for a in loads):
                 loads.append(access)
     gathers = gathers or any(isinstance(n, BufferLoad) for i in store.indices for n in walk(i))
-    kind = "other" if gathers else _kind(value, target, loads, updates, analyzer)
-    return Work(piece, kind, tuple(loads), (target,), updates, _operations(value))
+    kind = "other" if gathers else _kind(value, loads, old)
+    return Work(piece, kind, tuple(loads), (target,), bool(old), _operations(value))
 
 
 def _boxed(region: BufferRegion) -> Access:
     return Access(region.buffer, tuple(x.min for x in region.region), tuple(x.extent for x in region.region))
 
 
-def _kind(value: Expr, target: Access, loads: list[Access], updates: bool, analyzer: Analyzer) -> Kind:
+def _kind(value: Expr, loads: list[Access], old: list[BufferLoad]) -> Kind:
+    """`old` are the loads of what is overwritten."""
     if any(isinstance(n, Call) and n.op in OPAQUE_CALLS for n in walk(value)):
         return "other"
-    if isinstance(value, BufferLoad) and not updates:
+    if isinstance(value, BufferLoad) and not old:
         return "copy"
-    if updates:
-        return "mac" if _is_mac(value, target, analyzer) else "reduce"
+    if old:
+        return "mac" if _is_mac(value, old) else "reduce"
     return "elementwise" if loads else "fill"
 
 
-def _is_mac(value: Expr, target: Access, analyzer: Analyzer) -> bool:
+def _is_mac(value: Expr, old: list[BufferLoad]) -> bool:
     """`C[…] + a * b` in either order, with a and b loads, casts allowed around each."""
     value = _uncast(value)
     if not isinstance(value, Add):
         return False
-    for old, product in ((value.a, value.b), (value.b, value.a)):
-        old, product = _uncast(old), _uncast(product)
-        if not isinstance(old, BufferLoad) or not isinstance(product, Mul):
-            continue
-        if not same_place(Access(old.buffer, _simplified(old.indices, analyzer)), target, analyzer):
+    for added, product in ((value.a, value.b), (value.b, value.a)):
+        added, product = _uncast(added), _uncast(product)
+        if not any(added is load for load in old) or not isinstance(product, Mul):
             continue
         if isinstance(_uncast(product.a), BufferLoad) and isinstance(_uncast(product.b), BufferLoad):
             return True
@@ -114,7 +113,7 @@ def same_place(a: Access, b: Access, analyzer: Analyzer) -> bool:
     if a.buffer is not b.buffer:
         return False
     pairs = zip(a.indices, b.indices, strict=True)
-    return all(x is y or build.is_const(analyzer.simplify(build.sub(x, y)), 0) for x, y in pairs)
+    return all(structural_equal(x, y) or analyzer.proves_equal(x, y) for x, y in pairs)
 
 
 def _uncast(value: Expr) -> Expr:

@@ -46,7 +46,7 @@ def test_given_the_double_buffered_matmul_when_simulated_then_one_block_fills_wh
             (slot,) = (r[-1] for r in s.reads if r.startswith("A"))
             beside = [t for t in fills if t.start < s.end and t.filled > s.start]
             assert all(str(t.slot) != slot for t in beside)
-            overlapping += len(beside)
+            overlapping += len(beside) * s.times
     assert overlapping > 100 and report.overlap > 0.6
     assert report.traffic[0].bytes == 256 * 512 * 4 * 4  # all of A, once for each of the four column tiles
 
