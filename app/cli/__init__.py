@@ -1,0 +1,63 @@
+"""`tilewright …`: the notebook without a browser, and the browser from the shell.
+
+Exit codes: 0 when all went well; 1 when the schedule is refused, by a primitive or by the machine, or does not compute what its program
+did, or `lint` has an error or a warning to tell; 2 when the input is not fit to be worked on; 130 when stopped from the keyboard. Errors
+go to standard error; with `--json` as `{"error": {code, message, found, expected, fix, place}}` to standard output too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from ...engine.ir import TilewrightError
+from .bring import add_import
+from .export import add_export
+from .lint import add_lint
+from .opened import BAD_INPUT, FINE, INTERRUPTED, REFUSED, RefusedError
+from .run import add_lower, add_machines, add_run
+from .serve import add_serve, free_port
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except RefusedError as refused:
+        return _failed(arguments, refused.cause, REFUSED)
+    except TilewrightError as error:
+        return _failed(arguments, error, BAD_INPUT)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        # Python's own flush at exit must not try again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return FINE  # the reader of our output is gone (`… | head`), nobody is left to tell
+        print(f"tilewright: {error}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _failed(arguments: argparse.Namespace, error: TilewrightError, code: int) -> int:
+    """Say what is wrong, to people on standard error; a script that asked for JSON gets `{"error": …}` of it besides."""
+    print(f"tilewright: {error}", file=sys.stderr)
+    if getattr(arguments, "json", False):
+        print(json.dumps({"error": error.refusal.to_json()}, indent=2), flush=True)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tilewright", description="A visual schedule notebook for tensor programs.")
+    parser.add_argument("--version", action="version", version=f"tilewright {metadata.version('tilewright')}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (add_serve, add_run, add_lint, add_export, add_import, add_lower, add_machines):
+        add(commands)
+    return parser
+
+
+__all__ = ["free_port", "main"]

@@ -1,0 +1,185 @@
+"""A notebook file as the commands need it: its schedule applied, with the sizes and the machine that it is to be run with.
+
+A file is said as a path; `PATH@3` is the schedule after three of its lines, `PATH@start` the program before it, `PATH@NAME` a branch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ...engine.hwsim import Machine, MachineError, Report, load_machine, simulate
+from ...engine.ir import PrimFunc, Refusal, TilewrightError
+from ...engine.lower import missing_sizes, with_sizes
+from ...engine.schedule import Schedule, ScheduleError
+from ...engine.script import Note
+from ..document import Converted, Document, DocumentError, Notebook, converted, evaluate, load_document, sizes_for
+from ..document.branches import branches, with_branch
+from ..state import DEFAULT_MACHINE, State
+
+FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+MAX_ACCESSES = 1 << 23
+"""Accesses of caches that are gone through: some seconds. The page, which must not wait, has fewer."""
+
+
+class RefusedError(Exception):
+    """The schedule cannot be had, or not run on the machine; the cause says why."""
+
+    def __init__(self, cause: TilewrightError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class Opened(msgspec.Struct, frozen=True, eq=False):
+    """A notebook, looked at after `count` of its schedule lines (all of them for None). `given` are the command line's sizes."""
+
+    notebook: Notebook
+    label: str
+    count: int | None
+    given: Mapping[str, int]
+
+    @property
+    def state(self) -> State:
+        """The page as if it showed this: what the views make their values of."""
+        sized = replace(self.notebook, sizes={**self.notebook.sizes, **self.given})
+        return State(notebook=sized, shown=sized, chosen_step=self.count)
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.notebook.states[-1 if self.count is None else self.count].schedule
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        return self.notebook.states[-1 if self.count is None else self.count].names
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The notebook's own, and before them those of the command line."""
+        return {**sizes_for(self.schedule.func, self.notebook.sizes), **self.given}
+
+    @property
+    def costed(self) -> PrimFunc:
+        """What is simulated."""
+        return with_sizes(self.schedule.described, self.sizes).func
+
+    def machine(self, asked: str | None) -> Machine:
+        """The one that is asked for, else the notebook's."""
+        return load_machine(asked) if asked else self.notebook.machine or load_machine(DEFAULT_MACHINE)
+
+
+def takes_file(parser: argparse.ArgumentParser, *, moments: bool = True) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a notebook file, or a TVMScript file" + ("; FILE@3 after three lines of its schedule" if moments else ""),
+    )
+
+
+def takes_machine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})"
+    )
+
+
+def takes_sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--size",
+        "--sizes",
+        metavar="NAME=NUMBER",
+        action="extend",
+        type=_size_list,
+        default=[],
+        help="numbers for the program's symbolic sizes: M=256, or M=256,K=512; may be given several times",
+    )
+
+
+def _size_list(text: str) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        if not name.strip() or not number.strip().isdecimal() or int(number) < 1:
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, as M=256")
+        found.append((name.strip(), int(number)))
+    return found
+
+
+def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
+    """The notebook of a file with its lines applied. Raises what is wrong in it: RefusedError, TilewrightError."""
+    path, at = _parted(file)
+    document, given = notebook_file(path, sizes or {})
+    count = 0 if at == "start" else int(at) if at.isdecimal() else None
+    if at and count is None:
+        document = _on_branch(document, at)
+    notebook = evaluate(document)
+    say_notes(notebook.notes)
+    known = len(notebook.states) - 1
+    if notebook.error is not None and (count is None or count > known or not notebook.states):
+        raise RefusedError(notebook.error) if isinstance(notebook.error, ScheduleError) else notebook.error
+    if count is not None and count > known:
+        found = f"its schedule has {known} lines"
+        raise DocumentError(
+            Refusal("no-such-step", f"{path} has no step {count}", found, f"{path}@0 to {path}@{known}")
+        )
+    return Opened(notebook, file, count, given)
+
+
+def _parted(file: str) -> tuple[str, str]:
+    """The path, and what is behind an @, which a path may have too."""
+    path, sign, at = file.rpartition("@")
+    return (path, at) if sign and path and at and not Path(file).exists() else (file, "")
+
+
+def _on_branch(document: Document, name: str) -> Document:
+    known = [branch.name for branch in branches(document)]
+    if name not in known:
+        raise DocumentError(
+            Refusal(
+                "no-such-branch", f"there is no branch {name!r}", expected=", ".join(known) or "a number: no branches"
+            )
+        )
+    return with_branch(document, name)
+
+
+def notebook_file(path: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int]]:
+    """The file as a notebook: one of TE text or of posted code is made one, with its schedule as calls. And the sizes that the program
+    does not have as numbers afterwards."""
+    found = whole(lambda: converted(load_document(path), DEFAULT_MACHINE, sizes))
+    return found.document, {} if found.sizes_used else dict(sizes)
+
+
+def whole(read: Any) -> Converted:
+    """What `read()` makes of a text, all of it: a schedule that stops half-way is an error here. Its notes are said."""
+    try:
+        found: Converted = read()
+    except ScheduleError as error:
+        raise RefusedError(error) from error
+    say_notes(found.notes)
+    if isinstance(found.stopped, ScheduleError):
+        raise RefusedError(found.stopped) from found.stopped
+    if found.stopped is not None:
+        raise found.stopped
+    return found
+
+
+def say_notes(notes: Sequence[Note]) -> None:
+    """What is to be said of the reading of a text, on standard error."""
+    for note in notes:
+        print(f"tilewright: note: line {note.place.line}: {note.text}", file=sys.stderr)
+
+
+def simulated(func: PrimFunc, machine: Machine) -> Report:
+    """The report. Raises RefusedError where the machine cannot run it, MachineError "missing-sizes"."""
+    try:
+        return simulate(func, machine, max_accesses=MAX_ACCESSES)
+    except MachineError as error:
+        if error.code == "missing-sizes":
+            options = " ".join(f"--size {name}=256" for name in missing_sizes(func))
+            raise MachineError(replace(error.refusal, fix=(options, *error.refusal.fix))) from error
+        raise RefusedError(error) from error

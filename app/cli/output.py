@@ -1,0 +1,67 @@
+"""How commands speak: text for people (in colours on a terminal, plain in a pipe), JSON for scripts, signs of life while they work."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+BUDGET_WORDS = {True: ("ok", "green"), False: ("FAIL", "bold red")}
+
+
+def takes_json(parser: ArgumentParser, what: str) -> None:
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+def tell(text: str | Text = "") -> None:
+    """A line to standard output."""
+    if isinstance(text, str) or not sys.stdout.isatty():
+        print(text, flush=True)
+    else:
+        Console(file=sys.stdout, highlight=False, soft_wrap=True).print(text)
+
+
+def tell_json(data: Any) -> None:
+    print(json.dumps(data, indent=2), flush=True)
+
+
+def give(text: str) -> None:
+    """A text that is a file's, as it is."""
+    print(text, end="", flush=True)
+
+
+def verdict_line(passed: bool, words: str) -> Text:
+    """`ok    …` or `FAIL  …`."""
+    word, look = BUDGET_WORDS[passed]
+    return Text.assemble((f"{word:<6}", look), words)
+
+
+@contextmanager
+def working(arguments: Namespace, what: str) -> Iterator[None]:
+    """A moving sign on a terminal's standard error while something takes its time; nothing in a pipe, nothing with --json."""
+    if getattr(arguments, "json", False) or not sys.stderr.isatty():
+        yield
+        return
+    console = Console(file=sys.stderr)
+    with console.status(Text(what)):
+        yield
+
+
+def written(path: str, data: str | bytes) -> bool:
+    """Whether it could be written; else why not is said on standard error."""
+    try:
+        if isinstance(data, bytes):
+            Path(path).write_bytes(data)
+        else:
+            Path(path).write_text(data, encoding="utf-8")
+    except OSError as error:
+        print(f"tilewright: cannot write {path}: {error.strerror}", file=sys.stderr)
+        return False
+    return True

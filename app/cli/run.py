@@ -1,0 +1,111 @@
+"""`tilewright run|lower|machines`: what a schedule comes to, its program after a pass, and what it can be run on."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ...engine.execute import Verdict
+from ...engine.export import chrome_trace, knobs_text, report_text
+from ...engine.hwsim import Knob, Report, load_machine, preset_names, sensitivity
+from ...engine.lower import PASSES, LowerError, lower, with_sizes
+from ...engine.script import to_script
+from .opened import BAD_INPUT, FINE, REFUSED, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
+from .output import give, takes_json, tell, tell_json, working, written
+
+
+def add_run(commands: Any) -> None:
+    run = commands.add_parser("run", help="apply a notebook's schedule, verify it, simulate it, print the report")
+    takes_file(run)
+    takes_machine(run)
+    takes_sizes(run)
+    takes_json(run, "the report")
+    run.add_argument(
+        "--sensitivity", action="store_true", help="also say which figure of the machine limits: each twice as good"
+    )
+    run.add_argument("--trace", metavar="OUT", help="also write the timeline in Chrome's trace format")
+    run.set_defaults(run=_run)
+
+
+def add_lower(commands: Any) -> None:
+    lowering = commands.add_parser(
+        "lower", help="print a notebook's scheduled program as flat loops, or after one pass"
+    )
+    takes_file(lowering)
+    lowering.add_argument(
+        "--until", metavar="PASS", help=f"the last pass to run, by TVM's name: {', '.join(p.name for p in PASSES)}"
+    )
+    takes_sizes(lowering)
+    takes_json(lowering, "the program's text")
+    lowering.set_defaults(run=_lower)
+
+
+def add_machines(commands: Any) -> None:
+    machines = commands.add_parser("machines", help="list the machines that come with Tilewright")
+    takes_json(machines, "their engines and memories")
+    machines.set_defaults(run=_machines)
+
+
+def _run(arguments: Namespace) -> int:
+    found = opened(arguments.file, dict(arguments.size))
+    machine = found.machine(arguments.machine)
+    with working(arguments, "verifying"):
+        verdict = found.schedule.check(found.sizes)
+    with working(arguments, f"simulating on {machine.name}"):
+        report = simulated(found.costed, machine)
+    with working(arguments, "trying each figure of the machine"):
+        knobs = sensitivity(found.costed, machine) if arguments.sensitivity else ()
+    if arguments.json:
+        tell_json(report_json(report, verdict, knobs))
+    else:
+        tell("\n\n".join((report_text(report, verdict), *([knobs_text(knobs)] if knobs else []))))
+    if arguments.trace is not None and not written(arguments.trace, chrome_trace(report)):
+        return BAD_INPUT
+    return REFUSED if verdict.status == "failed" else FINE
+
+
+def report_json(report: Report, verdict: Verdict, knobs: Sequence[Knob] = ()) -> dict[str, object]:
+    """`Report.to_json` with `verified`: "proved", "tested", "failed" or "unknown", and `verified_detail`; `sensitivity` where asked for."""
+    data = report.to_json()
+    if knobs:
+        data["sensitivity"] = msgspec.to_builtins(knobs)
+    return {"cycles": data.pop("cycles"), "verified": verdict.status, "verified_detail": verdict.detail, **data}
+
+
+def _lower(arguments: Namespace) -> int:
+    found = opened(arguments.file, dict(arguments.size))
+    func = with_sizes(found.schedule.func, found.sizes).func
+    try:
+        lowered = lower(func, arguments.until)
+    except LowerError as error:
+        if error.code == "unknown-pass":
+            raise
+        raise RefusedError(error) from error
+    if arguments.json:
+        tell_json({"until": arguments.until, "text": to_script(lowered)})
+    else:
+        give(to_script(lowered))
+    return FINE
+
+
+def _machines(arguments: Namespace) -> int:
+    if not arguments.json:
+        tell("\n".join(preset_names()))
+        return FINE
+    machines = [load_machine(name) for name in preset_names()]
+    tell_json(
+        [
+            {
+                "name": machine.name,
+                "engines": [engine.name for engine in machine.engines],
+                "memories": [
+                    {"scope": m.scope, "capacity_bytes": m.capacity_bytes, "banks": m.banks} for m in machine.memories
+                ],
+            }
+            for machine in machines
+        ]
+    )
+    return FINE

@@ -1,0 +1,57 @@
+"""`tilewright serve`: the notebook in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from .opened import BAD_INPUT, FINE
+
+ADDRESS = "127.0.0.1"
+
+
+def add_serve(commands: Any) -> None:
+    serve = commands.add_parser("serve", help="open the notebook in the browser")
+    serve.add_argument(
+        "path", nargs="?", type=Path, metavar="PATH", help="a notebook or TVMScript file, or a folder of them"
+    )
+    serve.add_argument(
+        "--port", type=_port, default=5006, help="the port on 127.0.0.1; a free one when taken (default: %(default)s)"
+    )
+    serve.set_defaults(run=_serve)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 0 to 65535")
+    return int(text)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    # Panel takes a second to import, and the other commands have no use for it.
+    from ..shell import serve
+
+    if arguments.path is not None and not arguments.path.exists():
+        print(f"tilewright: there is no {arguments.path}", file=sys.stderr)
+        return BAD_INPUT
+    serve(arguments.path, free_port(arguments.port), ADDRESS)
+    return FINE
+
+
+def free_port(port: int, address: str = ADDRESS) -> int:
+    """`port` when nobody listens there, else one that the system gives; said on standard error when it is another."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+            return probe.getsockname()[1]
+        except OSError:
+            pass
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        found = probe.getsockname()[1]
+    print(f"tilewright: port {port} is taken, using {found}", file=sys.stderr)
+    return found
