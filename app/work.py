@@ -1,0 +1,119 @@
+"""Work in a thread that can be given up at any moment: what nobody waits for any more takes no time from those who wait.
+
+Python runs one thread at a time, so that a simulation that goes on after the drop that made it pointless would halve the speed of the drop.
+Giving work up raises `GivenUp` in its thread, between two instructions and not only between two pieces.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .clock import Clock
+
+Found = Callable[[Any], None]
+
+
+class GivenUp(BaseException):
+    """Raised in a thread whose work nobody waits for. No `except Exception` keeps it."""
+
+
+class Work:
+    """The pieces of an iterator, made in a thread one after the other; `found` gets each on the loop, `ended` is called after the last.
+
+    The iterator only reads what is frozen, and what it makes is its own until it is told: it may be ended anywhere. Nothing is told of
+    work that was given up.
+    """
+
+    def __init__(
+        self, name: str, pieces: Iterator[Any], clock: Clock, found: Found, ended: Callable[[], None] = lambda: None
+    ) -> None:
+        self._pieces = pieces
+        self._clock = clock
+        self._found = found
+        self._ended = ended
+        self._ready: list[Any] = []
+        self._lock = threading.Lock()
+        self._breakable = self._struck = False
+        self.over = False
+        self._done = threading.Event()
+        self._free = threading.Event()
+        self._free.set()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> Work:
+        self._thread.start()
+        return self
+
+    def wait(self, seconds: float) -> bool:
+        """On the loop: whether all is worked out within so many seconds, and told already."""
+        if not self._done.wait(seconds):
+            return False
+        self._tell()
+        return True
+
+    def give_up(self) -> None:
+        """End it now. The thread is gone as soon as Python lets it run, at the latest when a call into C returns."""
+        with self._lock:
+            self.over = True
+            if self._breakable and not self._struck:
+                self._struck = True
+                self._strike(GivenUp)
+        self._free.set()
+
+    def hold(self) -> None:
+        """Begin no other piece for now: somebody waits for the page."""
+        self._free.clear()
+
+    def go_on(self) -> None:
+        """Nobody waits any more."""
+        self._free.set()
+
+    # On the loop.
+
+    def _tell(self) -> None:
+        while self._ready and not self.over:
+            self._found(self._ready.pop(0))
+        if self._done.is_set() and not self.over and not self._ready:
+            self.over = True
+            self._ended()
+
+    # In the thread.
+
+    def _run(self) -> None:
+        try:
+            while not self.over and self._next():
+                self._clock.soon(self._tell)
+                self._free.wait()
+        except GivenUp:
+            pass
+        finally:
+            self._done.set()
+            if not self.over:
+                self._clock.soon(self._tell)
+
+    def _next(self) -> bool:
+        """Make the next piece; whether there was one."""
+        with self._lock:
+            if self.over:
+                return False
+            self._breakable = True
+        try:
+            for piece in self._pieces:
+                self._ready.append(piece)
+                return True
+            return False
+        finally:
+            with self._lock:
+                self._breakable = False
+                if self._struck:
+                    self._strike(None)  # where it has not come yet: nothing may break what follows
+
+    def _strike(self, error: type[BaseException] | None) -> None:
+        thread = ctypes.c_ulong(self._thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(error) if error else None)
+
+
+__all__ = ["GivenUp", "Work"]
