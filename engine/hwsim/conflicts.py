@@ -9,6 +9,7 @@ each kind is looked at: exact, and no dearer for more iterations. Nothing here k
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import gcd, lcm, prod
 
 import msgspec
@@ -24,6 +25,9 @@ MAX_STARTS = 1 << 13
 
 MAX_ELEMENTS = 1 << 20
 """Elements that are looked at together, where there are several groups of lanes."""
+
+MOST_KNOWN = 4096
+"""Results that are kept: of so many different patterns, a few hundred bytes each."""
 
 MAX_NUMBER = 1 << 62
 """Numbers are kept in 64 bits."""
@@ -142,8 +146,22 @@ def exact_clashes(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
 ) -> Clashes | None:
     """As `affine_clashes`; None for too many combinations."""
-    found = Clashes()
     period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
+    near = tuple(msgspec.structs.replace(o, base=o.base % period) for o in operands)
+    return _known_clashes(rule, period, tuple(lanes), tuple(loops), near, width)
+
+
+@lru_cache(MOST_KNOWN)
+def _known_clashes(
+    rule: Banking,
+    period: int,
+    lanes: tuple[int, ...],
+    loops: tuple[int, ...],
+    operands: tuple[Operand, ...],
+    width: int,
+) -> Clashes | None:
+    """The same again is met often: in tasks that differ in their cells only, and in a program before and after a step."""
+    found = Clashes()
     for groups, repeats in _groups(lanes, width):
         strides = [
             [*o.strides, *(sum(map(int.__mul__, step, o.lane_strides)) for _, step in repeats)] for o in operands
