@@ -93,6 +93,11 @@ class Door(msgspec.Struct, frozen=True):
         """Whether others than this machine's own users can reach it."""
         return not _is_loopback(self.address)
 
+    @property
+    def invitation(self) -> str:
+        """What the address of the first visit ends with."""
+        return "?" + urlencode({"token": self.key}) if self.is_open else ""
+
     def answer(self, method: str, target: str, headers: HTTPHeaders) -> Answer | None:
         """None for a request that may go on."""
         url = urlsplit(target)

@@ -35,7 +35,6 @@ class Limits(msgspec.Struct, frozen=True):
     header_bytes: int = 1 << 16
     message_depth: int = 60
     api_sessions: int = 64
-    pages: int = 400
     wait_seconds: float = 60.0
     idle_seconds: float = 1800.0
 

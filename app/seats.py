@@ -143,24 +143,22 @@ class Seats:
         """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened
         the ones that nobody asked for long are ended first."""
         if page is None:
-            self._end_forgotten()
-        others = [seat for seat in self.all.values() if seat.has_page == (page is not None)]
-        most = LIMITS.pages if page is not None else LIMITS.api_sessions
-        if len(others) >= most:
-            raise SeatError(
-                Refusal("too-many-sessions", f"{len(others)} sessions are open", expected=f"at most {most}; end one")
-            )
+            self._require_room()
         screen = Watched(page)
         session.screen = screen
         seat = Seat(secrets.token_hex(6), session, clock, screen, has_page=page is not None)
         self.all[seat.key] = seat
         return seat
 
-    def _end_forgotten(self) -> None:
-        now = time.monotonic()
-        for seat in list(self.all.values()):
-            if not seat.has_page and now - seat.used > LIMITS.idle_seconds:
-                self.leave(seat)
+    def _require_room(self) -> None:
+        own = [seat for seat in self.all.values() if not seat.has_page]
+        now, most = time.monotonic(), LIMITS.api_sessions
+        for seat in [seat for seat in own if now - seat.used > LIMITS.idle_seconds]:
+            self.leave(seat)
+            own.remove(seat)
+        if len(own) >= most:
+            said = f"the API has {len(own)} sessions open"
+            raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; end one"))
 
     def find(self, key: str) -> Seat:
         """The session of that key. Raises SeatError "no-such-session"."""

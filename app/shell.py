@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import panel as pn
 from bokeh.document import Document as BokehDocument
-from panel.io.server import get_server
 
 from ..engine.ir import TilewrightError
 from .actions import OpenText, Say
+from .api import Office
 from .components.code import CodeView
 from .components.esm import STATIC, style
 from .components.figures import CompareView, MachineView, OverlayView, TrafficView
@@ -32,6 +32,9 @@ from .components.panels import (
 )
 from .components.timeline import TimelineView
 from .document import load_document
+from .guard import Door, make_door
+from .seats import Seats
+from .serving import open_server, written_down
 from .session import STAND_STILL_MS, Session
 from .shelf import Shelf, Thumbnails
 from .state import Notice, State
@@ -243,10 +246,13 @@ class PageTemplate(pn.Template):
             return super().server_doc(doc, title, location)
 
 
-def make_page(path: str | Path | None = None, thumbnails: Thumbnails | None = None) -> pn.Template:
+def make_page(
+    path: str | Path | None = None, thumbnails: Thumbnails | None = None, seats: Seats | None = None
+) -> pn.Template:
     """A page of its own for one browser tab: the gallery, or the notebook at `path` (a folder: its notebooks in the gallery).
 
-    `?example=NAME` in the address opens an example. `thumbnails` are those that the pages of a server share.
+    `?example=NAME` in the address opens an example. `thumbnails` are those that the pages of a server share; the API finds
+    the page among its `seats`.
     """
     folder = Path(path) if path is not None and Path(path).is_dir() else None
     shelf = Shelf(folder, thumbnails)
@@ -257,11 +263,23 @@ def make_page(path: str | Path | None = None, thumbnails: Thumbnails | None = No
     session.screen = page
     if document is not None:
         document.on_session_destroyed(lambda _: session.close())
+        if seats is not None:
+            _seat(seats, session, clock, page, document)
     _open_first(session, path if folder is None else None)
     _draw_missing(shelf, session, clock)
     template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
     return template
+
+
+def _seat(seats: Seats, session: Session, clock: ServerClock, page: Page, document: BokehDocument) -> None:
+    """Let the API find the page, from when the browser has it until it is closed."""
+
+    def take() -> None:
+        seat = seats.take(session, clock, page)
+        document.on_session_destroyed(lambda _: seats.leave(seat))
+
+    pn.state.onload(take)
 
 
 def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:
@@ -291,27 +309,39 @@ def _open_first(session: Session, path: str | Path | None) -> None:
         session.receive({"kind": "open", "name": wanted[0]})
 
 
-def serve(path: str | Path | None = None, port: int = 5006, address: str = "127.0.0.1", *, show: bool = False) -> None:
-    """Serve the page until interrupted, and print its address. Port 0 takes a free one. `path` as in `make_page`.
+def serve(
+    path: str | Path | None = None,
+    port: int = 5006,
+    address: str = "127.0.0.1",
+    *,
+    show: bool = False,
+    door: Door | None = None,
+) -> None:
+    """Serve the page and the API until interrupted, and print the address. Port 0 takes a free one. `path` as in `make_page`; `door`
+    says who gets in, else whoever can reach `address`, which must be this machine's own then.
 
-    Raises TilewrightError where `path` cannot be read.
+    Raises TilewrightError where `path` cannot be read, and for an address that needs a token.
     """
+    door = door or make_door(address)
     if path is not None and not Path(path).is_dir():
         load_document(path)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(path, port, address, show))
+        asyncio.run(_serve(path, port, show, door))
 
 
-async def _serve(path: str | Path | None, port: int, address: str, show: bool) -> None:
-    thumbnails = Thumbnails()
+async def _serve(path: str | Path | None, port: int, show: bool, door: Door) -> None:
+    thumbnails, seats = Thumbnails(), Seats()
 
     def page() -> pn.Template:
-        return make_page(path, thumbnails)
+        return make_page(path, thumbnails, seats)
 
     on_interrupt = signal.getsignal(signal.SIGINT)
-    server = get_server(page, port=port, address=address, show=show, start=False, title="Tilewright", verbose=False)
+    office = Office(seats, None if path is None else Path(path))
+    server = open_server(page, office, door, port, show=show, title="Tilewright")
     signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
     server.start()
     gc.freeze()  # libraries stay: to look through them for garbage holds a drop up for 70 ms now and then
-    print(f"Tilewright is at http://{address}:{server.port}/", flush=True)
-    await asyncio.Event().wait()
+    url = f"http://{door.address}:{server.port}/"
+    print(f"Tilewright is at {url}{door.invitation}", flush=True)
+    with written_down(door, url):
+        await asyncio.Event().wait()

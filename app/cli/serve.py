@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 from pathlib import Path
@@ -19,7 +20,25 @@ def add_serve(commands: Any) -> None:
         "path", nargs="?", type=Path, metavar="PATH", help="a notebook or TVMScript file, or a folder of them"
     )
     serve.add_argument(
-        "--port", type=_port, default=5006, help="the port on 127.0.0.1; a free one when taken (default: %(default)s)"
+        "--port", type=_port, default=5006, help="the port; a free one when taken (default: %(default)s)"
+    )
+    serve.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default=ADDRESS,
+        help="the address to listen at; others than this machine's own need a token (default: %(default)s)",
+    )
+    serve.add_argument(
+        "--token",
+        default=os.environ.get("TILEWRIGHT_TOKEN", ""),
+        help="what visitors from other machines, and programs, must show; safer in the variable TILEWRIGHT_TOKEN",
+    )
+    serve.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a further name that the server is reached by, as behind a proxy: tiles.example.org or localhost:8888",
     )
     serve.set_defaults(run=_serve)
 
@@ -32,25 +51,28 @@ def _port(text: str) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     # Panel takes a second to import, and the other commands have no use for it.
+    from ..guard import make_door
     from ..shell import serve
 
     if arguments.path is not None and not arguments.path.exists():
         print(f"tilewright: there is no {arguments.path}", file=sys.stderr)
         return BAD_INPUT
-    serve(arguments.path, free_port(arguments.port), ADDRESS)
+    door = make_door(arguments.host, arguments.token, tuple(arguments.allow_host))
+    serve(arguments.path, free_port(arguments.port, arguments.host), door=door)
     return FINE
 
 
 def free_port(port: int, address: str = ADDRESS) -> int:
     """`port` when nobody listens there, else one that the system gives; said on standard error when it is another."""
-    with socket.socket() as probe:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((address, port))
             return probe.getsockname()[1]
         except OSError:
             pass
-    with socket.socket() as probe:
+    with socket.socket(family) as probe:
         probe.bind((address, 0))
         found = probe.getsockname()[1]
     print(f"tilewright: port {port} is taken, using {found}", file=sys.stderr)

@@ -1,0 +1,80 @@
+"""The server: the page, the API and the door before both, on one port; and where it is written down for programs to find."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from panel.io.server import get_server
+
+from .api import Office, patterns
+from .guard import LOGIN, Door, Guard, Login
+from .limits import LIMITS
+
+
+def open_server(page: Callable[[], Any], office: Office, door: Door, port: int, **options: Any) -> Any:
+    """A Panel server that is not started yet; nothing reaches it but through the door. `options` are Panel's."""
+    server: Any = get_server(
+        page,
+        port=port,
+        address=door.address,
+        start=False,
+        verbose=False,
+        extra_patterns=[*patterns(office), (LOGIN, Login, {"door": door})],
+        websocket_max_message_size=LIMITS.message_bytes,
+        http_server_kwargs={"max_body_size": LIMITS.request_bytes, "max_header_size": LIMITS.header_bytes},
+        **options,
+    )
+    # The socket is bound, but the loop has not run: nothing was let in before.
+    server._tornado.websocket_origins.update(door.origins(server.port))
+    server._http.request_callback = Guard(server._tornado, door)
+    return server
+
+
+@contextmanager
+def written_down(door: Door, url: str) -> Iterator[Path | None]:
+    """A file with address and token while the server runs, for programs of the same user: {"url", "token", "pid"}.
+
+    None where no such file can be made; the server runs all the same.
+    """
+    path: Path | None = None
+    try:
+        folder = runtime_folder()
+        path = folder / f"server-{os.getpid()}.json"
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode({"url": url, "token": door.key, "pid": os.getpid()}))
+    except OSError:
+        path = None
+    try:
+        yield path
+    finally:
+        if path is not None:
+            with suppress(OSError):
+                path.unlink()
+
+
+def runtime_folder() -> Path:
+    """Where servers are written down: a folder of this user alone. Raises OSError where there is none that can be trusted."""
+    named = os.environ.get("TILEWRIGHT_RUNTIME_DIR")
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    if named:
+        folder = Path(named)
+    elif base and Path(base).is_dir():
+        folder = Path(base) / "tilewright"
+    else:
+        folder = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if folder.is_symlink() or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise PermissionError(f"{folder} is not this user's own")
+    return folder
+
+
+__all__ = ["open_server", "runtime_folder", "written_down"]
