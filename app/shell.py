@@ -137,17 +137,10 @@ class Page:
         return gallery_value(state, self._shelf.examples, self._shelf.thumbnails.known, self._shelf.folder)
 
     def _draw_tree(self, state: State, store: Store) -> None:
-        rows, costs = rows_now(state, store), costs_now(state, store)
-        if rows is not self.tree.rows:
-            self.tree.param.update(rows=rows, targets={}, costs=costs)
-        elif costs is not self.tree.costs:
-            self.tree.costs = costs
-        if self.tree.selected != state.selected:
-            self.tree.selected = state.selected
+        draw_tree(self.tree, state, store)
         notice = state.notice
         if notice is not None and notice is not self._notice and notice.where == "tree":
-            detail = "\n".join(text for text in (notice.found, notice.expected) if text)
-            self.tree.notify(notice.message, detail=detail, code=notice.code, fix=notice.fix)
+            tell_refusal(self.tree, notice)
         self._notice = notice
 
     def _draw_code(self, state: State, store: Store) -> None:
@@ -200,6 +193,23 @@ class Page:
 
     def foretell(self, prediction: dict[str, Any]) -> None:
         self.tree.tell(prediction)
+
+
+def draw_tree(tree: LoopTree, state: State, store: Store) -> None:
+    """Rows, costs and choice, each where it is another one."""
+    rows, costs = rows_now(state, store), costs_now(state, store)
+    if rows is not tree.rows:
+        tree.param.update(rows=rows, targets={}, costs=costs)
+    elif costs is not tree.costs:
+        tree.costs = costs
+    if tree.selected != state.selected:
+        tree.selected = state.selected
+
+
+def tell_refusal(tree: LoopTree, notice: Notice) -> None:
+    """Say beside the tree what could not be done to it."""
+    detail = "\n".join(text for text in (notice.found, notice.expected) if text)
+    tree.notify(notice.message, detail=detail, code=notice.code, fix=notice.fix)
 
 
 def _page_of(state: State, store: Store, problems: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for
 from .engine import export as _export
@@ -40,6 +40,10 @@ from .engine.schedule import Schedule, ScheduleError, TensorIntrin
 from .engine.script import ParseError
 from .engine.te import TEProgram, read_te
 from .engine.te import parse as _parse
+from .ipython import load_ipython_extension, register
+
+if TYPE_CHECKING:
+    from .app.jupyter import LayoutPicker, LoopTree, ScheduleNotebook, Timeline
 
 __all__ = [
     "AXIS_SEPARATOR",
@@ -47,7 +51,9 @@ __all__ = [
     "IRModule",
     "IndexMap",
     "Knob",
+    "LayoutPicker",
     "LintFinding",
+    "LoopTree",
     "Machine",
     "Notebook",
     "ParseError",
@@ -59,15 +65,18 @@ __all__ = [
     "Report",
     "Schedule",
     "ScheduleError",
+    "ScheduleNotebook",
     "TEProgram",
     "TensorIntrin",
     "TilewrightError",
+    "Timeline",
     "Verdict",
     "chrome_trace",
     "from_tvm",
     "from_tvm_trace",
     "lint",
     "load",
+    "load_ipython_extension",
     "machine",
     "machines",
     "parse",
@@ -84,6 +93,25 @@ __all__ = [
     "to_tvm_python",
     "verify",
 ]
+
+WIDGETS = frozenset({"LayoutPicker", "LoopTree", "ScheduleNotebook", "Timeline"})
+"""Names that come from the screen's side of the house: its libraries take two seconds to load, so they wait for the first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in WIDGETS:
+        raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
+    try:
+        from .app import jupyter
+    except ModuleNotFoundError as error:
+        if error.name not in ("anywidget", "ipywidgets", "traitlets", "IPython"):
+            raise
+        missing = Refusal(
+            "no-widgets", f"tilewright.{name} needs {error.name}", expected='pip install "tilewright[jupyter]"'
+        )
+        raise TilewrightError(missing) from error
+    return getattr(jupyter, name)
+
 
 Scheduled = Schedule | Notebook | TEProgram | IRModule | PrimFunc
 """A schedule, a notebook or TE text that has one, or a program: a schedule without calls."""
@@ -232,3 +260,6 @@ def schedule_of(scheduled: Scheduled) -> Schedule:
         raise scheduled.error
     assert scheduled.schedule is not None, "a notebook without an error has a schedule"
     return scheduled.schedule
+
+
+register()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,12 @@ def style(name: str) -> str:
     return (STATIC / name).read_text(encoding="utf-8")
 
 
+class Bundle(str):
+    """The text of a module; `name` is the file that it is of."""
+
+    name: str
+
+
 class Compiled(JSComponent):
     """A component whose module is plain JavaScript: neither the server dedents it for each page, nor does the browser look for JSX and
     TypeScript in it, which is half of the time that a page takes to come up. Subclasses set `_esm = bundle(...)`."""
@@ -32,20 +40,46 @@ class Compiled(JSComponent):
     def _render_esm(cls, compiled: Any = True, server: bool = False) -> str:
         return str(cls._esm)
 
+    def __init__(self, **params: Any) -> None:
+        super().__init__(**params)
+        self._listeners: list[Callable[[Any], None]] = []
+
+    def on_sent(self, listener: Callable[[Any], None]) -> None:
+        """`listener` gets each message to the browser as well: how the component lives on another kind of page."""
+        self._listeners.append(listener)
+
+    def _send_msg(self, data: Any) -> None:
+        super()._send_msg(data)
+        for listener in self._listeners:
+            listener(data)
+
     def _get_properties(self, doc: Any) -> dict[str, Any]:
         # What has a bundle's name is compiled already; modules of one name are loaded once.
         return {**super()._get_properties(doc), "bundle": hashlib.sha256(str(self._esm).encode()).hexdigest()}
 
 
-def bundle(name: str) -> str:
+def bundle(name: str) -> Bundle:
     """`static/components/NAME` with the files it imports written in front of it, each once; only its own exports are kept.
 
     Top-level names must be unique over the files, since they share a module afterwards.
     """
     done: dict[str, str] = {}
     _collect(name, done)
-    *parts, own = done.items()
-    return "\n".join([*(_EXPORT.sub("", text) for _, text in parts), own[1]])
+    *parts, own = done.values()
+    made = Bundle("\n".join([*(_EXPORT.sub("", text) for text in parts), own]))
+    made.name = name
+    return made
+
+
+def widget_module(component: type[Compiled]) -> str:
+    """The component's module as a notebook's widget wants it (anywidget's contract): the same files, and `jupyter.js` around them."""
+    assert isinstance(component._esm, Bundle)
+    done: dict[str, str] = {}
+    _collect(component._esm.name, done)
+    _collect("jupyter.js", done)
+    css = json.dumps("\n".join(component._stylesheets))
+    parts = [_EXPORT.sub("", text) for text in done.values()]
+    return "\n".join([*parts, f"export default hosted(render, {css});\n"])
 
 
 def _collect(name: str, done: dict[str, str]) -> None:

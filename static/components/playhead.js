@@ -2,19 +2,28 @@
 //
 // A moment is {cycle, rows: {row id of the tree: "3" for a loop, the engine for a block}, lines: [numbers of the TVMScript text],
 // cells: [{label, buffer, state: "filling" | "live" | "free"}]}.
+//
+// In a notebook a page has many programs: views that show the same one are of a group, and hear of its moments only.
 
 const MOMENT = "tilewright:moment";
 const STEP = "tilewright:step";
 
+let group = "";
+
+/** From now on this view is of a group. */
+export function joinGroup(name) {
+  group = name;
+}
+
 /** Tell all views what runs now; null while nothing is looked at. */
 export function announceMoment(moment) {
-  window.tilewrightMoment = moment;
+  (window.tilewrightMoments ??= {})[group] = moment;
   window.dispatchEvent(new CustomEvent(MOMENT));
 }
 
 /** What runs at the playhead, or null. */
 export function presentMoment() {
-  return window.tilewrightMoment ?? null;
+  return window.tilewrightMoments?.[group] ?? null;
 }
 
 /** Call `mark(moment)` now and whenever the playhead moves; returns what ends that. */

@@ -1,0 +1,55 @@
+"""A component of the page as a widget of Jupyter: the same module in the browser and in Python, another way between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import param
+import traitlets
+
+from .esm import Compiled, widget_module
+
+
+class Widget(anywidget.AnyWidget):
+    """Mirrors a component: what is drawn on it, and said to it, is so in the notebook; what a person does there it hears.
+
+    `group` are the widgets that share a playhead, `picture` names the still picture that the live view stands in for, `height` is in
+    pixels, `shared` are the component's parameters that the browser knows.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    shared = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    group = traitlets.Unicode().tag(sync=True)
+    picture = traitlets.Unicode().tag(sync=True)
+    height = traitlets.Int(400).tag(sync=True)
+
+    def __init__(self, component: Compiled, **traits: Any) -> None:
+        names = shared_parameters(type(component))
+        self.add_traits(**{name: traitlets.Any(getattr(component, name)).tag(sync=True) for name in names})
+        super().__init__(_esm=widget_module(type(component)), shared=names, **traits)
+        self.component = component
+        component.param.watch(self._drawn, names)
+        component.on_sent(self.send)
+        self.observe(self._changed, names)
+        self.on_msg(lambda _, message, __: component._handle_msg(message))
+
+    def _drawn(self, *events: param.parameterized.Event) -> None:
+        with self.hold_sync():
+            for event in events:
+                setattr(self, event.name, event.new)
+
+    def _changed(self, change: dict[str, Any]) -> None:
+        if getattr(self.component, change["name"]) != change["new"]:
+            self.component.param.update(**{change["name"]: change["new"]})
+
+
+def shared_parameters(component: type[Compiled]) -> list[str]:
+    """The parameters that our own classes give a component and that travel to the browser."""
+    hidden = {name for name, other in component._rename.items() if other is None}
+    owned = (name for name in component.param if _is_ours(component.param[name].owner))
+    return sorted(name for name in owned if name not in {"name", *hidden})
+
+
+def _is_ours(owner: object) -> bool:
+    return isinstance(owner, type) and issubclass(owner, Compiled)

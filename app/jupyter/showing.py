@@ -1,0 +1,127 @@
+"""How a view gets into a cell's output: a picture that stays when the notebook is saved, and over it the live view where a kernel is.
+
+Two outputs: of one with both, front ends without the kernel would show the live one, which is an error message then. The live view takes
+the picture out of sight (`static/components/jupyter.js`), and the picture follows what is done to the view.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+from weakref import WeakMethod
+
+import ipywidgets
+import param
+from IPython.core.getipython import get_ipython
+from IPython.display import display
+
+from ..components.esm import Compiled
+from ..components.widget import Widget
+from .kernel import KernelClock
+from .stills import still
+
+PICTURE_MS = 400
+"""The picture in the notebook is made anew once the view has stood still for this long."""
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+Bundle = dict[str, Any]
+
+
+class Shown(param.Parameterized):
+    """Something with components that a cell can show."""
+
+    height = param.Integer(default=None, allow_None=True, bounds=(60, 4_000), doc="Pixels; None: as the content asks.")
+
+    __abstract = True
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(**params)
+        self.name_in_page = uuid.uuid4().hex
+        self._natural_height = 400
+        self._widget: ipywidgets.DOMWidget | None = None
+        self._pictures_shown: list[Any] = []
+        self._kernel = KernelClock()
+        self._waiting = False
+        self.param.watch(lambda _: self._resize(), "height")
+
+    @property
+    def widget(self) -> ipywidgets.DOMWidget:
+        """The live view, to be put among other widgets."""
+        if self._widget is None:
+            self._widget = self._live()
+        return self._widget
+
+    def close(self) -> None:
+        """The live view goes away."""
+        if self._widget is not None:
+            self._widget.close()
+            self._widget = None
+
+    def _component(self) -> Compiled:
+        """What is drawn."""
+        raise NotImplementedError
+
+    def _live(self) -> ipywidgets.DOMWidget:
+        return self._mirror(self._component(), picture=self.name_in_page, height=self.height or self._natural_height)
+
+    def _mirror(self, component: Compiled, **traits: Any) -> Widget:
+        return Widget(component, group=self._group, **traits)
+
+    @property
+    def _group(self) -> str:
+        """Views of one group share a playhead."""
+        return self.name_in_page
+
+    def _pictures(self) -> list[str]:
+        """What stays, as SVG."""
+        raise NotImplementedError
+
+    def _resize(self) -> None:
+        if isinstance(self._widget, Widget):
+            self._widget.height = self.height or self._natural_height
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        """The view as one output; a kernel makes two of it."""
+        return {**self._still(), WIDGET: _view(self.widget)}
+
+    def _still(self) -> Bundle:
+        return {"text/plain": repr(self), "text/html": still(self._pictures(), self.name_in_page)}
+
+    def _ipython_display_(self) -> None:
+        self._pictures_shown.append(display(self._still(), raw=True, display_id=True))
+        display({"text/plain": "", WIDGET: _view(self.widget)}, raw=True)
+
+    def _changed_picture(self) -> None:
+        """What is shown is another one: so will be what the notebook keeps."""
+        self._resize()
+        if self._pictures_shown and not self._waiting:
+            self._waiting = True
+            self._kernel.after(PICTURE_MS, self._show_picture)
+
+    def _show_picture(self) -> None:
+        self._waiting = False
+        for handle in self._pictures_shown:
+            handle.update(self._still(), raw=True)
+
+
+def _view(widget: ipywidgets.DOMWidget) -> Mapping[str, Any]:
+    return {"version_major": 2, "version_minor": 1, "model_id": widget.model_id}
+
+
+def on_cells_run(call: Callable[[], None]) -> None:
+    """Call a method after each cell, as long as its object lives. Nothing where there is no kernel."""
+    shell = get_ipython()
+    if shell is None:
+        return
+    method = WeakMethod(call)  # pyright: ignore[reportArgumentType]
+
+    def run(*_: object) -> None:
+        found = method()
+        if found is not None:
+            found()
+        else:
+            shell.events.unregister("post_run_cell", run)
+
+    shell.events.register("post_run_cell", run)

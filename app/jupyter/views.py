@@ -1,0 +1,308 @@
+"""Loop tree, timeline and layout picker as widgets: each is a session of its own about a schedule that it shares with whoever holds it.
+
+A drag makes its calls on the schedule itself. `schedule` is a `param` parameter that tells of it, so that views are linked by
+`Timeline(schedule=tree.param.schedule)`; what a cell does to the schedule is seen when the cell has run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import param
+
+from ...engine.hwsim import Machine, Report, load_machine, preset_names
+from ...engine.ir import IRModule, PrimFunc
+from ...engine.schedule import Schedule
+from ..actions import Select
+from ..clock import Clock
+from ..components.esm import Compiled
+from ..components.loop_tree import LoopTree as TreeComponent
+from ..components.panels import InspectorView
+from ..components.timeline import TimelineView
+from ..document import Notebook, read_document
+from ..document import State as Moment
+from ..document.from_schedule import notebook_of_schedule
+from ..document.pasted import machine_for
+from ..opening import OpenNotebook
+from ..session import Session
+from ..shell import draw_tree, tell_refusal
+from ..state import DEFAULT_MACHINE, State
+from ..store import Store
+from ..views.buffer_ids import buffer_ids
+from ..views.inspector import inspector_value
+from ..views.timeline import timeline_value
+from .kernel import HandClock, KernelClock
+from .showing import Shown, on_cells_run
+from .stills import layout_picture, timeline_picture, tree_picture
+
+
+class MachineStore(Store):
+    """A store whose reports are of a machine that was given, whatever the notebook's text says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: Machine | None = None
+
+    def machine(self, state: State) -> Any:
+        if self.given is None:
+            return super().machine(state)
+        return self._machines.setdefault(self.given, self.given)
+
+
+class View(Shown):
+    """What a schedule's views have in common. `schedule` may be a Schedule, a notebook, or a program without calls."""
+
+    schedule = param.Parameter(default=None, allow_refs=True, doc="The schedule that is shown; dragging changes it.")
+    machine = param.Parameter(
+        default=None,
+        allow_refs=True,
+        doc="A machine, its name or file; None: the first preset with the program's memories.",
+    )
+    sizes = param.Dict(default={}, allow_refs=True, doc='Numbers for symbolic sizes: {"M": 256}.')
+
+    __abstract = True
+
+    def __init__(self, schedule: Any = None, **params: Any) -> None:
+        if schedule is not None:
+            params["schedule"] = schedule
+        super().__init__(**params)
+        self._store = MachineStore()
+        self._session = Session(self._clock(), store=self._store)
+        self._session.screen = self
+        self._loading = False
+        self._notice: object = None
+        self._drawn = self._made()
+        self._drawn.on_intent(self._session.receive)  # pyright: ignore[reportAttributeAccessIssue]
+        # Whoever sets the schedule knows that it is another, or went further: the object may be the same.
+        self.param.watch(self._load, ["schedule", "machine", "sizes"], onlychanged=False)
+        self._load()
+        on_cells_run(self._catch_up)
+
+    def _clock(self) -> Clock:
+        return HandClock()
+
+    def _made(self) -> Compiled:
+        """The component that draws."""
+        raise NotImplementedError
+
+    def _component(self) -> Compiled:
+        return self._drawn
+
+    def _paint(self, state: State, store: Store) -> None:
+        """Draw what the view shows of a state."""
+        raise NotImplementedError
+
+    # The schedule's way in.
+
+    def _load(self, *_: param.parameterized.Event) -> None:
+        """Show the schedule as it is now."""
+        given = self.schedule
+        if given is not None and not isinstance(given, Schedule):
+            machine = given.machine if self.machine is None and isinstance(given, Notebook) else self.machine
+            self.param.update(schedule=as_schedule(given), machine=machine)
+            return
+        schedule: Schedule | None = given
+        if schedule is None:
+            return
+        self._store.given = self._machine(schedule)
+        shown = self._session.state.shown
+        if shown is not None and shown.sizes == self.sizes and is_there(schedule, shown):
+            self.draw(self._session.state, self._store)
+            return
+        named = named_machine(self._store.given)
+        self._loading = True
+        try:
+            self._session.dispatch(OpenNotebook(notebook_of_schedule(schedule, named, self.sizes), schedule.func_name))
+        finally:
+            self._loading = False
+
+    def _machine(self, schedule: Schedule) -> Machine:
+        wanted = self.machine
+        if isinstance(wanted, Machine):
+            return wanted
+        return load_machine(wanted if wanted is not None else machine_for(schedule.func, DEFAULT_MACHINE))
+
+    def _catch_up(self) -> None:
+        """A cell has run: it may have gone on with the schedule, or bound another loop to it."""
+        schedule, shown = self.schedule, self._session.state.shown
+        if schedule is not None and shown is not None and not is_there(schedule, shown):
+            self.schedule = schedule
+
+    # The session's screen.
+
+    def draw(self, state: State, store: Store) -> None:
+        """Show a state, then let the schedule's holders know where it went."""
+        if state.moment is None:
+            return
+        self._paint(state, store)
+        self._changed_picture()
+        schedule, shown = self.schedule, state.shown
+        if self._loading or schedule is None or shown is None or shown.schedule is None or is_there(schedule, shown):
+            return
+        schedule.go_to(shown.schedule)
+        self.schedule = schedule
+
+    def draw_later(self, state: State, store: Store) -> None:
+        """Show what was found out after the paint."""
+        if state.moment is not None:
+            self._paint(state, store)
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        """Show what was found out because it is looked at."""
+        self.draw_later(state, store)
+
+    def download(self, name: str, text: str) -> None:
+        """Give the person a file."""
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        """Say what a drop would do."""
+
+    @property
+    def _group(self) -> str:
+        return str(id(self.schedule))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.schedule!r})"
+
+
+class LoopTree(View):
+    """The loop nest as a tree to drag in: a block onto a loop, a loop among its own; menus and keys as on the page."""
+
+    selected = param.String(default="", allow_refs=True, doc="The row that is chosen.")
+    buffer = param.String(
+        default="", allow_refs=True, doc="The buffer whose layout was asked for (Shift+Enter on a block)."
+    )
+
+    def _made(self) -> Compiled:
+        session = self._session
+        self.param.watch(lambda event: self._select(event.new), "selected")
+        return TreeComponent(find_targets=session.targets, find_repair=session.repair, find_menu=session.menu)
+
+    def _select(self, row: str) -> None:
+        if row != self._session.state.selected:
+            self._session.dispatch(Select(row, self._session.state.buffer))
+
+    def _paint(self, state: State, store: Store) -> None:
+        assert isinstance(self._drawn, TreeComponent)
+        draw_tree(self._drawn, state, store)
+        notice = state.notice
+        if notice is not None and notice is not self._notice:
+            tell_refusal(self._drawn, notice)
+        self._notice = notice
+        rows = self._drawn.rows
+        self._natural_height = sum(40 if row["kind"] == "block" else 28 for row in rows) + 70
+        self.param.update(selected=state.selected, buffer=state.buffer)
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        assert isinstance(self._drawn, TreeComponent)
+        self._drawn.tell(prediction)
+
+    def _pictures(self) -> list[str]:
+        return [tree_picture(self._session.state, self._store)]
+
+
+class Timeline(View):
+    """Engines and memories over time. Of a schedule, which it follows, or of a report."""
+
+    report = param.ClassSelector(class_=Report, default=None, doc="A report to show in place of a schedule's own.")
+
+    def __init__(self, schedule: Any = None, **params: Any) -> None:
+        if isinstance(schedule, Report):
+            schedule, params["report"] = None, schedule
+        super().__init__(schedule, **params)
+
+    def _made(self) -> Compiled:
+        self.param.watch(self._load, "report")
+        return TimelineView({}, answer=self._session.timeline_answer)
+
+    def _load(self, *events: param.parameterized.Event) -> None:
+        if self.report is None:
+            super()._load(*events)
+            return
+        program = self.report.segments.program
+        func, machine = program.nest.func, program.machine
+        self._store.given = machine
+        moment = Moment(Schedule(func), {})
+        notebook = Notebook(read_document(""), func, machine, states=(moment,))
+        self._session.dispatch(OpenNotebook(notebook, func.name))
+        self._store.reported(self._store.costed(self._session.state, moment.schedule), machine, self.report)
+        self.draw(self._session.state, self._store)
+
+    def _paint(self, state: State, store: Store) -> None:
+        assert isinstance(self._drawn, TimelineView)
+        value = timeline_value(state, store)
+        self._drawn.draw(value)
+        self._natural_height = 200 + 44 * len(value["engines"]) + 60 * len(value["rows"])
+
+    def _pictures(self) -> list[str]:
+        return [timeline_picture(self._session.state, self._store)]
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.report is None else f"Timeline({self.report!r})"
+
+
+class LayoutPicker(View):
+    """Where the elements of a buffer lie, who takes them, and other layouts to choose from."""
+
+    buffer = param.String(
+        default="", allow_refs=True, doc="The buffer's name; the first one on chip where it is left out."
+    )
+
+    def __init__(self, schedule: Any = None, buffer: Any = "", **params: Any) -> None:
+        super().__init__(schedule, buffer=buffer, **params)
+
+    def _clock(self) -> Clock:
+        return KernelClock()  # what each layout would come to is worked out while it is looked at
+
+    def _made(self) -> Compiled:
+        self.param.watch(lambda event: self._choose(), "buffer")
+        self._natural_height = 620
+        return InspectorView(data={})
+
+    def _load(self, *events: param.parameterized.Event) -> None:
+        super()._load(*events)
+        self._choose()
+
+    def _choose(self) -> None:
+        moment = self._session.state.moment
+        if moment is None:
+            return
+        known = buffer_ids(moment.schedule.func)
+        wanted = self.buffer or next(
+            (name for name, b in known.items() if b.scope not in ("", "global")), next(iter(known), "")
+        )
+        if wanted in known and self._session.state.buffer != wanted:
+            self._session.dispatch(Select(buffer=wanted))
+
+    def _paint(self, state: State, store: Store) -> None:
+        assert isinstance(self._drawn, InspectorView)
+        self._drawn.draw(inspector_value(state, store))
+        if state.buffer:
+            self.buffer = state.buffer
+
+    def _pictures(self) -> list[str]:
+        return [layout_picture(self._session.state, self._store)]
+
+
+def as_schedule(given: Any) -> Schedule | None:
+    """The schedule of a schedule, a notebook or a program; None of nothing. Raises TypeError for anything else."""
+    match given:
+        case None | Schedule():
+            return given
+        case IRModule() | PrimFunc():
+            return Schedule(given)
+        case _ if isinstance(getattr(given, "schedule", None), Schedule):
+            return given.schedule.copy()  # a notebook's moment stays as it is
+        case _:
+            raise TypeError(f"a schedule, a notebook or a program is expected, not {type(given).__name__}")
+
+
+def named_machine(machine: Machine | None) -> Machine | None:
+    """The machine where its name is all that is to be said of it."""
+    known = machine is not None and machine.name in preset_names() and load_machine(machine.name) == machine
+    return machine if known else None
+
+
+def is_there(schedule: Schedule, shown: Notebook) -> bool:
+    """Whether the notebook shows the schedule's present moment."""
+    return shown.schedule is not None and shown.schedule.states[-1] is schedule.states[-1]

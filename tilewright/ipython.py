@@ -1,0 +1,53 @@
+"""Bare schedules and reports in IPython: `import tilewright` in a kernel registers how they are shown, and so does `%load_ext tilewright`.
+
+The engine knows of no screen; a terminal keeps its line of text, and so does a kernel without the library of the widgets.
+"""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+from .engine.hwsim import Report
+from .engine.schedule import Schedule
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Show schedules as their loop tree, reports as their timeline, in a kernel's outputs."""
+    if getattr(shell, "kernel", None) is None or find_spec("anywidget") is None:
+        return
+    views = _Views()
+    formatter = shell.display_formatter.ipython_display_formatter
+    formatter.for_type(Schedule, views.schedule)
+    formatter.for_type(Report, views.report)
+
+
+def register() -> None:
+    """The same, where this is a kernel already. IPython is not imported for it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        load_ipython_extension(shell)
+
+
+class _Views:
+    """The views of bare values; the libraries of the screen are loaded for the first one."""
+
+    def __init__(self) -> None:
+        self._bare: Any = None
+
+    def schedule(self, schedule: Schedule) -> None:
+        self._loaded().schedule(schedule)
+
+    def report(self, report: Report) -> None:
+        self._loaded().report(report)
+
+    def _loaded(self) -> Any:
+        if self._bare is None:
+            from .app.jupyter import Bare
+
+            self._bare = Bare()
+        return self._bare
