@@ -70,15 +70,15 @@ def prove_equal(a: Expr, b: Expr, ranges: Ranges | None = None) -> bool:
     return Analyzer(ranges).proves_equal(a, b)
 
 
-def linear(expr: Expr) -> Linear | None:
-    """The expression as a linear sum; None for what is no integer."""
+def linear(expr: Expr, analyzer: Analyzer | None = None) -> Linear | None:
+    """The expression as a linear sum, of what an analyzer knows; None for what is no integer."""
     if not dt.is_int(expr.dtype):
         return None
-    if isinstance(expr, Var):
+    if isinstance(expr, Var) and analyzer is None:
         return Linear(((expr, 1),), 0)
     if isinstance(expr, IntImm):
         return Linear((), expr.value)
-    form = Analyzer().form(expr)
+    form = (analyzer or Analyzer()).form(expr)
     return Linear(tuple((digit_expr(d, scale=1), d.scale) for d in form.digits), form.constant)
 
 

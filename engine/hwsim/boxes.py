@@ -50,7 +50,7 @@ def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> In
         return None
     moved = {v: build.add(v, start) for v, (start, _) in ranges.items() if start}
     near = Analyzer({v: _range(v, 0, n) for v, n in counts.items()})
-    found = tuple(layout_at(near.simplify(substitute(a, moved)), where.extents, near) for a in addresses)
+    found = tuple(layout_at(substitute(a, moved), where.extents, near) for a in addresses)
     if any(x.strides is None for x in found):
         return None
     box = Domain(

@@ -104,15 +104,16 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
 
 def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
     """Where an access goes in memory, as the loops of `inner` run."""
-    return layout_at(analyzer.simplify(flat_address(access.buffer, access.indices)), inner, analyzer)
+    return layout_at(flat_address(access.buffer, access.indices), inner, analyzer)
 
 
 def layout_at(address: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
-    """The layout of an address that is simplified."""
-    form = linear(address)
+    """The layout of an address."""
+    form = linear(address, analyzer)
+    address = analyzer.simplify(address)
     strides: dict[Var, int] | None = {}
     mixed: set[Var] = set()
-    for atom, factor in () if form is None else _terms(form):
+    for atom, factor in () if form is None else _terms(form, analyzer):
         if isinstance(atom, Var):
             if atom in inner and strides is not None:
                 strides[atom] = factor
@@ -122,10 +123,10 @@ def layout_at(address: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> La
     return Layout(address, strides if form is not None else None, frozenset(mixed))
 
 
-def _terms(form: Linear) -> Iterator[tuple[Expr, int]]:
+def _terms(form: Linear, analyzer: Analyzer) -> Iterator[tuple[Expr, int]]:
     """The terms of a sum, and of the sums that are only made wider in it."""
     for atom, factor in form.terms:
-        wide = linear(atom.value) if isinstance(atom, Cast) else None
+        wide = linear(atom.value, analyzer) if isinstance(atom, Cast) else None
         if wide is None:
             yield atom, factor
         else:
