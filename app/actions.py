@@ -319,6 +319,8 @@ def _redo(state: State, _: Intent) -> State:
 
 
 def _went_to(state: State, notebook: Notebook, past: tuple[Notebook, ...], future: tuple[Notebook, ...]) -> State:
+    if not notebook.evaluated:
+        notebook = evaluate(notebook.document, state.notebook)
     shown = picture(state, notebook)
     return replace(state, notebook=notebook, shown=shown, past=past, future=future, chosen_step=None, notice=None)
 

@@ -76,7 +76,8 @@ def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]
         case "step":
             return step_side(int(name))
         case "opened" if state.past:
-            return Side("opened", "as it was opened", state.past[0])
+            first = next((n for n in state.past if n.evaluated), state.notebook)
+            return Side("opened", "as it was opened", first)
         case "branch":
             return Side(key, f"branch {name}", _on_branch(state, name))
         case "example":

@@ -10,6 +10,8 @@ from msgspec import Meta
 from ..engine.script import Note
 from .document import Notebook
 from .document import State as Moment
+from .document.merge import Part
+from .open_file import Standing
 
 Theme = Literal["light", "dark"]
 Pane = Literal["script", "python", "problems", "machine", "traffic"]
@@ -57,6 +59,14 @@ class Blamed(msgspec.Struct, frozen=True):
     block: str = ""
 
 
+class Filed(msgspec.Struct, frozen=True):
+    """The file that the notebook is in, and how it stands. `apart`: where this page's text clashes with what other pages made of it."""
+
+    name: str
+    standing: Standing
+    apart: tuple[Part, ...] = ()
+
+
 class Side(msgspec.Struct, frozen=True, eq=False):
     """One of two programs that are compared: `notebook` after `count` of its schedule lines, after all of them for None.
 
@@ -87,7 +97,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     as it was opened, saved or downloaded last.
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
     None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
-    the wait that was chosen on the timeline, until something else is chosen.
+    the wait that was chosen on the timeline, until something else is chosen. `file` is where edits go by themselves, None for a notebook
+    without one.
     """
 
     notebook: Notebook | None = None
@@ -107,23 +118,28 @@ class State(msgspec.Struct, frozen=True, eq=False):
     draft_of: Notebook | None = None
     comparison: Comparison | None = None
     blamed: Blamed | None = None
+    file: Filed | None = None
 
     @property
     def good(self) -> Notebook | None:
         """The last notebook without an error."""
         for notebook in (self.notebook, self.draft_of, *reversed(self.past)):
-            if notebook is not None and notebook.error is None:
+            if notebook is not None and notebook.error is None and notebook.evaluated:
                 return notebook
         return None
 
     @property
     def unsaved(self) -> bool:
-        """Whether there are edits that are nowhere but on this page."""
+        """Whether there are edits that are nowhere but on this page, or not in the file though they should be."""
+        if self.file is not None:
+            return bool(self.file.apart) or self.file.standing.status in ("failed", "asking")
         return self.notebook is not None and self.notebook.document.text != self.saved
 
     @property
     def loses_work(self) -> bool:
         """Whether leaving the notebook would lose something that a person did here."""
+        if self.file is not None:
+            return bool(self.file.apart) or not (self.file.standing.kept or self.file.standing.status == "saving")
         return self.unsaved and bool(self.past or self.future)
 
     @property

@@ -1,81 +1,221 @@
-"""Notebook files on disk: bounded reading, atomic writing."""
+"""Notebook files on disk: bounded reading, atomic writing that never takes another program's text away unseen."""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import shutil
+import stat
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from ...engine.ir import Refusal, TilewrightError
+from ..limits import LIMITS
 from .cells import Document, read_document
 
-MAX_BYTES = 2_000_000
+MAX_BYTES = LIMITS.file_bytes
 """Larger files are refused: no notebook written by hand or by drags comes near."""
+
+STALE_SECONDS = 60
+"""A temporary file of this age was left by a server that was killed between writing and renaming."""
+
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+"""Python's declaration of an encoding, in one of the first two lines (PEP 263)."""
+
+_UTF8 = frozenset({"utf-8", "utf8", "utf_8", "utf-8-sig", "ascii", "us-ascii"})
+
+_WHY = {
+    errno.ENOSPC: ("no-space", "the disk is full", "room on the disk: then it is saved by itself"),
+    errno.EDQUOT: ("no-space", "the quota of the disk is used up", "room on the disk: then it is saved by itself"),
+    errno.EFBIG: ("no-space", "the file would be larger than is allowed here", "a larger limit, or another place"),
+    errno.EROFS: ("read-only", "the disk is read-only", "another place: Save as"),
+    errno.EACCES: (
+        "read-only",
+        "the folder may not be written to",
+        "the right to write there, or another place: Save as",
+    ),
+    errno.EPERM: ("read-only", "the file may not be replaced", "the right to write it, or another place: Save as"),
+    errno.ENOENT: ("no-folder", "its folder is gone", "the folder, or another place: Save as"),
+    errno.ENOTDIR: ("no-folder", "its folder is gone", "the folder, or another place: Save as"),
+}
 
 
 class DocumentError(TilewrightError):
     """A notebook file that cannot be read, written or edited as asked."""
 
 
+class Stamp(NamedTuple):
+    """What a file looks like from outside: when it is another one, its text may be."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """None where there is no file. Raises DocumentError "not-a-file" for a folder, "unreadable"."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise DocumentError(Refusal("unreadable", f"cannot read {path.name}: {error.strerror}")) from error
+    if stat.S_ISDIR(found.st_mode):
+        raise DocumentError(Refusal("not-a-file", f"{path} is a directory", expected="a notebook file"))
+    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
 def load_document(path: str | Path) -> Document:
     """The notebook at `path`. Raises DocumentError "no-such-file", "not-a-file", "file-too-large", "not-utf-8", "unreadable"."""
-    path = Path(path)
+    return read_document(read_text(Path(path))[0], str(path))
+
+
+def read_text(path: Path) -> tuple[str, Stamp]:
+    """The text of a file, and the file's stamp from before it was read. Raises as `load_document`."""
     try:
-        if path.is_dir():
-            raise DocumentError(Refusal("not-a-file", f"{path} is a directory", expected="a notebook file"))
+        stamp = stamp_of(path)
+        if stamp is None:
+            raise DocumentError(Refusal("no-such-file", f"there is no file {path}"))
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)  # not by its size: a device or a pipe does not tell
-        if len(data) > MAX_BYTES:
-            raise DocumentError(
-                Refusal("file-too-large", f"{path} is too large", expected=f"at most {MAX_BYTES} bytes")
-            )
-        text = data.decode("utf-8")
-    except FileNotFoundError:
-        raise DocumentError(Refusal("no-such-file", f"there is no file {path}")) from None
-    except UnicodeDecodeError as error:
-        raise DocumentError(
-            Refusal("not-utf-8", f"{path} is not UTF-8 text (byte {error.start})", expected="a Python file in UTF-8")
-        ) from None
     except OSError as error:
         raise DocumentError(Refusal("unreadable", f"cannot read {path}: {error.strerror}")) from None
-    return read_document(text, str(path))
+    if len(data) > MAX_BYTES:
+        raise DocumentError(Refusal("file-too-large", f"{path} is too large", expected=f"at most {MAX_BYTES} bytes"))
+    return _decoded(data, path), stamp
+
+
+def _decoded(data: bytes, path: Path) -> str:
+    """Raises DocumentError "not-utf-8" that says which encoding it seems to be instead."""
+    expected = "a Python file in UTF-8"
+    declared = _declared(data)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DocumentError(
+            Refusal("not-utf-8", f"{path} is UTF-16 text", found="its byte order mark", expected=expected)
+        )
+    if declared is not None and not data.isascii():
+        raise DocumentError(
+            Refusal("not-utf-8", f"{path} is not UTF-8 text", found=f"it declares {declared}", expected=expected)
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DocumentError(
+            Refusal("not-utf-8", f"{path} is not UTF-8 text (byte {error.start}, line {line})", expected=expected)
+        ) from None
+
+
+def _declared(data: bytes) -> str | None:
+    """The encoding that Python would read the file in, where it is not UTF-8."""
+    for line in data.split(b"\n", 2)[:2]:
+        found = _COOKIE.match(line.removeprefix(b"\xef\xbb\xbf"))
+        if found is not None:
+            name = found[1].decode("ascii", "replace")
+            return None if name.lower().replace("_", "-") in _UTF8 or name.lower() in _UTF8 else name
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return None
+    return None
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a file. Raises DocumentError "not-utf-8" for half characters, and for more than the declared encoding has."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DocumentError(
+            Refusal("not-utf-8", "the text has half of a character in it", found=ascii(text[error.start]))
+        ) from None
+    declared = None if data.isascii() else _declared(data)
+    if declared is not None:
+        raise DocumentError(
+            Refusal(
+                "not-utf-8",
+                f"the file declares {declared}, and the text has other characters than ASCII's",
+                expected="the declaration changed to utf-8",
+            )
+        )
+    return data
 
 
 def save_document(document: Document, path: str | Path | None = None) -> Document:
-    """Write the document to `path` (or where it came from) so that a reader sees the old file or the new one, never a part.
-
-    The text goes to a temporary file beside the target, is flushed to the disk, then renamed over it. Returns the document with its path.
-    """
+    """Write the document to `path` (or where it came from), as `write_text` does. Returns the document with its path."""
     target = Path(path or document.path or "")
     if not target.name:
         raise DocumentError(Refusal("no-path", "the notebook has no file yet", expected="a path to save it to"))
-    # A link is written through, so that it stays a link.
-    real = Path(os.path.realpath(target))
-    try:
-        _replace_file(real, document.text.encode("utf-8"))
-    except OSError as error:
-        raise DocumentError(Refusal("unwritable", f"cannot write {target}: {error.strerror}")) from error
+    write_text(target, document.text)
     return Document(document.cells, str(target))
 
 
-def _replace_file(target: Path, data: bytes) -> None:
+ANY = Stamp(-1, -1, -1)
+"""Whatever the file looks like now."""
+
+
+def write_text(target: Path, text: str, known: Stamp | None = ANY) -> Stamp:
+    """Write the file so that a reader sees the old one or the new one, never a part, after a crash too. Returns its stamp.
+
+    The text goes to a temporary file beside the target, is flushed to the disk, then renamed over it; a link is written through, so that it
+    stays one. Raises DocumentError: "changed-on-disk" where the file is not as it is `known` any more (None: there is none), "read-only",
+    "no-space", "no-folder", "not-a-file", "not-utf-8", "file-too-large", "unwritable".
+    """
+    data = encoded(text)
+    if len(data) > MAX_BYTES:
+        raise DocumentError(
+            Refusal("file-too-large", "the notebook is too large", f"{len(data)} bytes", f"at most {MAX_BYTES} bytes")
+        )
+    real = Path(os.path.realpath(target))
+    try:
+        before = stamp_of(real)
+        if before is not None and not real.stat().st_mode & 0o222:
+            raise DocumentError(
+                Refusal(
+                    "read-only",
+                    f"{target.name} is read-only",
+                    expected="the right to write it, or another place: Save as",
+                )
+            )
+        return _replace_file(real, data, known)
+    except OSError as error:
+        code, words, expected = _WHY.get(error.errno or 0, ("unwritable", str(error.strerror), ""))
+        raise DocumentError(Refusal(code, f"cannot write {target}: {words}", f"{error.strerror}", expected)) from error
+
+
+def _replace_file(target: Path, data: bytes, known: Stamp | None) -> Stamp:
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as file:
+            _look_like(target, file.fileno(), temporary)
             file.write(data)
             file.flush()
-            os.fchmod(file.fileno(), _mode_for(target))
             os.fsync(file.fileno())
+            made = os.fstat(file.fileno())
+        if known is not ANY and stamp_of(target) != known:  # as late as can be
+            raise DocumentError(Refusal("changed-on-disk", f"another program changed {target.name}"))
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
+    return Stamp(made.st_ino, made.st_size, made.st_mtime_ns)
 
 
-def _mode_for(target: Path) -> int:
-    """The permissions of the file that is replaced; readable by all for a new one, as editors do."""
-    return target.stat().st_mode & 0o777 if target.exists() else 0o644
+def _look_like(target: Path, descriptor: int, temporary: str) -> None:
+    """Permissions, owner and extended attributes of the file that is replaced; a new one is readable by all, as editors do."""
+    try:
+        before = target.stat()
+    except FileNotFoundError:
+        os.fchmod(descriptor, 0o644)
+        return
+    with suppress(OSError):  # only root gives files away
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    try:
+        shutil.copystat(target, temporary)
+    except OSError:
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
 
 
 def _sync_directory(folder: Path) -> None:
@@ -85,3 +225,17 @@ def _sync_directory(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def clear_leftovers(target: Path) -> None:
+    """Take away what a server that was killed while it wrote left beside the file."""
+    for path in target.parent.glob(f".{_escaped(target.name)}.*.tmp"):
+        try:
+            if time.time() - path.stat().st_mtime > STALE_SECONDS:
+                path.unlink()
+        except OSError:
+            continue  # somebody else did
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([\[*?])", r"[\1]", name)

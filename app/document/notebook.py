@@ -64,6 +64,11 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
         return f"<Notebook {where}: schedule lines: {len(self.steps)}, error: {self.error}>"
 
     @property
+    def evaluated(self) -> bool:
+        """Whether this is known of the document, or only the text: of a notebook from the history of its file."""
+        return bool(self.states) or self.error is not None
+
+    @property
     def schedule(self) -> Schedule | None:
         """The schedule after the last line that applied."""
         return self.states[-1].schedule if self.states else None

@@ -1,0 +1,88 @@
+"""The files that a server has open. Each is one `OpenFile`, however many pages look at it: they share its text, its undo and its fate.
+
+An edit is recorded in the history at once, and the file is written when a burst of edits is over; both in a thread of the cabinet's, which
+also looks once a second whether another program changed a file.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from .document.history import History
+from .open_file import Follower, Line, OpenFile, Times
+
+
+class Cabinet:
+    """`folder` is where new notebooks go, None where none may be made. `times` are shorter in tests."""
+
+    def __init__(self, folder: Path | None = None, times: Times | None = None) -> None:
+        self.folder = folder
+        self._times = times or Times()
+        self._files: dict[Path, OpenFile] = {}
+        self._histories: dict[Path, History] = {}
+        self._wake = threading.Condition()
+        self._called = False
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    def open(self, path: Path, line: Line, follower: Follower, *, anew: bool = False) -> OpenFile:
+        """The file at `path`, as it is there; `line` is what was read of it. The page `follower` has it until it leaves it.
+
+        `anew`: `line` goes there, and what was there is one undo away. Raises DocumentError where the file cannot be read.
+        """
+        real = path.resolve()
+        with self._wake:
+            found = self._files.get(real)
+            if found is None:
+                history = self._histories.setdefault(real.parent, History(real.parent))
+                found = OpenFile(path, history, self._call, self._times)
+                found.begin(line, anew=anew)
+                self._files[real] = found
+            elif anew:
+                found.replace(line)
+            found.join(follower)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="files", daemon=True)
+                self._thread.start()
+        self._call()
+        return found
+
+    def close(self) -> None:
+        """Write what is not written, and end."""
+        with self._wake:
+            self._closing = True
+            thread = self._thread
+        self._call()
+        if thread is not None:
+            thread.join()
+
+    def _call(self) -> None:
+        with self._wake:
+            self._called = True
+            self._wake.notify()
+
+    def _run(self) -> None:
+        closing = False
+        while not closing:
+            with self._wake:
+                if not self._called and not self._closing:
+                    self._wake.wait(self._pause())
+                self._called, closing = False, self._closing
+                files = dict(self._files)
+            for real, file in files.items():
+                file.work(final=closing)
+                with self._wake:
+                    if file.done:
+                        self._files.pop(real, None)
+        for history in self._histories.values():
+            history.close()
+
+    def _pause(self) -> float | None:
+        """Seconds until something is to be done; None where nothing is open."""
+        now = time.monotonic()
+        return min((max(0.0, file.due - now) for file in self._files.values()), default=None)
+
+
+__all__ = ["Cabinet"]

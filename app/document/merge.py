@@ -1,0 +1,101 @@
+"""Two texts made of one, brought together line by line (diff3): what only one of them changed is taken, what both changed is a clash."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from .cells import lines_of
+
+MOST_LINES = 20_000
+"""Of what is different: where it is more, finding the lines that are alike takes too long, and all of it is one clash."""
+
+
+class Clash(msgspec.Struct, frozen=True):
+    """Lines that both changed. `line` is where they stand in our text, from 1."""
+
+    line: int
+    base: str
+    ours: str
+    theirs: str
+
+
+Part = str | Clash
+
+
+def merge(base: str, ours: str, theirs: str) -> tuple[Part, ...]:
+    """Text that is agreed on, and clashes, in order."""
+    before, a, b = lines_of(base), lines_of(ours), lines_of(theirs)
+    found: list[Part] = []
+    at = line = start_b = 0
+    for start, end, from_a, from_b in _in_all(before, a, b):
+        found += _part("".join(before[at:start]), "".join(a[line:from_a]), "".join(b[start_b:from_b]), line + 1)
+        found += ["".join(before[start:end])] if start < end else []
+        at, line, start_b = end, from_a + end - start, from_b + end - start
+    return tuple(found)
+
+
+def merged(parts: Sequence[Part]) -> str | None:
+    """The text, where nothing clashes."""
+    return None if any(isinstance(part, Clash) for part in parts) else resolved(parts, ())
+
+
+def resolved(parts: Sequence[Part], choices: Sequence[str]) -> str:
+    """The text with "ours", "theirs" or "both" for each clash, in order; ours where nothing is said."""
+    waiting = iter(choices)
+    found: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            found.append(part)
+            continue
+        choice = next(waiting, "ours")
+        if choice != "theirs":
+            found.append(part.ours)
+        if choice == "both" and part.ours and not part.ours.endswith(("\n", "\r")):
+            found.append("\n")
+        if choice in ("theirs", "both"):
+            found.append(part.theirs)
+    return "".join(found)
+
+
+def _part(base: str, ours: str, theirs: str, line: int) -> list[Part]:
+    if ours in (base, theirs):
+        return [theirs] if theirs else []
+    if theirs == base:
+        return [ours] if ours else []
+    return [Clash(line, base, ours, theirs)]
+
+
+def _in_all(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Runs of lines that all three have: start and end in `base`, start in `a`, start in `b`. The last one is empty, at the end."""
+    in_a, in_b = _alike(base, a), _alike(base, b)
+    n = m = 0
+    while n < len(in_a) and m < len(in_b):
+        (base_a, at_a, length_a), (base_b, at_b, length_b) = in_a[n], in_b[m]
+        start, end = max(base_a, base_b), min(base_a + length_a, base_b + length_b)
+        if start < end:
+            yield start, end, at_a + start - base_a, at_b + start - base_b
+        if base_a + length_a < base_b + length_b:
+            n += 1
+        else:
+            m += 1
+    yield len(base), len(base), len(a), len(b)
+
+
+def _alike(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
+    """Runs of lines that two texts share: start in each, and length."""
+    head = next((n for n, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), min(len(old), len(new)))
+    most = min(len(old), len(new)) - head
+    tail = next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
+    inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    runs = [(0, 0, head)]
+    if max(len(inner_old), len(inner_new)) <= MOST_LINES:
+        matcher = difflib.SequenceMatcher(None, inner_old, inner_new, autojunk=False)
+        runs += [(head + x, head + y, n) for x, y, n in matcher.get_matching_blocks()]
+    runs.append((len(old) - tail, len(new) - tail, tail))
+    return [run for run in runs if run[2]]
+
+
+__all__ = ["Clash", "Part", "merge", "merged", "resolved"]

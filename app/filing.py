@@ -1,0 +1,295 @@
+"""Between a page and the file that its notebook is in: what the page does goes into the file, what others do to it comes to the page.
+
+While something is typed the page stays on the text that it is typed into; when that is done, both are brought together.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..engine.ir import Refusal
+from .cabinet import Cabinet
+from .clock import Clock
+from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
+from .document.history import History
+from .document.merge import Part, resolved
+from .edits import picture, settled
+from .open_file import Line, OpenFile
+from .state import Filed, State
+
+TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
+"""Messages with a text typed into what their page showed; all others that name a place in the notebook must be about what there is."""
+
+MOST_OVERTAKEN = 20
+
+_NAME = re.compile(r"\w[\w .+-]{0,99}")
+
+
+NEW_NOTEBOOK = """\
+# %% [markdown]
+# # A new notebook
+#
+# What it is about.
+
+# %% machine
+import tilewright
+
+machine = tilewright.machine("dual-bank-npu")
+
+# %% workload
+from tilewright.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def matmul(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), C: T.Buffer((128, 128), "float32")):
+    for i, j, k in T.grid(128, 128, 128):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# %% schedule
+sch = tilewright.Schedule(matmul)
+"""
+
+
+class Filing:
+    """One page's. `cabinet` is None where nothing is to be written; `news` is called on the page's loop when the file has some."""
+
+    def __init__(self, cabinet: Cabinet | None, clock: Clock, news: Callable[[], None]) -> None:
+        self.cabinet = cabinet
+        self._clock, self._news = clock, news
+        self._page = secrets.token_hex(6)
+        self._file: OpenFile | None = None
+        self._base: Notebook | None = None
+        self._apart: tuple[Part, ...] = ()
+        self._drafting = self._waiting = False
+        self._overtaken: dict[int, Notebook] = {}
+
+    # What the file says.
+
+    def told(self) -> None:
+        """There is news; from any thread."""
+        if not self._waiting:
+            self._waiting = True
+            self._clock.soon(self._news)
+
+    def caught_up(self, state: State) -> State:
+        """The state with what others did to the file, unless something is being typed or clashes with it; and how the file stands."""
+        self._waiting = False
+        if self._file is None or state.notebook is None:
+            return state
+        line = self._file.line
+        if line.notebook is not self._base and state.draft_of is None and not self._apart:
+            if line.notebook is not state.notebook:
+                self._overtake(state.notebook)
+                state = followed(state, line)
+            self._base = line.notebook
+        filed = Filed(self._file.path.name, self._file.standing, self._apart)
+        return state if filed == state.file else replace(state, file=filed)
+
+    def _overtake(self, notebook: Notebook) -> None:
+        self._overtaken[revision_of(notebook)] = notebook
+        for old in list(self._overtaken)[:-MOST_OVERTAKEN]:
+            del self._overtaken[old]
+
+    # What the page does.
+
+    def opened(self, state: State, *, anew: bool = False) -> State:
+        """A state whose notebook has a path, in its file from now on. `anew`: written there, in the place of what there is."""
+        if self.cabinet is None or state.notebook is None or state.notebook.document.path is None:
+            return state
+        path = Path(state.notebook.document.path)
+        file = self.cabinet.open(path, Line(state.notebook, state.past, state.future), self, anew=anew)
+        self._file, self._base, self._apart, self._overtaken = file, state.notebook, (), {}
+        return self.caught_up(state)
+
+    def after(self, before: State, after: State) -> State:
+        """The state after what a person did, and after what came of it with what others did."""
+        if self._file is None:
+            return after
+        if after.file is None or after.notebook is None:
+            self.leave(before)
+            return after
+        if after.notebook is not before.notebook or after.draft_of is not before.draft_of:
+            self._keep(self._file, before, after)
+        return self.caught_up(after)
+
+    def _keep(self, file: OpenFile, before: State, after: State) -> None:
+        assert after.notebook is not None and self._base is not None
+        if after.draft_of is not None:
+            file.draft(self._page, after.draft_of.document.text, after.notebook.document.text)
+            self._drafting = True
+            return
+        if self._drafting:
+            file.draft(self._page, "", "")
+            self._drafting = False
+        if after.notebook.document.text == self._base.document.text:
+            self._apart = ()
+            return
+        line = Line(after.notebook, after.past, after.future)
+        self._apart = file.publish(self, self._base.document.text, line, _way(before, after))
+        if not self._apart:
+            self._base = after.notebook
+
+    def leave(self, state: State) -> None:
+        """The page shows something else, or is gone: what was being typed is an edit."""
+        if self._file is None:
+            return
+        if state.draft_of is not None:
+            self._keep(self._file, state, settled(state))
+        self._file.leave(self)
+        self._file = None
+
+    def based(self, state: State, message: dict[str, Any]) -> State:
+        """The state that a message is about: for typed text the one that its page showed, where others changed the file since.
+
+        Raises DocumentError "changed-meanwhile" for all else that is about a text that is not there any more.
+        """
+        old = self._overtaken.get(message.get("base", -1))
+        if old is None or state.notebook is None or state.draft_of is not None:
+            return state
+        if message["base"] == revision_of(state.notebook):
+            return state
+        if message["kind"] not in TYPED:
+            raise DocumentError(
+                Refusal("changed-meanwhile", "the notebook was changed elsewhere a moment ago, so nothing was done")
+            )
+        self._base = old
+        return replace(state, notebook=old, draft_of=old)
+
+    # What a person asks for.
+
+    def save(self, state: State) -> State:
+        """Write it now."""
+        assert self._file is not None
+        state = self.after(state, settled(state))
+        self._file.save()
+        return self.caught_up(state)
+
+    @property
+    def has_file(self) -> bool:
+        return self._file is not None
+
+    def resolve(self, state: State, choices: list[str]) -> State:
+        """A person's answer where two texts clash: "ours", "theirs" or "both" for each place."""
+        if self._file is None or state.notebook is None:
+            return state
+        if self._apart:
+            text, self._apart = resolved(self._apart, choices), ()
+            self._file.settle(self, state.notebook, text)
+        else:
+            self._file.answer(choices)
+        return self.caught_up(state)
+
+    def save_as(self, state: State, name: str, *, replacing: bool = False) -> State:
+        """The notebook under another name in the served folder, and the page with it. Raises DocumentError "bad-name", "file-exists"."""
+        if state.notebook is None:
+            raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+        path = self.place_for(name, replacing=replacing)
+        state = settled(state)
+        assert state.notebook is not None
+        self.leave(state)
+        notebook = _at(state.notebook, path)
+        shown = notebook if state.shown is state.notebook else state.shown and _at(state.shown, path)
+        past, future = (tuple(_at(n, path) for n in line) for line in (state.past, state.future))
+        state = replace(state, notebook=notebook, shown=shown, past=past, future=future, file=None, notice=None)
+        return self.opened(state, anew=True)
+
+    def place_for(self, name: str, *, replacing: bool = False) -> Path:
+        """Where a file of this name goes: in the served folder. Raises DocumentError "no-folder", "bad-name", "file-exists"."""
+        folder = self.cabinet.folder if self.cabinet is not None else None
+        if folder is None:
+            raise DocumentError(
+                Refusal(
+                    "no-folder",
+                    "the server has no folder of yours",
+                    expected="`tilewright serve FOLDER`, or a download",
+                )
+            )
+        name = name.strip()
+        stem = name.removesuffix(".py")
+        if not _NAME.fullmatch(stem) or stem != stem.strip(" ."):
+            raise DocumentError(
+                Refusal(
+                    "bad-name",
+                    "this cannot be a file's name",
+                    found=repr(name[:120]),
+                    expected="letters and digits, as tiles.py",
+                )
+            )
+        path = folder / f"{stem}.py"
+        if path.is_symlink() and path.resolve().parent != folder.resolve():
+            raise DocumentError(Refusal("bad-name", f"{path.name} leads out of the folder", expected="another name"))
+        if path.is_dir():
+            raise DocumentError(Refusal("bad-name", f"{path.name} is a folder", expected="another name"))
+        if path.exists() and not replacing:
+            raise DocumentError(
+                Refusal(
+                    "file-exists", f"there is a file {path.name} already", expected="another name, or to replace it"
+                )
+            )
+        return path
+
+
+def readable(path: str) -> Document:
+    """The document of a file to open a page with: the file's own, or where no program is in that any more the last one of its history
+    that had one, so that there is a picture to go on from."""
+    document = load_document(path)
+    cells = any(cell.kind != "preamble" for cell in document.cells)
+    if not cells or evaluate(document).schedule is not None:
+        return document
+    history = History(Path(path).resolve().parent)
+    try:
+        kept = history.load(Path(path).resolve().name)
+    except DocumentError:
+        return document
+    finally:
+        history.close()
+    for text in () if kept is None else (kept.text, *reversed(kept.past)):
+        earlier = read_document(text, path)
+        if evaluate(earlier).schedule is not None:
+            return earlier
+    return document
+
+
+def followed(state: State, line: Line) -> State:
+    """The state with the file as others made it."""
+    return replace(
+        state,
+        notebook=line.notebook,
+        shown=picture(state, line.notebook),
+        past=line.past,
+        future=line.future,
+        chosen_step=None,
+    )
+
+
+def revision_of(notebook: Notebook) -> int:
+    """By this the text is known that a page shows."""
+    return zlib.crc32(notebook.document.text.encode("utf-8", "surrogatepass"))
+
+
+def _way(before: State, after: State) -> str:
+    """How the page got there: by an edit, or by undo or redo."""
+    assert after.notebook is not None
+    document = after.notebook.document
+    if before.past and document is before.past[-1].document:
+        return "undo"
+    return "redo" if before.future and document is before.future[0].document else "edit"
+
+
+def _at(notebook: Notebook, path: Path) -> Notebook:
+    return replace(notebook, document=replace(notebook.document, path=str(path)))
+
+
+__all__ = ["NEW_NOTEBOOK", "Filing", "readable", "revision_of"]
