@@ -54,6 +54,7 @@ from .views.roofline import pictures_value
 from .views.timeline import timeline_value
 from .views.tour import tour_value
 from .views.tree_now import costs_now, rows_now
+from .views.words import words_value
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 """How components sit in the areas of the page's grid."""
@@ -105,6 +106,7 @@ class Page:
         for view in views:
             view.on_intent(session.receive)
         self.page.on_intent(self._explain)
+        self.notebook.on_intent(lambda message: self._offer(message, session))
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
@@ -187,6 +189,10 @@ class Page:
     def _explain(self, message: dict[str, Any]) -> None:
         if message["kind"] == "primitives":
             self.page.explain([msgspec.to_builtins(page) for page in primitive_docs()])
+
+    def _offer(self, message: dict[str, Any], session: Session) -> None:
+        if message["kind"] == "words":
+            self.notebook.offer(words_value(session.state, session.store))
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)

@@ -28,7 +28,7 @@ class HeadlineView(JsonView):
 
 
 class NotebookView(JsonView):
-    """Cells, steps and branches. Messages: view, select, undo, edit, and those of `edits.edit_of`."""
+    """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `edits.edit_of`."""
 
     _esm = bundle("notebook.js")
     # Menus look as the tree's do.
@@ -37,6 +37,10 @@ class NotebookView(JsonView):
         *JsonView._stylesheets,
         style("notebook.css"),
     ]
+
+    def offer(self, words: dict[str, Any]) -> None:
+        """What can be typed, which the browser asked for with a message "words"."""
+        self._send_msg({"kind": "words", **words})
 
 
 class InspectorView(JsonView):

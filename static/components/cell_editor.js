@@ -3,6 +3,7 @@
 
 import { h } from "./dom.js";
 import { highlighted } from "./python_text.js";
+import { EditorHelp } from "./editor_help.js";
 
 const PAIRS = { "(": ")", "[": "]", "{": "}", '"': '"', "'": "'" };
 const CLOSING = new Set(Object.values(PAIRS));
@@ -216,6 +217,9 @@ export class CellEditor {
     );
     this.frame = h("div", { class: "editor-frame" }, this.numbers, text_);
     this.element = h("div", { class: `cell-edit is-${options.kind}` }, this.frame, h("div", { class: "editor-foot" }, this.said, bar));
+    if (options.kind !== "prose") {
+      this.help = new EditorHelp({ area: this.area, pre: this.colours, host: this.element, write: (start, end, text) => replaceRange(this.area, start, end, text) });
+    }
     this.area.addEventListener("input", () => this.input());
     this.area.addEventListener("keydown", (event) => this.key(event));
     this.area.addEventListener("keyup", () => this.mark());
@@ -262,6 +266,7 @@ export class CellEditor {
     for (const button of this.said.querySelectorAll("button")) button.addEventListener("mousedown", (event) => event.preventDefault());
     this.mark();
     if (grown) this.show();
+    this.help?.place();
   }
 
   take(problem) {
@@ -272,6 +277,7 @@ export class CellEditor {
 
   input() {
     this.draw();
+    this.help?.typed();
     // The page asks before it is left with a half-written edit.
     if (this.area.value === this.first) delete document.documentElement.dataset.editing;
     else document.documentElement.dataset.editing = "";
@@ -300,7 +306,8 @@ export class CellEditor {
     event.stopPropagation();
     const { key } = event;
     const control = event.ctrlKey || event.metaKey;
-    if (key === "Escape") this.drop();
+    if (!event.isComposing && this.help?.key(event)) event.preventDefault();
+    else if (key === "Escape") this.drop();
     else if (key === "Enter" && (control || (this.options.kind === "line" && !event.shiftKey))) this.finish();
     else if (key === "Tab") indent(this.area, event.shiftKey);
     else if (this.options.kind === "prose" || event.isComposing) return;
@@ -333,6 +340,7 @@ export class CellEditor {
 
   end() {
     this.over = true;
+    this.help?.remove();
     clearTimeout(this.timer);
     delete document.documentElement.dataset.editing;
   }

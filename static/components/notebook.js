@@ -28,6 +28,10 @@ class Notebook {
     document.addEventListener("pointerdown", (event) => {
       if (this.popup.shown && !event.composedPath().includes(this.popup.element)) this.popup.hide();
     });
+    model.on("msg:custom", (message) => {
+      const data = message.data ?? message;
+      if (data.kind === "words") this.editing?.editor.help?.tell(data);
+    });
     follow(model, (fresh) => this.take(fresh));
   }
 
@@ -42,6 +46,7 @@ class Notebook {
     const opened = old === null || fresh.title !== old.title;
     if (opened && this.editing) this.stopEditing();
     this.data = fresh;
+    if (this.editing?.editor.help?.words) this.askForWords();
     if (this.held || this.list.classList.contains("is-dragging")) return;
     this.draw();
     if (this.newCell !== undefined && old && fresh.cells.length > old.cells.length) {
@@ -112,6 +117,12 @@ class Notebook {
     editor.area.addEventListener("focusout", () => this.hold());
     this.draw();
     editor.focus();
+    if (["schedule", "machine"].includes(cell.kind)) this.askForWords();
+  }
+
+  /** What the editor may offer: handles are other ones after every change. */
+  askForWords() {
+    this.model.send_msg({ kind: "words" });
   }
 
   /** What is pressed now must not move away below the mouse before it is let go. */
