@@ -8,8 +8,9 @@ from pathlib import Path
 from ..engine.ir import PrimFunc, Refusal
 from ..engine.script import Note, parse
 from .document import Converted, Document, DocumentError, Notebook, converted, evaluate, read_document
+from .document.pasted import path_beside
 from .document.workload import program_names
-from .edits import MAX_TEXT, edited
+from .edits import checked_text, edited
 from .intents import Intent
 from .state import DEFAULT_MACHINE, State
 
@@ -40,14 +41,13 @@ def notebook_opened(state: State, intent: OpenNotebook) -> State:
 
 def opened(state: State, intent: OpenText) -> State:
     """The state of a page that has just opened the text. Raises TilewrightError where there is no program in it."""
-    if len(intent.text) > MAX_TEXT:
-        raise DocumentError(
-            Refusal("text-too-long", f"the text has {len(intent.text)} characters", expected=f"at most {MAX_TEXT}")
-        )
-    made = converted(read_document(intent.text, intent.path), DEFAULT_MACHINE)
+    made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE)
     document = made.document
     if all(cell.kind == "preamble" for cell in document.cells):
-        document = read_document(_as_notebook(intent.text), intent.path)
+        path = intent.path and path_beside(
+            intent.path
+        )  # a program stays what it is: the notebook of it has a file of its own
+        document = read_document(as_notebook(intent.text), path)
     notebook = evaluate(document)
     if notebook.schedule is None:
         raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
@@ -73,12 +73,12 @@ def notes_of(made: Converted) -> tuple[Note, ...]:
     return (*made.notes, Note(text, stopped.refusal.place))
 
 
-def _as_notebook(text: str) -> str:
+def as_notebook(text: str, machine: str = DEFAULT_MACHINE) -> str:
     """Cells around a plain TVMScript program. Raises ParseError with the program's own lines."""
     program = parse(text).program
     name = program.name if isinstance(program, PrimFunc) else _module_name(text)
     return (
-        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{DEFAULT_MACHINE}")\n\n'
+        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{machine}")\n\n'
         f"# %% workload\n{text.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"
     )
 

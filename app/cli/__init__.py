@@ -1,8 +1,9 @@
 """`tilewright …`: the notebook without a browser, and the browser from the shell.
 
 Exit codes: 0 when all went well; 1 when the schedule is refused, by a primitive or by the machine, or does not compute what its program
-did, or `lint` has an error or a warning to tell; 2 when the input is not fit to be worked on; 130 when stopped from the keyboard. Errors
-go to standard error; with `--json` as `{"error": {code, message, found, expected, fix, place}}` to standard output too.
+did, or `lint` has an error or a warning to tell, or `check` finds a budget exceeded, or `diff` two programs that differ; 2 when the input
+is not fit to be worked on; 130 when stopped from the keyboard. Errors go to standard error; with `--json` as `{"error": {code, message,
+found, expected, fix, place}}` to standard output too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from ...engine.ir import TilewrightError
-from .bring import add_import
+from .bring import add_import, add_new
+from .check import add_check
+from .diff import add_diff
 from .export import add_export
 from .lint import add_lint
 from .opened import BAD_INPUT, FINE, INTERRUPTED, REFUSED, RefusedError
@@ -55,7 +58,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tilewright", description="A visual schedule notebook for tensor programs.")
     parser.add_argument("--version", action="version", version=f"tilewright {metadata.version('tilewright')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_serve, add_run, add_lint, add_export, add_import, add_lower, add_machines):
+    for add in (
+        add_serve,
+        add_run,
+        add_check,
+        add_lint,
+        add_diff,
+        add_export,
+        add_import,
+        add_new,
+        add_lower,
+        add_machines,
+    ):
         add(commands)
     return parser
 

@@ -1,29 +1,232 @@
-"""`tilewright import`: code as people have it, as a notebook."""
+"""`tilewright import` and `tilewright new`: code as people have it as a notebook, and notebooks to begin with."""
 
 from __future__ import annotations
 
+import re
+import sys
 from argparse import Namespace
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from ..document import save_document
-from .opened import FINE, notebook_file, takes_sizes
-from .output import give
+from ... import static
+from ...engine.adopt import from_tvm_trace, is_post, read_as_far_as_possible
+from ...engine.hwsim import load_machine
+from ...engine.ir import IRModule, PrimFunc, Refusal
+from ...engine.schedule import ScheduleError
+from ...engine.te import parse
+from ..document import (
+    Converted,
+    Document,
+    DocumentError,
+    converted,
+    evaluate,
+    load_document,
+    read_document,
+    save_document,
+)
+from ..document.from_schedule import notebook_of_schedule
+from ..document.knobs import with_machine
+from ..document.pasted import machine_for, workload_text
+from ..opening import as_notebook
+from ..state import DEFAULT_MACHINE
+from ..views.gallery import FOLDER as EXAMPLES
+from .opened import FINE, RefusedError, takes_machine, takes_sizes, whole
+from .output import give, takes_json, tell, tell_json
+
+DEFAULT_TEMPLATE = "matmul"
+
+_DECORATOR = re.compile(r"^[ \t]*@(?:(?P<name>\w+)\.(?P<what>prim_func|ir_module)\b|.*)", re.MULTILINE)
+_TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)\n", re.MULTILINE)
 
 
 def add_import(commands: Any) -> None:
     bring = commands.add_parser(
-        "import", aliases=["convert"], help="write TE text or posted code as a notebook, its schedule as block calls"
+        "import",
+        aliases=["convert"],
+        help="write TVMScript, TE, a post, a Python file or a trace of TVM as a notebook, its schedule as calls",
     )
-    bring.add_argument("file", metavar="FILE", help="a file of TE text, or of a program and schedule code for it")
+    bring.add_argument(
+        "file",
+        metavar="FILE",
+        help="TVMScript, TE text, a program and schedule code for it, or a TVM trace's JSON; - reads standard input",
+    )
+    bring.add_argument("--program", metavar="FILE", help="for a trace: the program that it starts from")
+    takes_machine(bring)
     takes_sizes(bring)
+    takes_json(bring, "the notebook and what is to be said of it")
     bring.add_argument("-o", "--output", metavar="OUT", help="the notebook to write (default: standard output)")
+    bring.add_argument("--force", action="store_true", help="write over a file that is there")
     bring.set_defaults(run=_import)
 
 
+def add_new(commands: Any) -> None:
+    new = commands.add_parser(
+        "new", help="write a new notebook, from a template, an example, or code as people have it"
+    )
+    new.add_argument("output", metavar="OUT", nargs="?", help="the notebook to write")
+    new.add_argument(
+        "--template", metavar="NAME", help=f"what to begin with (default: {DEFAULT_TEMPLATE}); `--list` names them"
+    )
+    new.add_argument("--source", metavar="FILE", help="begin with this TVMScript, TE text or post instead")
+    new.add_argument("--list", action="store_true", help="name the templates and examples")
+    takes_machine(new)
+    takes_sizes(new)
+    takes_json(new, "what was written, or the names")
+    new.add_argument("--force", action="store_true", help="write over a file that is there")
+    new.set_defaults(run=_new)
+
+
+# ---- import.
+
+
 def _import(arguments: Namespace) -> int:
-    document, _ = notebook_file(arguments.file, dict(arguments.size))
-    if arguments.output is None:
-        give(document.text)
+    document, notes = _brought(arguments)
+    return _given(arguments, document, {"notes": notes})
+
+
+def _brought(arguments: Namespace) -> tuple[Document, list[str]]:
+    text, path = _source(arguments.file)
+    if _is_trace(text):
+        return _of_trace(text, arguments), []
+    if arguments.program is not None:
+        raise DocumentError(
+            Refusal("not-a-trace", "--program is for the JSON of a trace", found=f"{arguments.file} is none")
+        )
+    made = _as_cells(text, path, dict(arguments.size))
+    return _on_machine(made.document, arguments.machine), [f"line {n.place.line}: {n.text}" for n in made.notes]
+
+
+def _source(file: str) -> tuple[str, str | None]:
+    return (sys.stdin.read(), None) if file == "-" else (load_document(file).text, file)
+
+
+def _is_trace(text: str) -> bool:
+    """JSON of a trace is a list; no program begins with one."""
+    return text.lstrip("\ufeff \t\r\n").startswith("[")
+
+
+def _as_cells(text: str, path: str | None, sizes: Mapping[str, int]) -> Converted:
+    """A notebook of any text that has a program in it."""
+    made = whole(lambda: converted(read_document(text, path), DEFAULT_MACHINE, sizes))
+    if any(cell.kind != "preamble" for cell in made.document.cells):
+        return made
+    program = parse(text, path or "").program
+    func = program if isinstance(program, PrimFunc) else program.functions[0]
+    return Converted(
+        read_document(as_notebook(_runnable(text, program), machine_for(func, DEFAULT_MACHINE))), made.notes
+    )
+
+
+def _runnable(text: str, program: IRModule | PrimFunc) -> str:
+    """TVMScript that Python runs without TVM: the text with our names imported; printed anew where it has another form."""
+    decorators = list(_DECORATOR.finditer(text))
+    if not decorators or any(found["what"] is None for found in decorators):
+        return workload_text(program)
+    names = {found["what"]: found["name"] for found in decorators}
+    imported = [f"ir as {names['ir_module']}"] if "ir_module" in names else []
+    imported.append(f"tirx as {names.get('prim_func', 'T')}")
+    body = _TVM_IMPORT.sub("", text.lstrip("\ufeff")).strip("\n")
+    return f"from tilewright.script import {', '.join(imported)}\n\n\n{body}"
+
+
+def _of_trace(text: str, arguments: Namespace) -> Document:
+    """The calls of a trace on the program that it was made of."""
+    if arguments.program is None:
+        raise DocumentError(
+            Refusal(
+                "no-program",
+                "a trace says what was done, not to which program",
+                fix=(f"tilewright import {arguments.file} --program PROGRAM.py",),
+            )
+        )
+    program = _program_in(load_document(arguments.program), arguments.program)
+    try:
+        schedule = from_tvm_trace(text.strip(), program)
+    except ScheduleError as error:
+        raise RefusedError(error) from error
+    machine = load_machine(arguments.machine or machine_for(schedule.func, DEFAULT_MACHINE))
+    return notebook_of_schedule(schedule, machine).document
+
+
+def _program_in(document: Document, path: str) -> IRModule | PrimFunc:
+    """The program of a notebook, of a plain file, or of a file with schedule code under it, which is passed over."""
+    if any(cell.kind != "preamble" for cell in document.cells):
+        notebook = evaluate(document)
+        if notebook.program is None:
+            raise notebook.error or DocumentError(Refusal("no-workload", f"there is no program in {path}"))
+        return notebook.program
+    if is_post(document.text):
+        return read_as_far_as_possible(document.text, filename=path).program
+    return parse(document.text, path).program
+
+
+def _on_machine(document: Document, machine: str | None) -> Document:
+    if machine is None:
+        return document
+    load_machine(machine)  # refuses what is none
+    return with_machine(document, machine)
+
+
+# ---- new.
+
+
+def templates() -> dict[str, str]:
+    """Name -> text of what a notebook may begin with: small programs, and the examples."""
+    folder = resources.files(static) / "templates"
+    found = {
+        entry.name.removesuffix(".py"): entry.read_text("utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".py")
+    }
+    examples = {file.stem: file.read_text("utf-8") for file in sorted(EXAMPLES.glob("*.py"))}
+    return {**dict(sorted(found.items())), **examples}
+
+
+def _new(arguments: Namespace) -> int:
+    known = templates()
+    if arguments.list:
+        titles = {name: title_of(text) for name, text in known.items()}
+        if arguments.json:
+            tell_json([{"name": name, "title": title} for name, title in titles.items()])
+        else:
+            width = max(map(len, titles))
+            tell("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
+        return FINE
+    if arguments.source is not None:
+        text, path = _source(arguments.source)
+        document = _as_cells(text, path, dict(arguments.size)).document
     else:
+        name = arguments.template or DEFAULT_TEMPLATE
+        if name not in known:
+            raise DocumentError(
+                Refusal("no-such-template", f"there is no template {name!r}", expected=", ".join(known))
+            )
+        document = read_document(known[name])
+    return _given(arguments, _on_machine(document, arguments.machine), {})
+
+
+def title_of(text: str) -> str:
+    """The first heading of a notebook."""
+    return next((line.removeprefix("# # ") for line in text.splitlines() if line.startswith("# # ")), "")
+
+
+def _given(arguments: Namespace, document: Document, more: Mapping[str, Any]) -> int:
+    """The notebook to its file, or to standard output. What does not hold together is said before anything is written."""
+    notebook = evaluate(document)
+    if notebook.error is not None:
+        raise RefusedError(notebook.error) if isinstance(notebook.error, ScheduleError) else notebook.error
+    if arguments.output is not None:
+        if Path(arguments.output).exists() and not arguments.force:
+            raise DocumentError(Refusal("file-exists", f"{arguments.output} is there already", fix=("--force",)))
         save_document(document, arguments.output)
+    if arguments.json:
+        steps = [step.text for step in notebook.steps]
+        tell_json({"output": arguments.output, "steps": steps, "text": document.text, **more})
+    elif arguments.output is None:
+        give(document.text)
     return FINE
+
+
+__all__ = ["add_import", "add_new", "templates"]

@@ -25,6 +25,9 @@ _MARKERS = frozenset({"enter_postproc"})
 _EARLY = {"get_axes": "get_loops", "get_axis": "get_loop"}
 """What methods were called in 2021."""
 
+ALONE = "main"
+"""What TVM calls the function of a schedule that was made of a function."""
+
 ROOT, INLINE = -1, -2
 """Decisions of sample_compute_location: where the block is, or into its consumers."""
 
@@ -92,12 +95,20 @@ class Replay:
                 return None
             method = method.replace("compute_at", "compute_inline")
             args, kwargs = ([kwargs["block"]], {}) if "block" in kwargs else (args[:1], {})
+        if method in _BLOCKS:
+            args[1:2] = [self._function(name) for name in args[1:2]]
+            kwargs |= {key: self._function(name) for key, name in kwargs.items() if key == "func_name"}
         function = getattr(self.schedule, method)
         try:
             inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:
             raise _refusal("unsupported-instruction", f"{method}: {error}", instruction) from error
         return function(*args, **kwargs)
+
+    def _function(self, name: object) -> object:
+        """What the program calls a function: TVM's schedule of one function calls it "main", whatever its name is."""
+        names = [func.name for func in self.schedule.mod.functions]
+        return names[0] if name == ALONE and len(names) == 1 else name
 
     def _sampled(self, instruction: Instruction) -> Any:
         """The values that were decided, without the draw."""

@@ -1,0 +1,216 @@
+"""`tilewright check`: what a build should stop at: a wrong result, a memory that overflows, a budget that is exceeded."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ...engine.export import headline
+from ...engine.hwsim import Machine, MachineError, Report
+from ...engine.ir import Refusal, TilewrightError
+from ..lints import findings_of
+from .opened import (
+    BAD_INPUT,
+    FINE,
+    MAX_ACCESSES,
+    REFUSED,
+    Opened,
+    RefusedError,
+    opened,
+    simulated,
+    takes_machine,
+    takes_sizes,
+)
+from .output import takes_json, tell, tell_json, verdict_line, working
+
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
+_SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
+_DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
+
+SEVERITIES = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info")}
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that is held against its limit. `found` and `limit` are numbers where it is a budget."""
+
+    name: str
+    passed: bool
+    detail: str
+    found: float | None = None
+    limit: float | None = None
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """A file with its checks, or with the error that kept it from them; `code` is the exit code that it asks for."""
+
+    file: str
+    code: int
+    checks: tuple[Check, ...] = ()
+    summary: str = ""
+    error: Refusal | None = None
+
+
+def add_check(commands: Any) -> None:
+    check = commands.add_parser(
+        "check", help="fail when a schedule is wrong, does not fit, or exceeds a budget: for continuous integration"
+    )
+    check.add_argument("files", metavar="FILE", nargs="+", help="notebook files; FILE@NAME is a branch")
+    takes_machine(check)
+    takes_sizes(check)
+    takes_json(check, "every check")
+    check.add_argument("--max-cycles", metavar="N", type=_cycles, help="the most cycles that it may take")
+    check.add_argument(
+        "--max-peak", metavar="SCOPE=SIZE", action="append", type=_budget, default=[],
+        help="the most that may be in use of a memory at a time: local.vtcm=64KiB is for each of its blocks; several times",
+    )  # fmt: skip
+    check.add_argument(
+        "--max-traffic", metavar="SIZE", type=size_bytes, help="the most bytes that may be copied from memory to memory"
+    )
+    check.add_argument(
+        "--min-overlap",
+        metavar="PERCENT",
+        type=_percent,
+        help="how much of the copies at least goes on beside computing",
+    )
+    check.add_argument(
+        "--require", choices=["tested", "proved"], default="tested",
+        help="what counts as verified: a proof, or a comparison on random inputs too (default: %(default)s)",
+    )  # fmt: skip
+    check.add_argument(
+        "--lint",
+        choices=list(SEVERITIES),
+        metavar="SEVERITY",
+        help="also fail on findings of this severity or a worse one",
+    )
+    check.set_defaults(run=_check)
+
+
+def size_bytes(text: str) -> int:
+    """`64KiB`, `64K` and `65536` are the same; KB, MB and GB are decimal."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size, as 64KiB")
+    unit = (found["unit"] or "").lower()
+    return int(float(found["number"]) * {**_SCALE, **_DECIMAL}[unit])
+
+
+def _budget(text: str) -> tuple[str, int]:
+    scope, sign, size = text.rpartition("=")
+    if not sign or not scope.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not SCOPE=SIZE, as local.vtcm=64KiB")
+    return scope.strip(), size_bytes(size)
+
+
+def _cycles(text: str) -> int:
+    plain = re.sub(r"[_,\s]", "", text)
+    if not plain.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of cycles")
+    return int(plain)
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.rstrip("% "))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a part in per cent, as 60")
+    return value
+
+
+def _check(arguments: Namespace) -> int:
+    done: list[Checked] = []
+    for number, file in enumerate(arguments.files, 1):
+        with working(arguments, f"{number} of {len(arguments.files)}: {file}"):
+            found = checked(file, arguments)
+        done.append(found)
+        if not arguments.json:
+            _show(found)
+    code = max(result.code for result in done)
+    if arguments.json:
+        tell_json({"passed": code == FINE, "files": [_as_json(result) for result in done]})
+    return code
+
+
+def checked(file: str, arguments: Namespace) -> Checked:
+    """One file against all budgets. What is wrong with it is said of it, so that the others are checked too."""
+    try:
+        found = opened(file, dict(arguments.size))
+        machine = found.machine(arguments.machine)
+        verdict = found.schedule.check(found.sizes)
+        report = simulated(found.costed, machine)
+        checks = (
+            Check("verified", _is_enough(verdict.status, arguments.require), f"{verdict.status}: {verdict.detail}"),
+            *_fits(report),
+            *_budgets(report, machine, arguments),
+            *(_lints(found, machine, arguments.lint) if arguments.lint else ()),
+        )
+    except RefusedError as refused:
+        return Checked(file, REFUSED, error=refused.cause.refusal)
+    except TilewrightError as error:
+        return Checked(file, BAD_INPUT, error=error.refusal)
+    passed = all(check.passed for check in checks)
+    return Checked(file, FINE if passed else REFUSED, checks, f"{headline(report)}, {machine.name}")
+
+
+def _is_enough(status: str, required: str) -> bool:
+    return status == "proved" or (status == "tested" and required == "tested")
+
+
+def _fits(report: Report) -> Iterator[Check]:
+    """Every memory that is used, against its capacity: one check, of those that overflow where some do."""
+    limited = {name: m for name, m in report.memory.items() if m.capacity_bytes and m.peak_bytes}
+    over = {name: m for name, m in limited.items() if m.peak_bytes > m.capacity_bytes}
+    words = [f"{name} {m.peak_bytes:,} of {m.capacity_bytes:,} bytes" for name, m in (over or limited).items()]
+    yield Check("fits", not over, "; ".join(words) or "no memory on chip is used")
+
+
+def _budgets(report: Report, machine: Machine, arguments: Namespace) -> Iterator[Check]:
+    if arguments.max_cycles is not None:
+        yield _at_most("cycles", report.cycles, arguments.max_cycles, "cycles")
+    for scope, limit in arguments.max_peak:
+        peaks = {name: m.peak_bytes for name, m in report.memory.items() if scope in (name, m.scope)}
+        if not peaks:
+            expected = ", ".join(dict.fromkeys(n for name, m in report.memory.items() for n in (m.scope, name)))
+            raise MachineError(Refusal("unknown-memory", f"{machine.name} has no memory {scope!r}", expected=expected))
+        name = max(peaks, key=lambda n: peaks[n])
+        yield _at_most(f"peak {scope}", peaks[name], limit, "bytes" if name == scope else f"bytes in {name}")
+    if arguments.max_traffic is not None:
+        yield _at_most("traffic", sum(row.bytes for row in report.traffic), arguments.max_traffic, "bytes")
+    if arguments.min_overlap is not None:
+        found, least = 100 * float(report.overlap), arguments.min_overlap
+        yield Check("overlap", found >= least, f"{found:.1f} %, at least {least:g} %", round(found, 4), least)
+
+
+def _at_most(name: str, found: int, limit: int, unit: str) -> Check:
+    more = f", {found / limit:.2f} times that" if found > limit > 0 else ""
+    return Check(name, found <= limit, f"{found:,} {unit}, at most {limit:,}{more}", found, limit)
+
+
+def _lints(found: Opened, machine: Machine, severity: str) -> Iterator[Check]:
+    findings = [
+        f for f in findings_of(found.notebook, machine, found.sizes, MAX_ACCESSES) if f.severity in SEVERITIES[severity]
+    ]
+    words = "; ".join(f"{finding.code}: {finding.message}" for finding in findings)
+    yield Check("lint", not findings, words or f"nothing of severity {severity}", len(findings), 0)
+
+
+def _show(result: Checked) -> None:
+    tell(f"{result.file}: {result.summary}" if result.summary else result.file)
+    if result.error is not None:
+        place = f" (line {result.error.place.line})" if result.error.place is not None else ""
+        tell(verdict_line(False, f"{result.error.code}: {result.error.message}{place}"))
+    width = max((len(check.name) for check in result.checks), default=0)
+    for check in result.checks:
+        tell(verdict_line(check.passed, f"{check.name:<{width}}  {check.detail}"))
+
+
+def _as_json(result: Checked) -> dict[str, Any]:
+    checks: Sequence[Any] = msgspec.to_builtins(result.checks)
+    error = result.error.to_json() if result.error is not None else None
+    return {"file": result.file, "passed": result.code == FINE, "checks": checks, "error": error}

@@ -1,0 +1,161 @@
+"""`tilewright diff`: two notebooks, steps or branches: where their programs differ first, both texts, and what each comes to."""
+
+from __future__ import annotations
+
+import difflib
+from argparse import Namespace
+from typing import Any
+
+from rich.text import Text
+
+from ...engine.hwsim import Report
+from ...engine.ir import Node, TilewrightError, first_difference
+from ...engine.script import expr_text, to_script
+from ..views.differences import difference_table
+from .opened import FINE, REFUSED, Opened, opened, simulated, takes_machine, takes_sizes
+from .output import takes_json, tell, tell_json, working
+
+LONGEST = 60
+"""Characters of a node that are shown of the first difference."""
+
+LOOKS = {"+": "green", "-": "red", "@": "cyan"}
+TRENDS = {"better": "green", "worse": "red"}
+
+
+def add_diff(commands: Any) -> None:
+    diff = commands.add_parser(
+        "diff", help="compare two notebooks, steps (FILE@3, FILE@start) or branches (FILE@NAME): programs and figures"
+    )
+    diff.add_argument("a", metavar="A", help="a notebook file, or a TVMScript file")
+    diff.add_argument(
+        "b", metavar="B", nargs="?", help="the other one; without it: what A's schedule made of its program"
+    )
+    takes_machine(diff)
+    takes_sizes(diff)
+    takes_json(diff, "the differences")
+    diff.add_argument(
+        "--context", metavar="N", type=int, default=3, help="lines around each change (default: %(default)s)"
+    )
+    diff.set_defaults(run=_diff)
+
+
+def _diff(arguments: Namespace) -> int:
+    sizes = dict(arguments.size)
+    texts = (arguments.a, arguments.b) if arguments.b is not None else (f"{arguments.a}@start", arguments.a)
+    a, b = (opened(text, sizes) for text in texts)
+    found = first_difference(a.schedule.mod, b.schedule.mod)
+    lines = list(
+        difflib.unified_diff(
+            to_script(a.schedule.mod).splitlines(), to_script(b.schedule.mod).splitlines(), a.label, b.label,
+            lineterm="", n=max(0, arguments.context),
+        )
+    )  # fmt: skip
+    with working(arguments, "simulating both"):
+        reports = [_report(side, arguments.machine) for side in (a, b)]
+    where = None
+    if found is not None:
+        where = {"path": found.path, "a": _said(found.left), "b": _said(found.right)}
+    if arguments.json:
+        tell_json(_as_json((a, b), where, lines, reports))
+    else:
+        _show((a, b), where, lines, reports)
+    return FINE if found is None else REFUSED
+
+
+def _report(side: Opened, machine: str | None) -> Report | TilewrightError:
+    """What the machine does with it; why it cannot run it, where programs can be compared all the same."""
+    try:
+        return simulated(side.costed, side.machine(machine))
+    except TilewrightError as error:
+        return error
+    except Exception as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, TilewrightError):
+            return cause
+        raise
+
+
+def _said(value: object) -> str:
+    """A node in a few words: an expression as its text, a statement as the first line of its own."""
+    if value is None:
+        return "nothing"
+    if not isinstance(value, Node):
+        return _cut(str(value))
+    try:
+        return _cut(expr_text(value))  # pyright: ignore[reportArgumentType]
+    except Exception:
+        return type(value).__name__
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _as_json(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: list[Any]) -> dict[str, Any]:
+    a, b = reports
+    both = isinstance(a, Report) and isinstance(b, Report)
+    return {
+        "same": where is None,
+        "first_difference": where,
+        "text": "\n".join(lines),
+        "a": _side_json(sides[0], a),
+        "b": _side_json(sides[1], b),
+        "figures": difference_table(a, b) if both else [],
+    }
+
+
+def _side_json(side: Opened, report: Report | TilewrightError) -> dict[str, Any]:
+    if isinstance(report, TilewrightError):
+        return {"name": side.label, "cycles": None, "error": report.refusal.to_json()}
+    peaks = {name: memory.peak_bytes for name, memory in report.memory.items()}
+    return {"name": side.label, "cycles": report.cycles, "overlap": report.overlap, "peak_bytes": peaks, "error": None}
+
+
+def _show(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: list[Any]) -> None:
+    if where is None:
+        tell("The programs are the same, up to names.")
+    else:
+        tell(f"First difference: {where['path']}: {where['a']} against {where['b']}")
+    for line in lines:
+        look = "bold" if line.startswith(("---", "+++")) else LOOKS.get(line[:1], "")
+        tell(Text(line, style=look))
+    a, b = reports
+    for side, report in zip(sides, reports, strict=True):
+        if isinstance(report, TilewrightError):
+            tell(f"\n{side.label} cannot be run: {report.refusal.message}")
+    if isinstance(a, Report) and isinstance(b, Report):
+        tell()
+        for text in _figures(sides, a, b):
+            tell(text)
+
+
+def _figures(sides: tuple[Opened, Opened], a: Report, b: Report) -> list[Text]:
+    """The table of both reports, in columns."""
+    table = difference_table(a, b)
+    rows = [
+        (line["label"], line["a"], line["b"], line["change"], line["trend"])
+        for group in table
+        for line in group["lines"]
+    ]
+    heads = ("", _short(sides[0].label), _short(sides[1].label), "change")
+    widths = [max(len(row[n]) for row in [heads, *rows]) for n in range(4)]
+    found = [Text(_in_columns(heads, widths), style="bold")]
+    for group in table:
+        found.append(Text(group["title"], style="bold"))
+        for line in group["lines"]:
+            cells = (line["label"], line["a"], line["b"], line["change"])
+            found.append(Text(_in_columns(cells, widths), style=TRENDS.get(line["trend"], "")))
+    return found
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 28 else f"…{label[-27:]}"
+
+
+def _in_columns(cells: tuple[str, ...], widths: list[int]) -> str:
+    first, *others = (
+        f"{cell:<{width}}" if n == 0 else f"{cell:>{width}}"
+        for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return "  ".join(["  " + first, *others]).rstrip()
