@@ -170,8 +170,7 @@ def _cells(report: Report, rows: list[str]) -> tuple[list[Cell], dict[int, int]]
 
 def _waits(scene: Scene) -> tuple[list[WaitKind], Spans]:
     """What engines wait for, and when: in the gap before a task, or (for a port) while it runs."""
-    line, segments = scene.line, scene.report.segments
-    program = segments.program
+    line, program = scene.line, scene.report.program
     rows = [(s.task, CAUSES.index(s.cause), s.cell, s.by, s.cycles) for s in line.stalls]
     task, cause, cell, by, cycles = np.array(rows, np.int64).reshape(-1, 5).T
     is_port = cause == CAUSES.index("port")
@@ -191,7 +190,7 @@ def _waits(scene: Scene) -> tuple[list[WaitKind], Spans]:
 def _before(scene: Scene) -> Column:
     """When the engine (or its unit) was done with the task before each."""
     line = scene.line
-    units = np.array(scene.report.segments.program.machine.units, np.int64)[line.engines]
+    units = np.array(scene.report.program.machine.units, np.int64)[line.engines]
     order = np.argsort(units, kind="stable")
     before = np.zeros(len(units), np.int64)
     same = units[order][1:] == units[order][:-1]
@@ -200,7 +199,7 @@ def _before(scene: Scene) -> Column:
 
 
 def _wait_kind(scene: Scene, lane: int, cause: int, cell: int, blamed: int) -> WaitKind:
-    program = scene.report.segments.program
+    program = scene.report.program
     name = str(CAUSES[cause])
     if name == "issue":
         return WaitKind(lane, name, f"queue of {program.machine.unit_names[blamed]}")
@@ -212,7 +211,7 @@ def _wait_kind(scene: Scene, lane: int, cause: int, cell: int, blamed: int) -> W
 
 def _with_turns(scene: Scene, kinds: list[WaitKind], spans: Spans) -> tuple[list[WaitKind], Spans]:
     """With the turns of other engines of a unit, and with the time after an engine's last task."""
-    line, machine = scene.line, scene.report.segments.program.machine
+    line, machine = scene.line, scene.report.program.machine
     parts = [spans]
     kinds = list(kinds)
     lanes = np.array([k.lane for k in kinds], np.int64)

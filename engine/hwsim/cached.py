@@ -15,8 +15,8 @@ from .errors import MachineError
 from .nest import Leaf, Nest, NestNode
 from .tasks import TaskProgram
 
-MAX_ACCESSES = 1 << 19
-"""Accesses that are gone through for one report, unless more are asked for."""
+MAX_ACCESSES = 1 << 22
+"""Accesses that are gone through for one report, unless more are asked for: about a second."""
 
 
 def cached(func: PrimFunc, program: TaskProgram, known_plan: Renewed | None, max_accesses: int) -> Cached:

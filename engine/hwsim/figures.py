@@ -71,7 +71,6 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
         segments=Segments(program, timeline),
         occupancy=held,
         timeline=timeline,
-        program=program,
         caches=program.cached.counts,
     )
 

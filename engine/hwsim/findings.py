@@ -43,9 +43,10 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
     """Caches whose misses are not in the cycles."""
     refused = program.cached.refused
     if refused is not None:
+        more = "; `tilewright run` asks more often" if refused.code == "too-many-accesses" else ""
         yield Finding(
             "caches-left-out", "warning",
-            f"the cycles are without the waiting for caches: {refused.refusal.message}",
+            f"the cycles are without the waiting for caches: {refused.refusal.message}{more}",
         )  # fmt: skip
 
 

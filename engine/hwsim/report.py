@@ -263,7 +263,6 @@ class Report(msgspec.Struct, frozen=True, eq=False):
 
     `bounds` are what no schedule of the same tasks can be below, the highest first. `energy` is in pJ, by memory and engine. `overlap` is
     the fraction of the cycles with a DMA busy in which a computing engine is busy too (`overlap_cycles / dma_cycles`; 0.0 without any DMA).
-    `program` is what was played: tasks, and where each buffer lies.
     """
 
     machine: str
@@ -286,7 +285,6 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     segments: Segments
     occupancy: Occupancy
     timeline: Timeline
-    program: TaskProgram
     caches: CacheCounts | None = None
 
     def __repr__(self) -> str:
@@ -295,6 +293,11 @@ class Report(msgspec.Struct, frozen=True, eq=False):
             f"<Report of {self.machine!r}: {self.cycles:,} cycles, bound {self.bound:,}, overlap {self.overlap:.0%}, "
             f"findings: {', '.join(f.code for f in self.findings) or 'none'}>"
         )
+
+    @property
+    def program(self) -> TaskProgram:
+        """What was played: tasks, and where each buffer lies."""
+        return self.segments.program
 
     @property
     def bound(self) -> int:

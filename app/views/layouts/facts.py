@@ -34,7 +34,7 @@ def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
     rows.append(
         ("address", f"{bed.placement.address:#x}", "Where it begins in its memory; buffers lie one after the other")
     )
-    share = share_of(report.segments.program, report.timeline.counts, bed)
+    share = share_of(report.program, report.timeline.counts, bed)
     rows += _use_rows(share.read_bytes, share.written_bytes, chosen)
     if figures is not None:
         rows += _figure_rows(figures)

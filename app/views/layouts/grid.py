@@ -186,7 +186,7 @@ def _characters(levels: np.ndarray) -> str:
 
 def uses_value(report: Report, bed: Bed) -> list[dict[str, Any]]:
     """Who takes what: block, engine, how; its first accesses, each with its elements, the rows of each bank, and its degree."""
-    return [_use_value(use) for use in uses_of(report.segments.program, bed)]
+    return [_use_value(use) for use in uses_of(report.program, bed)]
 
 
 def _use_value(use: Use) -> dict[str, Any]:

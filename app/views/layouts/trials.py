@@ -74,12 +74,12 @@ def try_out(
 def find_bed(report: Report, func: PrimFunc, name: str) -> Bed | None:
     """Where the buffer with id `name` of the simulated `func` lies. (Planning makes buffers anew, and keeps their names.)"""
     buffer: Buffer | None = buffer_ids(func).get(name)
-    return None if buffer is None else bed_of(report.segments.program, buffer)
+    return None if buffer is None else bed_of(report.program, buffer)
 
 
 def figures_of(report: Report, bed: Bed) -> Figures:
     """The figures of a buffer in a report."""
-    name, program = bed.buffer.name, report.segments.program
+    name, program = bed.buffer.name, report.program
     rows = [row for row in report.conflicts if name in row.buffers]
     memory = [m for row, m in report.memory.items() if row.split("[")[0] == bed.placement.memory.scope]
     runs = [run for use in uses_of(program, bed, LISTED) if (run := run_of(use))]
