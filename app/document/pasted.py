@@ -58,7 +58,7 @@ def converted(document: Document, machine: str, sizes: Mapping[str, int] | None 
         found, used = read_as_far_as_possible(text, filename=document.path or "", sizes=sizes), frozenset(sizes)
     made = read_document(
         notebook_of(text, found, machine_for(found.schedule.func, machine)),
-        _beside(document.path) if document.path else None,
+        path_beside(document.path) if document.path else None,
     )
     return Converted(made, found.notes, found.stopped, used)
 
@@ -89,7 +89,7 @@ def _has_notes(document: Document) -> bool:
         return False  # said by whoever evaluates it
 
 
-def _beside(path: str) -> str:
+def path_beside(path: str) -> str:
     """A path that no file has: `matmul_blocks.py` for `matmul.py`."""
     number, found = 1, Path(path).with_name(f"{Path(path).stem}_blocks.py")
     while found.exists():
