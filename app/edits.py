@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 from msgspec.structs import replace
 
 from ..engine.ir import Refusal
+from ..engine.script import is_text
 from .document import Document, DocumentError, Notebook, evaluate, replace_cell
 from .document.branches import add_branch, delete_branch, rename_branch, with_branch
 from .document.cell_edits import cell_at, delete_cell, insert_cell, move_cell, with_prose
@@ -19,13 +20,11 @@ from .document.conflicts import failed_step, put_back, repaired, skip_conflicts,
 from .document.items import move_item, move_item_into, remove_item, replace_item, switch_off, switch_on
 from .document.suggestions import suggestion, with_suggestion
 from .intents import Intent
+from .limits import LIMITS
 from .state import State
 
-MAX_UNDO = 500
+MAX_UNDO = LIMITS.undo
 """Older documents than this are forgotten by undo."""
-
-MAX_TEXT = 2_000_000
-"""Characters; longer texts are refused before they are looked at."""
 
 
 class DraftCell(Intent, frozen=True):
@@ -199,9 +198,15 @@ def draft_base(state: State) -> Notebook:
 
 
 def checked_text(text: str) -> str:
-    """A cell's text. Raises DocumentError where it is too long to be looked at."""
-    if len(text) > MAX_TEXT:
-        raise DocumentError(Refusal("text-too-long", f"the cell has {len(text)} characters"))
+    """A text that may be looked at. Raises DocumentError "text-too-long", and "not-text" for what no file could hold."""
+    most = LIMITS.text_characters
+    if len(text) > most:
+        raise DocumentError(
+            Refusal("text-too-long", f"the text has {len(text)} characters", expected=f"at most {most}")
+        )
+    if not is_text(text):
+        expected = "no lone surrogates and no null characters"
+        raise DocumentError(Refusal("not-text", "the text cannot be written to a file", expected=expected))
     return text
 
 
@@ -361,4 +366,4 @@ def _way_on_of(message: dict[str, Any]) -> Intent | None:
             return None
 
 
-__all__ = ["EDITS", "KEEPS_DRAFT", "MAX_TEXT", "edit_of", "edited", "picture", "settled"]
+__all__ = ["EDITS", "KEEPS_DRAFT", "edit_of", "edited", "picture", "settled"]

@@ -121,14 +121,13 @@ class Door(msgspec.Struct, frozen=True):
 
     def _let_in(self, method: str, path: str, query: str) -> Answer:
         """A visit without a cookie: the token in the address is taken for one, and goes from the address."""
+        if path != "/":
+            return Answer(401, "This server asks for its token first.")
         values = parse_qsl(query, keep_blank_values=True)
         if method == "GET" and any(name == "token" and self.is_key(value) for name, value in values):
             rest = urlencode([(name, value) for name, value in values if name != "token"])
-            place = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
-            return Answer(302, "", (("Location", place), ("Set-Cookie", self.cookie())))
-        if path == "/":
-            return Answer(401, login_page(), kind="text/html; charset=utf-8")
-        return Answer(401, "This server asks for its token first.")
+            return Answer(302, "", (("Location", f"/?{rest}" if rest else "/"), ("Set-Cookie", self.cookie())))
+        return Answer(401, login_page(), kind="text/html; charset=utf-8")
 
     def goes_by(self, host: str) -> bool:
         """Whether the server answers to this Host. Numbers are nobody's to point elsewhere; names are, so they must be known."""

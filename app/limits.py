@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ..engine.execute.memory import MAX_ELEMENTS
+from ..engine.hwsim.timeline import MAX_COUNT
 from ..engine.script import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS
 
 MEBI = 1 << 20
@@ -22,10 +24,10 @@ class Limits(msgspec.Struct, frozen=True):
     nesting: int = MAX_DEPTH
     file_bytes: int = 2_000_000
     steps: int = 2_000
-    shape_elements: int = 1 << 62
-    number_digits: int = 400
 
-    # Work.
+    # Programs and work.
+    verified_elements: int = MAX_ELEMENTS
+    iterations: int = MAX_COUNT
     tasks: int = 300_000
     undo: int = 500
 
@@ -33,7 +35,6 @@ class Limits(msgspec.Struct, frozen=True):
     message_bytes: int = 16 * MEBI
     request_bytes: int = 8 * MEBI
     header_bytes: int = 1 << 16
-    message_depth: int = 60
     api_sessions: int = 64
     wait_seconds: float = 60.0
     idle_seconds: float = 1800.0

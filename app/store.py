@@ -19,12 +19,17 @@ from ..engine.schedule import Schedule
 from ..engine.script import Printed, print_program
 from .document import State as Moment
 from .document import sizes_for
+from .limits import LIMITS
 from .state import DEFAULT_MACHINE, State
 
 Result = TypeVar("Result")
 
-MAX_TASKS = 300_000
+MAX_TASKS = LIMITS.tasks
 """Tasks that are played: about a second of simulating, while which the server answers nobody. The command line goes further."""
+
+
+CHECK_STOPPED = "The check was stopped"
+"""The detail of a verdict that a person did not want to wait for."""
 
 
 class Store:
@@ -80,6 +85,10 @@ class Store:
             return machine
         return self.remember("report", (func, machine), lambda: report_of(func, machine, self.plan(func)))
 
+    def put_off(self, func: PrimFunc, machine: Machine | TilewrightError) -> None:
+        """The report is being made elsewhere, and nobody waits for it: until it is here the picture has none."""
+        self.keep("put off", (func, machine), True)
+
     def reported(self, func: PrimFunc, machine: Machine | TilewrightError, report: Report | TilewrightError) -> None:
         """Keep a report that was made elsewhere."""
         self._keep(("report", id(func), id(machine)), (func, machine), report)
@@ -111,10 +120,18 @@ class Store:
         return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))
 
     def report_now(self, state: State) -> Report | TilewrightError | None:
-        """The report of the picture."""
+        """The report of the picture; None while it is put off, or where there is no program."""
         if state.moment is None:
             return None
-        return self.report(self.costed(state, state.moment.schedule), self.machine(state))
+        of = (self.costed(state, state.moment.schedule), self.machine(state))
+        return None if self.has("put off", of) and not self.has("report", of) else self.report(*of)
+
+    def no_report(self, state: State) -> str:
+        """Why there is no report of the picture."""
+        if state.moment is None:
+            return "There is no program"
+        report = self.report_now(state)
+        return report.refusal.message if isinstance(report, TilewrightError) else "The program is being simulated"
 
     def sized(self, state: State, func: PrimFunc) -> Renewed:
         """A program with the notebook's numbers for its symbolic sizes, and which buffer became which."""

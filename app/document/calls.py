@@ -12,6 +12,7 @@ from ...engine.export import named_arguments
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.schedule import PRIMITIVES, Schedule
 from ...engine.script import CallStep, Ref, read_calls
+from ..limits import LIMITS
 from .cells import Document
 from .files import DocumentError
 from .notebook import State
@@ -33,7 +34,7 @@ QUERIES = frozenset(
 )
 """Schedule methods a notebook may call besides the primitives."""
 
-MAX_STEPS = 2_000
+MAX_STEPS = LIMITS.steps
 """More schedule lines than this are refused."""
 
 

@@ -5,7 +5,7 @@ from .errors import ParseError
 from .modules import Note, Parsed, parse
 from .print_expr import expr_text
 from .printer import Printed, print_program, to_script
-from .source import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS, Positions
+from .source import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS, Positions, is_text
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -20,6 +20,7 @@ __all__ = [
     "Printed",
     "Ref",
     "expr_text",
+    "is_text",
     "parse",
     "print_program",
     "read_calls",

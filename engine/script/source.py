@@ -38,6 +38,8 @@ class Source:
         self._require_short_lines()
         self.tree = self._parse(text)
         self._require_shallow()
+        if "\\" in text:
+            self._require_characters()
 
     def place(self, node: ast.AST, end: ast.AST | None = None) -> Place:
         """Where `node` stands; with `end`, from the start of `node` to the start of `end`."""
@@ -156,6 +158,18 @@ class Source:
         if deepest is not None:
             raise self.too_deep(self.place(deepest))
 
+    def _require_characters(self) -> None:
+        """Names come out of strings, and half a surrogate pair can be shown nowhere and written to no file."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and not is_text(node.value):
+                raise parse_error(
+                    "not-text",
+                    "the string is no text",
+                    self.place(node),
+                    found=self.text(node),
+                    expected="no lone surrogates and no null characters",
+                )
+
     def too_deep(self, place: Place) -> ParseError:
         return parse_error(
             "too-deep",
@@ -164,6 +178,14 @@ class Source:
             expected=f"at most {MAX_DEPTH} levels of statements and operators",
             fix=("break a long expression into several, each with its own name",),
         )
+
+
+def is_text(text: str) -> bool:
+    """Whether a file of UTF-8 can hold it, and Python read it there."""
+    try:
+        return b"\0" not in text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
 
 
 class PositionTable:

@@ -1,0 +1,118 @@
+"""Whatever is sent, the server answers: a message or a text ends in a state that can be drawn, in a time that others can wait for.
+
+`HYPOTHESIS_PROFILE=deep` runs them for long; docs/security.md has the figures of such a run.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from support.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts, onlooked, values
+from tornado.httputil import HTTPHeaders
+
+from tilewright.app.actions import act
+from tilewright.app.api import perform
+from tilewright.app.guard import Door, make_door
+from tilewright.app.opening import OpenText
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.wire import FORMS, read_form
+
+NAMES = sorted({f.encode_name for form in FORMS.values() for f in msgspec.structs.fields(form)})
+"""Of all fields."""
+
+SOURCES = tuple(example.text for example in EXAMPLES)
+
+PATIENCE_SECONDS = 20.0
+"""A message that holds the others up for longer is a fault; far above what is seen, for machines that are busy with other things."""
+
+
+class Stopwatch:
+    def __enter__(self) -> None:
+        self._began = time.process_time()
+
+    def __exit__(self, *_: object) -> None:
+        taken = time.process_time() - self._began
+        assert taken < PATIENCE_SECONDS, f"{taken:.1f} s"
+
+
+@given(st.sampled_from(["place_the_copies", "box_blur", "vtcm_double_buffer"]), st.lists(messages(), max_size=6))
+def test_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[str, Any]]) -> None:
+    with onlooked(name) as session:
+        for message in sent:
+            with Stopwatch():
+                session.receive(message)
+                for row in ("ko", "C", str(message.get("row"))):
+                    msgspec.json.encode([session.menu(row), session.targets([row])])
+                session.timeline_answer(message)
+
+
+@given(mutated_texts(SOURCES))
+def test_any_text_opens_or_is_refused_and_what_opens_can_be_drawn(text: str) -> None:
+    with Stopwatch():
+        state = act(State(), OpenText(text))
+        assert (state.notebook is None) == (state.notice is not None)
+        msgspec.json.encode(all_views(state, Store()))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(list(FORMS)), st.dictionaries(st.sampled_from(NAMES), values, max_size=5)), max_size=5
+    )
+)
+def test_any_forms_are_done_refused_or_not_read(sent: list[tuple[str, dict[str, Any]]]) -> None:
+    with onlooked("place_the_copies") as session:
+        for name, given_fields in sent:
+            wanted = {f.encode_name for f in msgspec.structs.fields(FORMS[name])}
+            data = {"intent": name, **{key: value for key, value in given_fields.items() if key in wanted}}
+            try:
+                form = read_form(json.dumps(data).encode())
+            except (msgspec.MsgspecError, RecursionError):
+                continue
+            before = session.state
+            with Stopwatch():
+                refused = perform(session, form)
+            if refused is not None:
+                json.dumps(refused.to_json()).encode()
+                assert session.state.notebook is before.notebook
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        values.map(lambda v: json.dumps(v).encode()),
+        st.integers(0, 20_000).map(lambda n: b"[" * n),
+    )
+)
+def test_any_body_is_a_form_or_is_not_read(body: bytes) -> None:
+    with suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        assert type(read_form(body)).__name__
+
+
+header_texts = st.one_of(
+    st.sampled_from(["127.0.0.1:5006", "localhost", "evil.example", "http://127.0.0.1:5006", "null", "Bearer x", "a=x", "[::1]", "[", ":"]),
+    st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=30),
+)  # fmt: skip
+
+
+@given(
+    st.sampled_from([make_door(), make_door("0.0.0.0", "correct horse battery".replace(" ", "-"))]),
+    st.sampled_from(["GET", "POST", "PUT", "TRACE", "", "get"]),
+    st.one_of(st.sampled_from(["/", "/api", "/api/sessions", "/ws", "/login", "//evil/", "/?token=x", *NASTY[:6]]), st.text(max_size=30)),
+    st.dictionaries(st.sampled_from(["Host", "Origin", "Cookie", "Authorization", "Sec-Fetch-Site", "Sec-Fetch-Mode"]), header_texts),
+)  # fmt: skip
+def test_whoever_does_not_know_the_token_gets_nothing_that_asks_for_it(
+    door: Door, method: str, target: str, headers: dict[str, str]
+) -> None:
+    answer = door.answer(method, target, HTTPHeaders(headers))
+    api = target.partition("?")[0].rstrip("/") == "/api" or target.startswith("/api/")
+    if api or (door.is_open and not target.startswith("/login")):
+        assert answer is not None and answer.status in (400, 401, 403, 405)
+    if "evil" in headers.get("Host", "evil"):
+        assert answer is not None and answer.status in (400, 403)
