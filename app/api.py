@@ -18,6 +18,7 @@ from ..engine.export import chrome_trace
 from ..engine.hwsim import Report, preset_names
 from ..engine.ir import Refusal, TilewrightError
 from .actions import Call, repair_of
+from .cabinet import Cabinet
 from .document import DocumentError
 from .limits import LIMITS
 from .seats import LoopClock, Seat, SeatError, Seats
@@ -47,6 +48,7 @@ class Office(msgspec.Struct, frozen=True, eq=False):
 
     seats: Seats
     path: Path | None
+    cabinet: Cabinet | None = None
 
     def shelf(self) -> Shelf:
         """The notebooks that can be opened, as they are now."""
@@ -174,7 +176,7 @@ class Sessions(Handler):
         except (msgspec.MsgspecError, RecursionError) as error:
             raise HTTPError(400, str(error).replace("%", "%%")) from None
         clock = LoopClock(asyncio.get_running_loop())
-        session = Session(clock, self.office.shelf().examples, savable=self.office.path is not None)
+        session = Session(clock, self.office.shelf().examples, cabinet=self.office.cabinet)
         seat = self.seats.take(session, clock)
         refused = _opened(session, opening)
         if refused is not None:

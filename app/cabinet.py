@@ -85,4 +85,11 @@ class Cabinet:
         return min((max(0.0, file.due - now) for file in self._files.values()), default=None)
 
 
-__all__ = ["Cabinet"]
+def cabinet_of(path: str | Path | None) -> Cabinet | None:
+    """For what is served: a folder, a file (new ones go beside it), or nothing of one's own, which is not written to."""
+    if path is None:
+        return None
+    return Cabinet(Path(path) if Path(path).is_dir() else Path(path).parent)
+
+
+__all__ = ["Cabinet", "cabinet_of"]

@@ -10,7 +10,7 @@ import secrets
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -28,6 +28,8 @@ TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
 """Messages with a text typed into what their page showed; all others that name a place in the notebook must be about what there is."""
 
 MOST_OVERTAKEN = 20
+
+Found = TypeVar("Found")
 
 _NAME = re.compile(r"\w[\w .+-]{0,99}")
 
@@ -104,14 +106,21 @@ class Filing:
 
     # What the page does.
 
-    def opened(self, state: State, *, anew: bool = False) -> State:
-        """A state whose notebook has a path, in its file from now on. `anew`: written there, in the place of what there is."""
+    def opened(self, state: State, *, anew: bool = False, source: Document | None = None) -> State:
+        """A state whose notebook has a path, in its file from now on. `anew`: written there, in the place of what there is. `source` is
+        the file that was opened, where the notebook was made of it."""
         if self.cabinet is None or state.notebook is None or state.notebook.document.path is None:
             return state
         path = Path(state.notebook.document.path)
         file = self.cabinet.open(path, Line(state.notebook, state.past, state.future), self, anew=anew)
-        self._file, self._base, self._apart, self._overtaken = file, state.notebook, (), {}
-        return self.caught_up(state)
+        if source is not None and source.path is not None and source.path != str(path):
+            file.comes_from(Path(source.path).name, source.text)
+        self._file, self._apart, self._overtaken = file, (), {}
+        line = file.line
+        self._base = line.notebook
+        if line.notebook is state.notebook:
+            return self.caught_up(replace(state, past=line.past, future=line.future))
+        return self.caught_up(followed(state, line))
 
     def after(self, before: State, after: State) -> State:
         """The state after what a person did, and after what came of it with what others did."""
@@ -242,24 +251,36 @@ class Filing:
 
 
 def readable(path: str) -> Document:
-    """The document of a file to open a page with: the file's own, or where no program is in that any more the last one of its history
-    that had one, so that there is a picture to go on from."""
+    """The document of a file to open a page with. Mostly the file's own. Where a notebook was made of it before, that one; where no program
+    is in it any more, the last one of its history that had one, so that there is a picture to go on from."""
     document = load_document(path)
-    cells = any(cell.kind != "preamble" for cell in document.cells)
-    if not cells or evaluate(document).schedule is not None:
-        return document
-    history = History(Path(path).resolve().parent)
-    try:
-        kept = history.load(Path(path).resolve().name)
-    except DocumentError:
-        return document
-    finally:
-        history.close()
+    if any(cell.kind != "preamble" for cell in document.cells):
+        return document if evaluate(document).schedule is not None else _with_a_program(document, Path(path))
+    place = Path(path).resolve()
+    name = _history_of(place, lambda history: history.made_of(place.name, document.text))
+    if name is not None and (made := place.with_name(name)).is_file():
+        return readable(str(made))
+    return document
+
+
+def _with_a_program(document: Document, path: Path) -> Document:
+    kept = _history_of(path.resolve(), lambda history: history.load(path.resolve().name))
     for text in () if kept is None else (kept.text, *reversed(kept.past)):
-        earlier = read_document(text, path)
+        earlier = read_document(text, str(path))
         if evaluate(earlier).schedule is not None:
             return earlier
     return document
+
+
+def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
+    """What the history beside a file says; None where it cannot be read."""
+    history = History(path.parent)
+    try:
+        return read(history)
+    except DocumentError:
+        return None
+    finally:
+        history.close()
 
 
 def followed(state: State, line: Line) -> State:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -87,6 +88,7 @@ class OpenFile:
         self._stamp: Stamp | None = None
         self._untouched: str | None = None
         self._edits: list[Edit] = []
+        self._source: tuple[str, str] | None = None
         self._drafts: dict[str, Draft] = {}
         self._not_written: Refusal | None = None
         self._not_there: Refusal | None = None
@@ -201,6 +203,11 @@ class OpenFile:
         with self._lock:
             self._followers.append(follower)
 
+    def comes_from(self, source: str, text: str) -> None:
+        """The notebook was made of another file, which is opened again as this one."""
+        with self._lock:
+            self._source = (source, text)
+
     def leave(self, follower: Follower) -> None:
         """The page is gone. What it left is written now."""
         with self._lock:
@@ -288,7 +295,8 @@ class OpenFile:
         with self._lock:
             followers = [f for f in self._followers if f is not but]
         for follower in followers:
-            follower.told()
+            with suppress(RuntimeError):  # its loop has ended
+                follower.told()
         self._call()
 
     # The thread.
@@ -354,6 +362,9 @@ class OpenFile:
             return text
         try:
             self._history.record(self._name, edits, base)
+            if self._source is not None:
+                self._history.made(*self._source, self._name)
+                self._source = None
             for draft in drafts.values():
                 self._history.draft(self._name, draft)
         except DocumentError as error:

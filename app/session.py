@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -27,8 +28,10 @@ from .actions import (
     act,
     repair_of,
 )
+from .cabinet import Cabinet
 from .clock import Clock
-from .document import DocumentError, Notebook, load_document, save_document
+from .document import DocumentError, Notebook
+from .filing import NEW_NOTEBOOK, Filing, readable
 from .forecast import Forecast
 from .messages import MOVED, Message, call_of, intent_of
 from .sides import Compare, side_of, usual_sides
@@ -43,6 +46,8 @@ from .views.timeline import answer
 from .views.tour import tour_text
 
 COMPARISONS = ("compare", "compare_text")
+
+FILES = ("save", "save_as", "new_file", "download", "resolve")
 
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""
@@ -86,7 +91,7 @@ class Session:
         clock: Clock,
         examples: tuple[Example, ...] = (),
         *,
-        savable: bool = False,
+        cabinet: Cabinet | None = None,
         store: Store | None = None,
     ) -> None:
         self.state = State()
@@ -94,7 +99,7 @@ class Session:
         self.screen: Screen | None = None
         self._clock = clock
         self.examples = examples
-        self._savable = savable
+        self.filing = Filing(cabinet, clock, self._filed)
         self.forecast = Forecast(self.store, clock, self._foretell)
         self.studies = Studies(self.store, clock, self._studied)
         self._turn = 0
@@ -124,13 +129,14 @@ class Session:
             self._compare(message)
         elif message["kind"] == "export":
             self._export()
-        elif message["kind"] == "save":
-            self._save()
+        elif message["kind"] in FILES:
+            self._file(message)
         elif message["kind"] == "tour":
             self.dispatch(OpenText(tour_text()))
         elif message["kind"] == "open":
             self._open({e.name: e for e in self.examples}[message["name"]])
         else:
+            self.state = self.filing.based(self.state, message)
             intent = intent_of(message, self.state)
             if intent is not None:
                 self.dispatch(self._with_known(intent))
@@ -175,14 +181,23 @@ class Session:
         if example.path is None:
             self.dispatch(OpenText(example.text, example.title))
         else:
-            self.dispatch(OpenText(load_document(example.path).text, path=example.path))
+            self.open_file(example.path)
+
+    def open_file(self, path: str) -> None:
+        """A file as it is now, or as other pages have it; edits go into it. Raises DocumentError where it cannot be read."""
+        document = readable(path)
+        opened = act(self.state, OpenText(document.text, path=document.path))
+        if opened.notebook is self.state.notebook:
+            self._show(opened)  # it could not be
+        else:
+            self._show(self.filing.opened(self.filing.after(self.state, opened), source=document))
 
     def dispatch(self, intent: Intent) -> None:
         """The next state, drawn."""
         self._show(act(self.state, intent))
 
     def _show(self, state: State) -> None:
-        before, self.state = self.state, state
+        before, self.state = self.state, self.filing.after(self.state, state)
         if self.screen is None or self.state is before:
             return
         self.screen.draw(self.state, self.store)
@@ -192,6 +207,7 @@ class Session:
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
+        self.filing.leave(self.state)
         self._closed = True
         self._turn += 1
         self.forecast.stop()
@@ -308,17 +324,39 @@ class Session:
         if self.screen is not None:
             self.screen.download(EXPORT_FILE, text)
 
-    def _save(self) -> None:
-        """To the notebook's own file where the server was started with it; else as a download."""
-        if self.state.notebook is None:
+    def _file(self, message: Message) -> None:
+        """What is done with files. A notebook without one is saved by being downloaded."""
+        kind = message["kind"]
+        if kind == "new_file":
+            path = self.filing.place_for(str(message["name"]))
+            opened = act(self.state, OpenText(NEW_NOTEBOOK, path=str(path)))
+            self._show(self.filing.opened(self.filing.after(self.state, opened), anew=True))
+        elif self.state.notebook is None:
             return
-        document = self.state.notebook.document
-        if self._savable and document.path is not None:
-            save_document(document)
-            self.dispatch(Saved(document.text))
+        elif kind == "save_as":
+            self._show(
+                self.filing.save_as(self.state, str(message["name"]), replacing=message.get("replacing") is True)
+            )
+        elif kind == "resolve":
+            self._show(self.filing.resolve(self.state, [str(choice) for choice in message["choices"]]))
+        elif kind == "save" and self.filing.has_file:
+            self._show(self.filing.save(self.state))
         elif self.screen is not None:
-            self.screen.download("notebook.py", document.text)
+            document = self.state.notebook.document
+            self.screen.download(Path(document.path or "notebook.py").name, document.text)
             self.dispatch(Saved(document.text))
+
+    def _filed(self) -> None:
+        """Others changed the file, or it stands otherwise."""
+        if self._closed:
+            return
+        before, after = self.state, self.filing.caught_up(self.state)
+        if after.notebook is not before.notebook:
+            self._show(after)
+        elif after is not before:
+            self.state = after
+            if self.screen is not None:
+                self.screen.draw_later(after, self.store)
 
 
 def verdict_of(schedule: Schedule, sizes: Mapping[str, int] | None = None) -> Verdict:

@@ -15,8 +15,9 @@ import panel as pn
 from bokeh.document import Document as BokehDocument
 
 from ..engine.ir import TilewrightError
-from .actions import OpenText, Say
+from .actions import Say
 from .api import Office
+from .cabinet import Cabinet, cabinet_of
 from .components.code import CodeView
 from .components.esm import STATIC, style
 from .components.figures import CompareView, MachineView, OverlayView, TrafficView
@@ -263,18 +264,21 @@ class PageTemplate(pn.Template):
 
 
 def make_page(
-    path: str | Path | None = None, thumbnails: Thumbnails | None = None, seats: Seats | None = None
+    path: str | Path | None = None,
+    thumbnails: Thumbnails | None = None,
+    seats: Seats | None = None,
+    cabinet: Cabinet | None = None,
 ) -> pn.Template:
     """A page of its own for one browser tab: the gallery, or the notebook at `path` (a folder: its notebooks in the gallery).
 
     `?example=NAME` in the address opens an example. `thumbnails` are those that the pages of a server share; the API finds
-    the page among its `seats`.
+    the page among its `seats`, and files that several pages have open are one in its `cabinet`.
     """
     folder = Path(path) if path is not None and Path(path).is_dir() else None
     shelf = Shelf(folder, thumbnails)
     document = pn.state.curdoc
     clock = ServerClock(document)
-    session = Session(clock, shelf.examples, savable=path is not None)
+    session = Session(clock, shelf.examples, cabinet=cabinet or cabinet_of(path))
     page = Page(session, shelf)
     session.screen = page
     if document is not None:
@@ -314,11 +318,9 @@ def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:
 def _open_first(session: Session, path: str | Path | None) -> None:
     if path is not None:
         try:
-            document = load_document(path)
+            session.open_file(str(path))
         except TilewrightError as error:
             session.dispatch(Say(error.refusal))
-            return
-        session.dispatch(OpenText(document.text, path=str(path)))
         return
     wanted = [value.decode("utf-8", "replace") for value in pn.state.session_args.get("example", [])]
     if wanted and any(example.name == wanted[0] for example in session.examples):
@@ -346,18 +348,25 @@ def serve(
 
 
 async def _serve(path: str | Path | None, port: int, show: bool, door: Door) -> None:
-    thumbnails, seats = Thumbnails(), Seats()
+    thumbnails, seats, cabinet = Thumbnails(), Seats(), cabinet_of(path)
 
     def page() -> pn.Template:
-        return make_page(path, thumbnails, seats)
+        return make_page(path, thumbnails, seats, cabinet)
 
     on_interrupt = signal.getsignal(signal.SIGINT)
-    office = Office(seats, None if path is None else Path(path))
+    office = Office(seats, None if path is None else Path(path), cabinet)
     server = open_server(page, office, door, port, show=show, title="Tilewright")
     signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
     server.start()
     gc.freeze()  # libraries stay: to look through them for garbage holds a drop up for 70 ms now and then
     url = f"http://{door.address}:{server.port}/"
     print(f"Tilewright is at {url}{door.invitation}", flush=True)
-    with written_down(door, url):
-        await asyncio.Event().wait()
+    ended = asyncio.Event()
+    with suppress(NotImplementedError):  # where there are no such signals
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    try:
+        with written_down(door, url):
+            await ended.wait()
+    finally:
+        if cabinet is not None:
+            cabinet.close()

@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS versions (
   id INTEGER PRIMARY KEY, file TEXT NOT NULL, parent INTEGER, digest BLOB NOT NULL, text BLOB NOT NULL, at REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS of_file ON versions (file, id);
 CREATE INDEX IF NOT EXISTS of_parent ON versions (parent, id);
+CREATE TABLE IF NOT EXISTS made (source TEXT PRIMARY KEY, digest BLOB NOT NULL, name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, here INTEGER NOT NULL, disk BLOB, next BLOB);
 CREATE TABLE IF NOT EXISTS drafts (
   file TEXT NOT NULL, page TEXT NOT NULL, base BLOB NOT NULL, text BLOB NOT NULL, PRIMARY KEY (file, page));
@@ -132,7 +133,20 @@ class History:
                 row = (name, draft.page, _packed(draft.base), _packed(draft.text))
                 db.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?)", row)
 
+    def made(self, source: str, text: str, name: str) -> None:
+        """Notebook `name` was made of file `source`, which holds `text`."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (source, digest_of(text), name))
+
     # Reading.
+
+    def made_of(self, source: str, text: str) -> str | None:
+        """The notebook that was made of a file, where that still holds the same text."""
+        if not self.exists:
+            return None
+        with self._transaction(reading=True) as db:
+            found = db.execute("SELECT digest, name FROM made WHERE source = ?", (source,)).fetchone()
+            return found[1] if found is not None and found[0] == digest_of(text) else None
 
     def load(self, name: str) -> Kept | None:
         """What is known of file `name`; None where nothing is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,19 +151,6 @@ def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) ->
     entries = session.targets(["A_local.vtcm"])
     assert any(entry["legal"] for entry in entries) and any(not entry["legal"] for entry in entries)
     assert session.targets(["nobody"]) == []
-
-
-def test_given_a_file_when_saved_then_it_has_the_notebooks_text(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(MATMUL_NOTEBOOK)
-    session = Session(PaperClock(), (), savable=True)
-    session.screen = PaperScreen()
-    session.dispatch(OpenText(MATMUL_NOTEBOOK, path=str(path)))
-    send(session, "call", method="parallel", target="i", arguments={})
-    assert session.state.unsaved
-    send(session, "save")
-    assert path.read_text().count("sch.parallel(i)") == 1
-    assert not session.state.unsaved
 
 
 def test_given_no_file_when_saved_then_the_notebook_is_downloaded(session: Session) -> None:

@@ -27,9 +27,9 @@ def test_given_a_crash_at_the_rename_then_the_old_file_is_whole_and_no_other_is_
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.os, "replace", fail)
-    with pytest.raises(DocumentError, match="No space left") as caught:
+    with pytest.raises(DocumentError, match="disk is full") as caught:
         save_document(read_document("new"), target)
-    assert caught.value.code == "unwritable"
+    assert caught.value.code == "no-space"
     assert target.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.py"]
 

@@ -1,0 +1,82 @@
+"""Pages on a file without a server: sessions on one cabinet, whose work is done when a test says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from support.paper import PaperClock, PaperScreen
+
+from tilewright.app.cabinet import Cabinet
+from tilewright.app.open_file import Times
+from tilewright.app.session import Session
+from tilewright.app.state import Filed, State
+
+QUICK = Times(quiet=0.01, longest=0.05, look=0.05, again=0.05)
+"""For tests: nothing has to be waited for long."""
+
+
+class Sheet(PaperScreen):
+    """One that is not told what is being worked out."""
+
+    def draw_doing(self, *_: object) -> None:
+        pass
+
+
+class Desk:
+    """Pages of one server, and the files that they share."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.cabinet = Cabinet(folder, QUICK)
+        self.pages: list[Session] = []
+
+    def page(self, path: Path | None = None) -> Session:
+        session = Session(PaperClock(), (), cabinet=self.cabinet)
+        session.screen = Sheet()
+        self.pages.append(session)
+        if path is not None:
+            session.open_file(str(path))
+        return session
+
+    def turn(self) -> None:
+        """What the pages' loops have to do, done."""
+        for page in self.pages:
+            clock = page._clock
+            assert isinstance(clock, PaperClock)
+            waiting = [clock.work.get_nowait() for _ in range(clock.work.qsize())]
+            for work in waiting:
+                if getattr(work, "__name__", "") == "_filed":  # not verification and the like
+                    work()
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Turn until it is so."""
+        give_up = time.monotonic() + 20
+        while not done():
+            assert time.monotonic() < give_up, [page.state.file for page in self.pages]
+            self.turn()
+            time.sleep(0.005)
+
+    def settle(self) -> None:
+        """Until every page that has a file has it saved."""
+        self.until(lambda: all(filed(page).standing.status == "saved" for page in self.pages if page.state.file))
+
+    def close(self) -> None:
+        for page in self.pages:
+            page.close()
+        self.cabinet.close()
+
+
+def filed(page: Session) -> Filed:
+    assert page.state.file is not None
+    return page.state.file
+
+
+def text_of(page: Session) -> str:
+    assert page.state.notebook is not None
+    return page.state.notebook.document.text
+
+
+def send(page: Session, kind: str, **fields: object) -> State:
+    page.receive({"kind": kind, **fields})
+    return page.state
