@@ -9,6 +9,8 @@ from ..execute import Verdict
 from ..hwsim import Knob, Report
 
 MAX_BOUNDS = 5
+MAX_WAITS = 6
+PJ_PER_UJ = 1e6
 
 MAX_TRAFFIC_ROWS = 40
 """More rows than this are summed up in a last line."""
@@ -28,17 +30,20 @@ def headline(report: Report, verdict: Verdict | None = None) -> str:
 
 
 def report_text(report: Report, verdict: Verdict | None = None) -> str:
-    """The headline, then engines with their stalls, memories with their peaks, bytes from scope to scope, findings."""
+    """The headline, then engines with their stalls, waits with whom they are for, memories with their peaks, bytes from scope to scope,
+    energy, findings."""
     data = report.to_json()
     blocks = [
         headline(report, verdict),
         _engines(data["engines"], data["cycles"]),
+        _waits(data["engines"]),
         _memory(data["memory"]),
         _bounds(data.get("bounds", ()), data.get("roofline")),
         _traffic(data["traffic"]),
         _conflicts(data.get("conflicts", ())),
         _bursts(data.get("bursts", ())),
         _caches(data.get("caches")),
+        _energy(data.get("energy", {})),
         _findings(data.get("findings", ())),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -52,6 +57,18 @@ def _engines(engines: Mapping[str, Any], cycles: int) -> str:
         waited = ", ".join(f"{cause} {count:,}" for cause, count in stalls if count)
         rows.append((name, f"{busy:,}", f"{100 * busy / cycles:.0f} %" if cycles else "-", waited or "nothing"))
     return table(rows, right=(1, 2))
+
+
+def _waits(engines: Mapping[str, Any]) -> str:
+    """The longest waits: who waits for what, in whose hands it is."""
+    waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"] if wait["cause"] != "unit"]
+    waits.sort(key=lambda entry: -entry[1]["cycles"])
+    rows = [("waits", "for", "of", "in the hands of", "cycles")]
+    rows += [(name, w["cause"], w["buffer"], w["block"], f"{w['cycles']:,}") for name, w in waits[:MAX_WAITS]]
+    rest = sum(w["cycles"] for _, w in waits[MAX_WAITS:])
+    if rest:
+        rows.append((f"{len(waits) - MAX_WAITS} more", "", "", "", f"{rest:,}"))
+    return table(rows, right=(4,)) if waits else ""
 
 
 def _memory(memory: Mapping[str, Any]) -> str:
@@ -124,6 +141,16 @@ def _caches(caches: Mapping[str, Any] | None) -> str:
     ]
     went = f"{caches['simulated']:,} of {caches['accesses']:,} accesses gone through, the others are like them"
     return table(rows, right=(1, 2, 3)) + (f"\n{went}" if caches["simulated"] < caches["accesses"] else "")
+
+
+def _energy(energy: Mapping[str, float]) -> str:
+    """Of memories and engines, the most first."""
+    whole = sum(energy.values())
+    if not whole:
+        return ""
+    parts = [(name, 100 * pj / whole) for name, pj in sorted(energy.items(), key=lambda part: -part[1])]
+    told = ", ".join(f"{name} {part:.0f} %" for name, part in parts if round(part))
+    return f"energy {whole / PJ_PER_UJ:,.3g} uJ: {told}"
 
 
 def knobs_text(knobs: Sequence[Knob]) -> str:

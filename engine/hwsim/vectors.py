@@ -73,6 +73,15 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
         """Whether conditions cut no lanes but the last ones."""
         return where.mask is None and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
 
+    def of_an_operation(self, where: Domain) -> Lanes:
+        """Without the loops that are only gone on in where an operation ends; lanes are whole."""
+        lanes = 1
+        for n, var in enumerate(self.loops, 1):
+            lanes *= where.active[var]
+            if lanes % self.width == 0:
+                return Lanes(self.loops[:n], self.width)
+        return self
+
 
 def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
     """Operations of whole vectors: for each of the work's own, as many as it takes to go over all lanes."""
@@ -218,6 +227,7 @@ def _clashes(
         if along.strides is not None and all(x.strides is not None for x in layouts):
             return affine_clashes(*_affine(rule, group, lanes, where, places))
         # Lanes that nothing cuts: only the other loops have edges.
+        lanes = lanes.of_an_operation(where)
         others = [v for v, count in where.active.items() if count > 1 and v not in lanes.loops] if lanes.loops else []
         whole = inside(layouts, where, others)
         if whole is not None:
