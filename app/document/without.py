@@ -1,4 +1,4 @@
-"""A schedule as if one of its lines had never been written: the later ones are made again, those that need it are left out too."""
+"""A schedule as if some of its lines had never been written: the later ones are made again, those that need it are left out too."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ class Without(NamedTuple):
     dropped: tuple[int, ...]
 
 
-def replay_without(notebook: Notebook, count: int, step: int) -> Without:
-    """The moment after the first `count` steps of the notebook, made without step `step`."""
-    state = notebook.states[step]
+def replay_without(notebook: Notebook, count: int, *steps: int) -> Without:
+    """The moment after the first `count` steps of the notebook, made without `steps`."""
+    first = min(steps)
+    state = notebook.states[first]
     dropped: list[int] = []
-    for later in notebook.steps[step + 1 : count]:
+    for later in notebook.steps[first + 1 : count]:
+        if later.index in steps:
+            continue
         try:
             state = after_line(state, later.call, notebook.schedule_name)
         except TilewrightError:

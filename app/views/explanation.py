@@ -1,13 +1,16 @@
 """Which step explains most of a difference in cycles.
 
 Two moments of one schedule: each step between them was simulated, the one with the largest part of the difference is named. Of two
-schedules: each step that only one of them has is left out by itself and the rest made again; the one whose absence changes most is named.
+schedules: each step that only one of them has is left out by itself and the rest made again; the one whose absence changes most is
+named. Where no step explains half of the difference, two may do it together: copies into two slots overlap nothing while what they
+wait for is elsewhere. Then pairs are left out, those of one primitive first.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -28,32 +31,47 @@ from .numbers import grouped
 MOST_STEPS = 60
 """So many steps are left out one by one."""
 
-NAMED = 5
+MOST_PAIRS = 40
+"""So many pairs of steps are left out, where no step by itself explains most."""
 
+NAMED = 5
 
 BETWEEN = "Each step between the two was simulated"
 LEFT_OUT = "Each step that only one of them has was left out by itself, and the later ones made again"
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What step `number` (`text`) of side `side` changes: cycles without it and with it, or before it and after it. `also` are steps that
-    cannot be without it."""
+    """What one step or two of side `side` change: cycles without them and with them, or before and after. `steps` are numbers and texts;
+    `also` are steps that cannot be without them."""
 
     side: str
-    number: int
-    text: str
+    steps: tuple[tuple[int, str], ...]
     before: int
     after: int
     also: int = 0
 
+    @property
+    def number(self) -> str:
+        """`3`, or `3 + 5`."""
+        return " + ".join(str(number) for number, _ in self.steps)
+
+    @property
+    def text(self) -> str:
+        return " and ".join(text for _, text in self.steps)
+
+    @property
+    def change(self) -> int:
+        return self.after - self.before
+
 
 class Explained(msgspec.Struct, frozen=True):
-    """The effects that are known so far, of `total`; `more` steps are not looked at."""
+    """The effects that are known so far, of `total`; `more` steps are not looked at. `pairs` are those of two steps."""
 
     effects: tuple[Effect, ...]
     done: int
     total: int
     more: int = 0
+    pairs: tuple[Effect, ...] = ()
 
 
 def explanation_value(state: State, store: Store) -> dict[str, Any]:
@@ -69,7 +87,12 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
     if known is None or not all(isinstance(report, Report) for report in reports):
         return _value("", how)
     if known.done < known.total:
-        return _value("Looking for the step that explains most…", how, done=known.done, total=known.total)
+        return _value(
+            f"Looking for the {'steps' if known.pairs else 'step'} that explain{'' if known.pairs else 's'} most…",
+            how,
+            done=known.done,
+            total=known.total,
+        )
     difference = reports[1].cycles - reports[0].cycles
     if difference and not known.total and machines[0] is not machines[1]:
         return _value(f"The steps are the same: {_machines_apart(*machines)} makes the difference", "")
@@ -80,28 +103,61 @@ def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, tu
     if not difference:
         return _value("Both take the same cycles", how if known.effects else "")
     sign = -1 if turned else 1
-    ranked = sorted(known.effects, key=lambda e: -abs(e.after - e.before))
-    # What makes B faster explains that it is, and so does what makes A slower.
-    way = {"": sign, "A": -1, "B": 1}
-    wanted = [e for e in ranked if way[e.side] * (e.after - e.before) * difference > 0]
-    effects = [_effect(e, difference, sign if one_schedule else None) for e in ranked[:NAMED]]
-    if not wanted:
+    singles, pairs = _ranked(known.effects, difference, sign), _ranked(known.pairs, difference, sign)
+    best = next(iter(singles), None)
+    both = next(iter(pairs), None)
+    together = (
+        not explains_most(singles, difference, sign)
+        and explains_most(pairs, difference, sign)
+        and both is not None
+        and (best is None or abs(both.change) > abs(best.change))
+    )
+    shown = sorted(known.effects, key=lambda e: -abs(e.change))[:NAMED]
+    if together and both is not None:
+        shown = [both, *shown[: NAMED - 1]]
+        if not one_schedule:
+            how += "; where none explained half of it, pairs of steps were left out"
+    effects = [_effect(e, difference, sign if one_schedule else None) for e in shown]
+    named = both if together else best
+    if named is None:
         return _value("No single step explains it", how, effects)
-    best = wanted[0]
-    part = 100 * sign * (best.after - best.before) / difference
+    word = "explains most" if explains_most([named], difference, sign) else "explains more than any other"
+    return _value(
+        _sentence(named, "together explain most" if together else word, difference, sign, one_schedule), how, effects
+    )
+
+
+def _ranked(effects: Sequence[Effect], difference: int, sign: int) -> list[Effect]:
+    """Those that explain a difference, the largest first: what makes B faster explains that it is, and so does what makes A slower."""
+    way = {"": sign, "A": -1, "B": 1}
+    return sorted((e for e in effects if way[e.side] * e.change * difference > 0), key=lambda e: -abs(e.change))
+
+
+def explains_most(effects: Sequence[Effect], difference: int, sign: int) -> bool:
+    """Whether one of them makes at least half of the difference."""
+    return any(2 * abs(e.change) >= abs(difference) for e in _ranked(effects, difference, sign))
+
+
+def _sentence(effect: Effect, explains: str, difference: int, sign: int, one_schedule: bool) -> str:
+    part = 100 * sign * effect.change / difference
     share = f", {part:.0f} % of the difference" if one_schedule else ""
-    where = f"Step {best.number}" if one_schedule else f"Step {best.number} of {best.side}"
+    many = len(effect.steps) > 1
+    numbers = " and ".join(str(number) for number, _ in effect.steps)
+    where = f"Step{'s' if many else ''} {numbers}{'' if one_schedule else f' of {effect.side}'}"
     also = (
-        f" (with {best.also} later {'step' if best.also == 1 else 'steps'} that cannot be without it)"
-        if best.also
+        f" (with {effect.also} later {'step' if effect.also == 1 else 'steps'} that cannot be without {'them' if many else 'it'})"
+        if effect.also
         else ""
     )
-    cycles = (
-        f"{grouped(best.before)} → {grouped(best.after)} cycles"
-        if one_schedule
-        else f"without it {grouped(best.before)} cycles in place of {grouped(best.after)}"
-    )
-    return _value(f"{where}, {best.text}, explains most: {cycles}{share}{also}", how, effects)
+    if one_schedule and many:
+        cycles = f"{grouped(abs(effect.change))} cycles {'fewer' if effect.change < 0 else 'more'}"
+    elif one_schedule:
+        cycles = f"{grouped(effect.before)} → {grouped(effect.after)} cycles"
+    else:
+        cycles = (
+            f"without {'both' if many else 'it'} {grouped(effect.before)} cycles in place of {grouped(effect.after)}"
+        )
+    return f"{where}, {effect.text}, {explains}: {cycles}{share}{also}"
 
 
 def _machines_apart(a: Machine | TilewrightError, b: Machine | TilewrightError) -> str:
@@ -125,7 +181,7 @@ def _turned(path: str, a: Machine, b: Machine) -> str:
 
 
 def _effect(effect: Effect, difference: int, sign: int | None) -> dict[str, Any]:
-    change = effect.after - effect.before
+    change = effect.change
     trend = "better" if change < 0 else "worse" if change > 0 else "same"
     mark = "−" if change < 0 else "+" if change > 0 else "±"
     return {
@@ -165,9 +221,15 @@ def between(a: State, b: State, store: Store) -> Explained | None:
             continue  # the machine cannot run it: what comes of it is the step's that makes it run
         if report.cycles != before.cycles:
             text = " ".join(step.text.split())
-            effects.append(Effect("", numbers.get(step.index, 0), text, before.cycles, report.cycles))
+            effects.append(Effect("", ((numbers.get(step.index, 0), text),), before.cycles, report.cycles))
         before = report
-    return Explained(tuple(effects), len(reports), len(reports))
+    return Explained(tuple(effects), len(reports), len(reports), pairs=tuple(_summed(effects)))
+
+
+def _summed(effects: Sequence[Effect]) -> Iterator[Effect]:
+    """Two steps of one schedule together: what each changes adds up."""
+    for one, other in combinations(effects, 2):
+        yield Effect("", (*one.steps, *other.steps), one.before, one.before + one.change + other.change)
 
 
 def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
@@ -198,13 +260,34 @@ def explaining(
     effects: list[Effect] = []
     if not todo:
         yield Explained((), 0, 0)
-    for done, (which, step) in enumerate(todo, 1):
+    pairs: list[Effect] = []
+    more = len(own) - len(todo)
+
+    def without(which: int, *steps: NotebookStep) -> Iterator[Effect]:
         side = (a, b)[which]
         assert side.shown is not None
-        effect = _left_out(side.shown, side.step_count, step, machines[which], reports[which], "AB"[which])
+        effect = _left_out(side.shown, side.step_count, steps, machines[which], reports[which], "AB"[which])
         if effect is not None:
-            effects.append(effect)
-        yield Explained(tuple(effects), done, len(todo), len(own) - len(todo))
+            yield effect
+
+    for done, (which, step) in enumerate(todo, 1):
+        effects += without(which, step)
+        if done < len(todo):
+            yield Explained(tuple(effects), done, len(todo), more)
+    difference = reports[1].cycles - reports[0].cycles
+    wanted = [] if explains_most(effects, difference, 1) else list(_pairs_of(todo))
+    total = len(todo) + len(wanted)
+    yield Explained(tuple(effects), len(todo), total, more)
+    for done, (which, *both) in enumerate(wanted, len(todo) + 1):
+        pairs += without(which, *both)
+        yield Explained(tuple(effects), done, total, more, tuple(pairs))
+
+
+def _pairs_of(own: Sequence[tuple[int, NotebookStep]]) -> Iterator[tuple[int, NotebookStep, NotebookStep]]:
+    """Two steps of one side: of one primitive first, then those that stand near each other."""
+    pairs = [(which, one, other) for (which, one), (at, other) in combinations(own, 2) if which == at]
+    pairs.sort(key=lambda pair: (pair[1].call.method != pair[2].call.method, abs(pair[2].index - pair[1].index)))
+    yield from pairs[:MOST_PAIRS]
 
 
 def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:
@@ -221,17 +304,17 @@ def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:
 
 
 def _left_out(
-    notebook: Notebook, count: int, step: NotebookStep, machine: Machine, report: Report, side: str
+    notebook: Notebook, count: int, steps: Sequence[NotebookStep], machine: Machine, report: Report, side: str
 ) -> Effect | None:
-    without = attempt("without", lambda: replay_without(notebook, count, step.index))
+    without = attempt("without", lambda: replay_without(notebook, count, *(step.index for step in steps)))
     if isinstance(without, TilewrightError):
         return None
     found = report_of(sized(notebook, without.moment.schedule.described), machine)
     if not isinstance(found, Report):
         return None
-    number = step_numbers(notebook.steps).get(step.index, 0)
-    text = " ".join(step.text.split())
-    return Effect(side, number, text, found.cycles, report.cycles, len(without.dropped))
+    numbers = step_numbers(notebook.steps)
+    told = tuple((numbers.get(step.index, 0), " ".join(step.text.split())) for step in steps)
+    return Effect(side, told, found.cycles, report.cycles, len(without.dropped))
 
 
 def sized(notebook: Notebook, func: PrimFunc) -> PrimFunc:

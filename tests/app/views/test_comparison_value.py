@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support.pages import machine_now, opened_example, report_now, simulate_steps
 
 from tilewright.app.actions import OpenText, TurnKnob, act
@@ -122,6 +123,54 @@ def test_given_two_schedules_then_the_step_whose_absence_changes_most_is_named()
     machine = machine_now(side_state(state, state.comparison.b), store)
     cycles = simulate(without.moment.schedule.described, machine).cycles
     assert best["size"] == cycles - b.cycles
+
+
+def without_lines(name: str, *texts: str) -> Side:
+    """An example, without some lines of its schedule."""
+    (example,) = (e for e in EXAMPLES if e.name == name)
+    text = "".join(line for line in example.text.splitlines(keepends=True) if line.strip() not in texts)
+    notebook = act(State(), OpenText(text)).notebook
+    assert notebook is not None and notebook.error is None
+    return Side("file:less", "less", notebook)
+
+
+def test_given_no_step_that_explains_half_then_two_that_do_it_together_are_named() -> None:
+    state, store = opened_example("gemmini_gemm"), Store()
+    lines = ("sch.reorder(io, jo, ko, ii, ji, ki)", "sch.double_buffer(A_pad)")
+    compared = act(state, Compare(without_lines("gemmini_gemm", *lines), NOW))
+    study_all(compared, store)
+    value, (a, b) = explanation_value(compared, store), reports(compared, store)
+    both, *alone = value["effects"]
+    assert value["text"].startswith("Steps 4 and 11 of B, ") and "together explain most: without both " in value["text"]
+    assert both["text"] == " and ".join(lines) and both["size"] == a.cycles - b.cycles
+    assert all(2 * effect["size"] < both["size"] for effect in alone)
+    assert value["how"].endswith("where none explained half of it, pairs of steps were left out")
+
+
+def test_given_a_step_that_explains_most_by_itself_then_no_pairs_are_tried() -> None:
+    state, store = opened_example("fused_matmul_relu"), Store()
+    compared = act(state, Compare(without_lines("fused_matmul_relu", "sch.double_buffer(bias_local)"), NOW))
+    study_all(compared, store)
+    value = explanation_value(compared, store)
+    assert "sch.double_buffer(bias_local), explains most: without it" in value["text"]
+    assert len(value["effects"]) == 1 and "pairs" not in value["how"]
+
+
+def test_given_steps_of_one_schedule_that_share_the_difference_then_the_two_largest_are_named_with_their_part() -> None:
+    state, store = opened_example("vtcm_double_buffer"), Store()
+    simulate_steps(state, store)
+    assert state.shown is not None
+    machine, count = machine_now(state, store), len(state.shown.states)
+    for moment, cycles in zip(state.shown.states[count - 4 :], (1_000, 600, 250, 0), strict=True):
+        func = store.costed(state, moment.schedule)
+        report = store.report(func, machine)
+        assert isinstance(report, Report)
+        store.reported(func, machine, replace(report, cycles=cycles))
+    value = explanation_value(act(state, Compare(step_side(count - 4), NOW)), store)
+    assert "together explain most: 750 cycles fewer, 75 % of the difference" in value["text"]
+    assert [effect["part"] for effect in value["effects"]] == [0.75, 0.4, 0.35, 0.25]
+    alone = explanation_value(act(state, Compare(step_side(count - 3), NOW)), store)
+    assert "explains most: 600 → 250 cycles, 58 % of the difference" in alone["text"]
 
 
 def test_given_a_step_that_others_need_then_they_are_left_out_with_it() -> None:
