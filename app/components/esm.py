@@ -44,6 +44,32 @@ class Compiled(JSComponent):
         super().__init__(**params)
         self._listeners: list[Callable[[Any], None]] = []
 
+    @classmethod
+    def widget_module(cls) -> str:
+        """The module as a notebook's widget wants it (anywidget's contract): the same files, and `jupyter.js` around them."""
+        assert isinstance(cls._esm, Bundle)
+        done: dict[str, str] = {}
+        _collect(cls._esm.name, done)
+        _collect("jupyter.js", done)
+        css = json.dumps("\n".join(cls._stylesheets))
+        parts = [_EXPORT.sub("", text) for text in done.values()]
+        return "\n".join([*parts, f"export default hosted(render, {css});\n"])
+
+    @classmethod
+    def shared_parameters(cls) -> list[str]:
+        """The parameters that our own classes give a component and that travel to the browser."""
+        hidden = {name for name, other in cls._rename.items() if other is None}
+        owned = (name for name in cls.param if _is_ours(cls.param[name].owner))
+        return sorted(name for name in owned if name not in {"name", *hidden})
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Say something to the view that is not a property of it."""
+        self._send_msg(message)
+
+    def hear(self, message: Any) -> None:
+        """A message of the view, from wherever it lives."""
+        self._handle_msg(message)
+
     def on_sent(self, listener: Callable[[Any], None]) -> None:
         """`listener` gets each message to the browser as well: how the component lives on another kind of page."""
         self._listeners.append(listener)
@@ -71,15 +97,8 @@ def bundle(name: str) -> Bundle:
     return made
 
 
-def widget_module(component: type[Compiled]) -> str:
-    """The component's module as a notebook's widget wants it (anywidget's contract): the same files, and `jupyter.js` around them."""
-    assert isinstance(component._esm, Bundle)
-    done: dict[str, str] = {}
-    _collect(component._esm.name, done)
-    _collect("jupyter.js", done)
-    css = json.dumps("\n".join(component._stylesheets))
-    parts = [_EXPORT.sub("", text) for text in done.values()]
-    return "\n".join([*parts, f"export default hosted(render, {css});\n"])
+def _is_ours(owner: object) -> bool:
+    return isinstance(owner, type) and issubclass(owner, Compiled)
 
 
 def _collect(name: str, done: dict[str, str]) -> None:

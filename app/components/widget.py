@@ -8,7 +8,7 @@ import anywidget
 import param
 import traitlets
 
-from .esm import Compiled, widget_module
+from .esm import Compiled
 
 
 class Widget(anywidget.AnyWidget):
@@ -25,14 +25,14 @@ class Widget(anywidget.AnyWidget):
     height = traitlets.Int(400).tag(sync=True)
 
     def __init__(self, component: Compiled, **traits: Any) -> None:
-        names = shared_parameters(type(component))
+        names = component.shared_parameters()
         self.add_traits(**{name: traitlets.Any(getattr(component, name)).tag(sync=True) for name in names})
-        super().__init__(_esm=widget_module(type(component)), shared=names, **traits)
+        super().__init__(_esm=component.widget_module(), shared=names, **traits)
         self.component = component
         component.param.watch(self._drawn, names)
         component.on_sent(self.send)
         self.observe(self._changed, names)
-        self.on_msg(lambda _, message, __: component._handle_msg(message))
+        self.on_msg(lambda _, message, __: component.hear(message))
 
     def _drawn(self, *events: param.parameterized.Event) -> None:
         with self.hold_sync():
@@ -42,14 +42,3 @@ class Widget(anywidget.AnyWidget):
     def _changed(self, change: dict[str, Any]) -> None:
         if getattr(self.component, change["name"]) != change["new"]:
             self.component.param.update(**{change["name"]: change["new"]})
-
-
-def shared_parameters(component: type[Compiled]) -> list[str]:
-    """The parameters that our own classes give a component and that travel to the browser."""
-    hidden = {name for name, other in component._rename.items() if other is None}
-    owned = (name for name in component.param if _is_ours(component.param[name].owner))
-    return sorted(name for name in owned if name not in {"name", *hidden})
-
-
-def _is_ours(owner: object) -> bool:
-    return isinstance(owner, type) and issubclass(owner, Compiled)

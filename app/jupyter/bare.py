@@ -22,11 +22,11 @@ class Bare:
         """Show its loop tree."""
         if schedule not in self._trees:
             self._trees[schedule] = LoopTree(schedule)
-        self._trees[schedule]._ipython_display_()
+        self._trees[schedule].show()
 
     def report(self, report: Report) -> None:
         """Show its timeline; of what no schedule could be made of, only the text."""
         try:
-            Timeline(report)._ipython_display_()
+            Timeline(report).show()
         except TilewrightError:
             display({"text/plain": repr(report)}, raw=True)

@@ -90,6 +90,10 @@ class Shown(param.Parameterized):
         return {"text/plain": repr(self), "text/html": still(self._pictures(), self.name_in_page)}
 
     def _ipython_display_(self) -> None:
+        self.show()
+
+    def show(self) -> None:
+        """Show it in the output of the cell that runs."""
         self._pictures_shown.append(display(self._still(), raw=True, display_id=True))
         display({"text/plain": "", WIDGET: _view(self.widget)}, raw=True)
 

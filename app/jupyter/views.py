@@ -14,7 +14,6 @@ from ...engine.hwsim import Machine, Report, load_machine, preset_names
 from ...engine.ir import IRModule, PrimFunc
 from ...engine.schedule import Schedule
 from ..actions import Select
-from ..clock import Clock
 from ..components.esm import Compiled
 from ..components.loop_tree import LoopTree as TreeComponent
 from ..components.panels import InspectorView
@@ -67,22 +66,21 @@ class View(Shown):
             params["schedule"] = schedule
         super().__init__(**params)
         self._store = MachineStore()
-        self._session = Session(self._clock(), store=self._store)
+        self._session = self._begun()
         self._session.screen = self
         self._loading = False
         self._notice: object = None
         self._drawn = self._made()
-        self._drawn.on_intent(self._session.receive)  # pyright: ignore[reportAttributeAccessIssue]
         # Whoever sets the schedule knows that it is another, or went further: the object may be the same.
         self.param.watch(self._load, ["schedule", "machine", "sizes"], onlychanged=False)
         self._load()
         on_cells_run(self._catch_up)
 
-    def _clock(self) -> Clock:
-        return HandClock()
+    def _begun(self) -> Session:
+        return Session(HandClock(), store=self._store)
 
     def _made(self) -> Compiled:
-        """The component that draws."""
+        """The component that draws; its messages go to the session."""
         raise NotImplementedError
 
     def _component(self) -> Compiled:
@@ -110,6 +108,8 @@ class View(Shown):
             self.draw(self._session.state, self._store)
             return
         named = named_machine(self._store.given)
+        if named is not None:
+            self._store.given = None  # the text says which, and may come to say another
         self._loading = True
         try:
             self._session.dispatch(OpenNotebook(notebook_of_schedule(schedule, named, self.sizes), schedule.func_name))
@@ -136,11 +136,15 @@ class View(Shown):
             return
         self._paint(state, store)
         self._changed_picture()
-        schedule, shown = self.schedule, state.shown
-        if self._loading or schedule is None or shown is None or shown.schedule is None or is_there(schedule, shown):
-            return
-        schedule.go_to(shown.schedule)
-        self.schedule = schedule
+        if not self._loading and state.shown is not None:
+            self._hand_on(state.shown)
+
+    def _hand_on(self, shown: Notebook) -> None:
+        """The schedule goes where the notebook went."""
+        schedule = self.schedule
+        if schedule is not None and shown.schedule is not None and not is_there(schedule, shown):
+            schedule.go_to(shown.schedule)
+            self.schedule = schedule
 
     def draw_later(self, state: State, store: Store) -> None:
         """Show what was found out after the paint."""
@@ -176,7 +180,9 @@ class LoopTree(View):
     def _made(self) -> Compiled:
         session = self._session
         self.param.watch(lambda event: self._select(event.new), "selected")
-        return TreeComponent(find_targets=session.targets, find_repair=session.repair, find_menu=session.menu)
+        tree = TreeComponent(find_targets=session.targets, find_repair=session.repair, find_menu=session.menu)
+        tree.on_intent(session.receive)
+        return tree
 
     def _select(self, row: str) -> None:
         if row != self._session.state.selected:
@@ -190,7 +196,7 @@ class LoopTree(View):
             tell_refusal(self._drawn, notice)
         self._notice = notice
         rows = self._drawn.rows
-        self._natural_height = sum(40 if row["kind"] == "block" else 28 for row in rows) + 70
+        self._natural_height = sum(28 if row["kind"] == "block" else 23 for row in rows) + 60
         self.param.update(selected=state.selected, buffer=state.buffer)
 
     def foretell(self, prediction: dict[str, Any]) -> None:
@@ -213,7 +219,9 @@ class Timeline(View):
 
     def _made(self) -> Compiled:
         self.param.watch(self._load, "report")
-        return TimelineView({}, answer=self._session.timeline_answer)
+        timeline = TimelineView({}, answer=self._session.timeline_answer)
+        timeline.on_intent(self._session.receive)
+        return timeline
 
     def _load(self, *events: param.parameterized.Event) -> None:
         if self.report is None:
@@ -251,13 +259,16 @@ class LayoutPicker(View):
     def __init__(self, schedule: Any = None, buffer: Any = "", **params: Any) -> None:
         super().__init__(schedule, buffer=buffer, **params)
 
-    def _clock(self) -> Clock:
-        return KernelClock()  # what each layout would come to is worked out while it is looked at
+    def _begun(self) -> Session:
+        # What each layout would come to is worked out while it is looked at.
+        return Session(KernelClock(), store=self._store)
 
     def _made(self) -> Compiled:
         self.param.watch(lambda event: self._choose(), "buffer")
         self._natural_height = 620
-        return InspectorView(data={})
+        inspector = InspectorView(data=inspector_value(self._session.state, self._store))
+        inspector.on_intent(self._session.receive)
+        return inspector
 
     def _load(self, *events: param.parameterized.Event) -> None:
         super()._load(*events)

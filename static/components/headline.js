@@ -55,10 +55,10 @@ function mayLeave(data) {
   return window.confirm("Leave the notebook? Its changes are not saved.");
 }
 
-function button(model, name, label, intent, disabled) {
+function button(model, name, label, intent, disabled, more = "") {
   return h(
     "button",
-    { class: "tool", "aria-label": label, title: label, disabled, onclick: () => model.send_msg(intent) },
+    { class: `tool ${more}`, "aria-label": label, title: label, disabled, onclick: () => model.send_msg(intent) },
     icon(name),
   );
 }
@@ -82,7 +82,7 @@ export function render({ model }) {
     row.replaceChildren(
       h(
         "button",
-        { class: "tool", "aria-label": "Gallery", title: "Back to the gallery", onclick: () => mayLeave(data) && model.send_msg({ kind: "gallery" }) },
+        { class: "tool of-page", "aria-label": "Gallery", title: "Back to the gallery", onclick: () => mayLeave(data) && model.send_msg({ kind: "gallery" }) },
         icon("back"),
       ),
       h(
@@ -116,7 +116,7 @@ export function render({ model }) {
         button(model, "redo", "Redo (Ctrl+Shift+Z)", { kind: "redo" }, !data.can_redo),
         h(
           "button",
-          { class: "tool", "aria-label": "A/B comparison", title: "A/B: compare two steps, branches or files", "aria-pressed": String(data.comparing), onclick: () => model.send_msg({ kind: data.comparing ? "uncompare" : "compare" }) },
+          { class: "tool of-page", "aria-label": "A/B comparison", title: "A/B: compare two steps, branches or files", "aria-pressed": String(data.comparing), onclick: () => model.send_msg({ kind: data.comparing ? "uncompare" : "compare" }) },
           icon("compare"),
           h("span", { class: "words" }, "A/B"),
         ),
@@ -126,11 +126,13 @@ export function render({ model }) {
           data.theme === "dark" ? "sun" : "moon",
           data.theme === "dark" ? "Light theme" : "Dark theme",
           { kind: "theme", theme: data.theme === "dark" ? "light" : "dark" },
+          false,
+          "of-page",
         ),
         h(
           "button",
           {
-            class: "tool", "data-help": true, "aria-label": "Help", title: "Help: tour, calls, keys (?)",
+            class: "tool of-page", "data-help": true, "aria-label": "Help", title: "Help: tour, calls, keys (?)",
             onclick: (event) => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: event.currentTarget })),
           },
           "?",

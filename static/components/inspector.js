@@ -13,7 +13,7 @@ class Inspector {
   constructor(model) {
     this.model = model;
     this.crumbs = h("nav", { class: "crumbs", "aria-label": "Back" });
-    this.wide = h("button", { class: "tool small wide", type: "button", onclick: () => this.widen(!this.isWide) });
+    this.wide = h("button", { class: "tool small wide of-page", type: "button", onclick: () => this.widen(!this.isWide) });
     this.top = h("div", { class: "inspector-top" }, this.crumbs, this.wide);
     this.body = h("div", { class: "inspector-body" });
     this.picker = new LayoutPicker(model);

@@ -5,10 +5,14 @@ import { joinGroup } from "./playhead.js";
 
 const THEMED = ["class", "style", "theme", "data-theme", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
 
+// What is about the page around the views: there is none of ours, no gallery and no theme.
+const OF_PAGE = ".of-page { display: none !important; } :host { background: var(--tw-surface); border-radius: 6px; }";
+
 class WidgetModel {
   constructor(model) {
     this.widget = model;
     this.ends = [];
+    this.on("msg:custom", (message) => message.kind === "download" && download(message));
     for (const name of model.get("shared")) {
       Object.defineProperty(this, name, {
         get: () => model.get(name),
@@ -35,6 +39,15 @@ class WidgetModel {
   remove() {
     for (const end of this.ends.splice(0)) end();
   }
+}
+
+/** A file for the person, out of a message with its name and text. */
+function download({ name, text }) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 /** Whether `element` stands on a dark ground: that of the first element around it that has one. */
@@ -83,7 +96,7 @@ class Host {
     this.sized();
     this.component = new WidgetModel(this.model);
     const style = document.createElement("style");
-    style.textContent = this.css;
+    style.textContent = `${this.css}\n${OF_PAGE}`;
     this.root.replaceChildren(style, this.render({ model: this.component }));
   }
 

@@ -1,0 +1,136 @@
+"""The whole notebook as a widget: cells and steps, loop tree, inspector, timeline, code; the page's own views around one session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import param
+
+from ..cabinet import Cabinet
+from ..components.esm import Compiled
+from ..document import Notebook
+from ..session import Session
+from ..shelf import Shelf
+from ..shell import Page
+from ..state import State
+from ..store import Store
+from .kernel import KernelClock
+from .stills import timeline_picture, tree_picture
+from .views import View
+
+PANES = {"script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic"}
+
+ELSEWHERE = ("gallery", "theme", "compare", "uncompare", "compare_text", "open", "open_text", "new_file", "tour")
+"""Messages about a page that a notebook's cell is not."""
+
+
+class CellSession(Session):
+    """A session whose screen is a cell's output."""
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Messages about the page around the notebook mean nothing."""
+        if message["kind"] not in ELSEWHERE:
+            super().receive(message)
+
+
+class ScheduleNotebook(View):
+    """A notebook file to work in, or a schedule as one. What is done to a file's notebook goes into the file, as in the app; `schedule` is
+    then a copy of its schedule after the last line."""
+
+    text = param.String(default="", doc="The notebook's text, as it is in the file or would be.")
+
+    def __init__(self, source: Any = None, **params: Any) -> None:
+        self._is_file = isinstance(source, str | Path)
+        self._panes: ipywidgets.Tab | None = None
+        self._said = ipywidgets.HTML()
+        super().__init__(None if self._is_file else source, **params)
+        if self._is_file:
+            self._session.open_file(str(source))
+
+    def _begun(self) -> Session:
+        return CellSession(KernelClock(), store=self._store, cabinet=Cabinet() if self._is_file else None)
+
+    def _made(self) -> Compiled:
+        self._page = Page(self._session, Shelf())
+        self._natural_height = 460
+        return self._page.headline
+
+    # In.
+
+    def _load(self, *events: param.parameterized.Event) -> None:
+        if not self._is_file:
+            super()._load(*events)
+
+    def _catch_up(self) -> None:
+        if not self._is_file:
+            super()._catch_up()
+
+    def _hand_on(self, shown: Notebook) -> None:
+        self.text = shown.document.text
+        if not self._is_file:
+            super()._hand_on(shown)
+        elif shown.schedule is not None:
+            self.schedule = shown.schedule.copy()
+
+    # Out.
+
+    def _paint(self, state: State, store: Store) -> None:
+        self._page.draw(state, store)
+        self._tell(state)
+
+    def draw_later(self, state: State, store: Store) -> None:
+        self._page.draw_later(state, store)
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        self._page.draw_studies(state, store)
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        self._page.foretell(prediction)
+
+    def download(self, name: str, text: str) -> None:
+        self._page.headline.tell({"kind": "download", "name": name, "text": text})
+
+    def _tell(self, state: State) -> None:
+        """What could not be done, where it is not said beside the tree; and the pane that is looked at."""
+        notice = state.notice
+        words = (
+            ""
+            if notice is None or notice.where == "tree"
+            else " ".join(filter(None, (notice.message, notice.found, notice.expected)))
+        )
+        self._said.value = f'<span role="alert">{escape(words)}</span>' if words else ""
+        if self._panes is not None:
+            self._panes.selected_index = list(PANES).index(state.pane)
+
+    def _live(self) -> ipywidgets.DOMWidget:
+        page, high = self._page, self.height or self._natural_height
+
+        def part(component: Compiled, height: int, flex: str = "", **traits: Any) -> ipywidgets.DOMWidget:
+            layout = ipywidgets.Layout(flex=flex, min_width="0") if flex else ipywidgets.Layout(width="100%")
+            return self._mirror(component, height=height, layout=layout, **traits)
+
+        parts = (
+            part(page.notebook, high, "1 1 260px"),
+            part(page.tree, high, "2 1 380px"),
+            part(page.inspector, high, "1 1 250px"),
+        )
+        middle = ipywidgets.HBox(parts, layout=ipywidgets.Layout(flex_flow="row wrap"))
+        self._panes = ipywidgets.Tab([part(getattr(page, name), 300) for name in PANES], titles=tuple(PANES.values()))
+        self._panes.selected_index = list(PANES).index(self._session.state.pane)
+        self._panes.observe(
+            _on_index(lambda name: self._session.receive({"kind": "pane", "pane": name})), "selected_index"
+        )
+        head = part(page.headline, 54, picture=self.name_in_page)
+        return ipywidgets.VBox([head, self._said, middle, part(page.timeline, 320), self._panes])
+
+    def _pictures(self) -> list[str]:
+        state = self._session.state
+        return [tree_picture(state, self._store), timeline_picture(state, self._store)]
+
+
+def _on_index(show: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
+    return lambda change: show(list(PANES)[change["new"]]) if change["new"] is not None else None
