@@ -6,17 +6,13 @@ thread, and is given up between its pieces as soon as the picture is another one
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from ..engine.execute import Verdict
-from ..engine.hwsim import Machine
-from ..engine.ir import PrimFunc, Proposal, Refusal, TilewrightError
-from ..engine.schedule import Schedule
+from ..engine.ir import Proposal, Refusal, TilewrightError
 from .actions import (
     ApplyFix,
     Call,
@@ -28,6 +24,7 @@ from .actions import (
     act,
     repair_of,
 )
+from .afterwards import Afterwards
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import DocumentError, Notebook
@@ -36,7 +33,7 @@ from .forecast import Forecast
 from .messages import MOVED, Message, call_of, intent_of
 from .sides import Compare, side_of, usual_sides
 from .state import Notice, Side, State
-from .store import Store, report_of, sizes_of
+from .store import Store
 from .studies import Studies
 from .views.code import EXPORT_FILE
 from .views.gallery import Example
@@ -44,6 +41,7 @@ from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, menu_of, scopes_of
 from .views.timeline import answer
 from .views.tour import tour_text
+from .work import Doing
 
 COMPARISONS = ("compare", "compare_text")
 
@@ -52,11 +50,26 @@ FILES = ("save", "save_as", "new_file", "download", "resolve")
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""
 
+LOOKS = (
+    "select",
+    "blame",
+    "look",
+    "span",
+    "pane",
+    "theme",
+    "dismiss",
+    "grabbed",
+    "near",
+    "released",
+    "give_up",
+    "resume",
+)
+"""These change nothing of the program that is shown, so that what is being worked out about it goes on meanwhile."""
+
+FOREVER_S = 3600.0
+
 IN_HAND = ("grabbed", "near")
 """After these something is held over the tree, and what it would do there comes first."""
-
-STAND_STILL_MS = 200
-"""A program that is shown for less is not verified: its successor is."""
 
 
 class Screen(Protocol):
@@ -84,7 +97,8 @@ class Screen(Protocol):
 
 
 class Session:
-    """The state of one page and what changes it. `screen` is set once the views exist."""
+    """The state of one page and what changes it. `screen` is set once the views exist, and `tell_doing`, which is told what is being
+    worked out, where somebody looks at that. `patience`: how many seconds a paint may wait for a simulation."""
 
     def __init__(
         self,
@@ -93,21 +107,27 @@ class Session:
         *,
         cabinet: Cabinet | None = None,
         store: Store | None = None,
+        patience: Callable[[], float] = lambda: FOREVER_S,
     ) -> None:
         self.state = State()
         self.store = store or Store()
         self.screen: Screen | None = None
+        self.tell_doing: Callable[[tuple[Doing, ...]], None] | None = None
         self._clock = clock
         self.examples = examples
         self.filing = Filing(cabinet, clock, self._filed)
         self.forecast = Forecast(self.store, clock, self._foretell)
-        self.studies = Studies(self.store, clock, self._studied)
-        self._turn = 0
+        self.afterwards = Afterwards(
+            self.store, clock, patience, drawn=self._drawn, found=self._found, turned=self._turned
+        )
+        self.studies = Studies(self.store, clock, self._studied, self._turned)
         self._closed = False
 
     def receive(self, message: Message) -> None:
         """Do what a view's message asks for. A message that makes no sense is a notice, never an exception."""
         self.studies.hold()
+        if message.get("kind") not in LOOKS:
+            self.afterwards.give_way()
         try:
             self._do(message)
         except TilewrightError as error:
@@ -115,6 +135,7 @@ class Session:
         except Exception as error:
             self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
         finally:
+            self.afterwards.go_on(self.state)
             if message.get("kind") not in IN_HAND:
                 self.studies.go_on()
 
@@ -125,6 +146,10 @@ class Session:
             self.forecast.look(str(message["row"]))
         elif message["kind"] == "released":
             self.forecast.stop()
+        elif message["kind"] == "give_up":
+            self._give_up()
+        elif message["kind"] == "resume":
+            self._resume()
         elif message["kind"] in COMPARISONS:
             self._compare(message)
         elif message["kind"] == "export":
@@ -152,10 +177,16 @@ class Session:
 
     def want(self, intent: Intent) -> Notice | None:
         """Do what a program wants. What is refused is its alone to know: the state stays, and a page shows nothing of it."""
-        after = act(self.state, self._with_known(intent))
-        if after.notice is not None and after.notice is not self.state.notice:
-            return after.notice
-        self._show(after)
+        self.studies.hold()
+        self.afterwards.give_way()
+        try:
+            after = act(self.state, self._with_known(intent))
+            if after.notice is not None and after.notice is not self.state.notice:
+                return after.notice
+            self._show(after)
+        finally:
+            self.afterwards.go_on(self.state)
+            self.studies.go_on()
         return None
 
     def _compare(self, message: Message) -> None:
@@ -200,16 +231,20 @@ class Session:
         before, self.state = self.state, self.filing.after(self.state, state)
         if self.screen is None or self.state is before:
             return
+        changed = self.state.moment is not before.moment or self.state.notebook is not before.notebook
+        if changed:
+            self.afterwards.simulate(self.state)
         self.screen.draw(self.state, self.store)
-        if self.state.moment is not before.moment or self.state.notebook is not before.notebook:
-            self._begin_afterwards()
+        if changed:
+            self.afterwards.begin(self.state)
+            self._turned()
         self.studies.look(self.state)
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
         self.filing.leave(self.state)
         self._closed = True
-        self._turn += 1
+        self.afterwards.stop()
         self.forecast.stop()
         self.studies.stop()
 
@@ -256,58 +291,40 @@ class Session:
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
-    # After the paint.
+    # What comes after the paint.
 
-    def _begin_afterwards(self) -> None:
-        """Verify and simulate what is shown, once it has stood still for a moment."""
-        self._turn += 1
-        turn = self._turn
-        self._clock.after(STAND_STILL_MS, lambda: self._work_in_thread(turn))
+    def _drawn(self) -> None:
+        """The report of the picture is here, or will not come."""
+        if not self._closed and self.screen is not None:
+            self.screen.draw(self.state, self.store)
+            self.studies.look(self.state)
 
-    def _work_in_thread(self, turn: int) -> None:
-        if turn != self._turn or self._closed or self.state.moment is None or self.state.shown is None:
-            return
-        schedule = self.state.moment.schedule
-        machine = self.store.machine(self.state)
-        funcs = dict.fromkeys(self.store.costed(self.state, moment.schedule) for moment in self.state.shown.states)
-        missing = [func for func in funcs if not self.store.has("report", (func, machine))]
-        sizes = sizes_of(self.state, schedule.func)
-        wants_verdict = self.store.verdict(self.state, schedule) is None
-        if not missing and not wants_verdict:
-            self._found(turn)
-            return
-
-        def work() -> None:
-            """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
-            if wants_verdict:
-                self._keep_verdict(turn, schedule, sizes)
-            for func in missing:
-                if turn != self._turn or self._closed:
-                    return
-                self._keep_report(func, machine)
-            self._clock.soon(lambda: self._found(turn))
-
-        threading.Thread(target=work, name="afterwards", daemon=True).start()
-
-    def _keep_verdict(self, turn: int, schedule: Schedule, sizes: Mapping[str, int]) -> None:
-        func = schedule.func
-        verdict = verdict_of(schedule, sizes)
-
-        def keep() -> None:
-            self.store.verified(func, sizes, verdict)
-            self._found(turn)
-
-        self._clock.soon(keep)
-
-    def _keep_report(self, func: PrimFunc, machine: Machine | TilewrightError) -> None:
-        report = report_of(func, machine)
-        self._clock.soon(lambda: self.store.reported(func, machine, report))
-
-    def _found(self, turn: int) -> None:
-        """Something is known now: draw it where it is still about what is shown."""
-        if turn == self._turn and not self._closed and self.screen is not None:
+    def _found(self) -> None:
+        """Something is known now about what is shown."""
+        if not self._closed and self.screen is not None:
             self.screen.draw_later(self.state, self.store)
             self.studies.look(self.state)
+
+    def _turned(self) -> None:
+        """Something else is being worked out."""
+        if not self._closed and self.tell_doing is not None:
+            self.tell_doing(self.doing)
+
+    @property
+    def doing(self) -> tuple[Doing, ...]:
+        """What is being worked out about what is shown."""
+        study = self.studies.doing
+        return (*self.afterwards.doing, *([study] if study is not None else []))
+
+    def _give_up(self) -> None:
+        self.afterwards.stop_for_good(self.state)
+        self.studies.stop_for_good()
+        self._turned()
+
+    def _resume(self) -> None:
+        self.afterwards.resume(self.state)
+        self.studies.resume()
+        self._turned()
 
     def _studied(self) -> None:
         if not self._closed and self.screen is not None:
@@ -359,16 +376,6 @@ class Session:
                 self.screen.draw_later(after, self.store)
 
 
-def verdict_of(schedule: Schedule, sizes: Mapping[str, int] | None = None) -> Verdict:
-    """`Schedule.check`, with whatever keeps it from an answer as "unknown"."""
-    try:
-        return schedule.check(sizes)
-    except TilewrightError as error:
-        return Verdict(status="unknown", detail=error.refusal.message)
-    except Exception as error:
-        return Verdict(status="unknown", detail=f"{type(error).__name__}: {error}")
-
-
 def opened_text(text: str, title: str) -> tuple[str, Notebook]:
     """Title and notebook of a text, as if it were opened. Raises what opening it says."""
     opened = act(State(), OpenText(text, title))
@@ -382,4 +389,4 @@ def opened_text(text: str, title: str) -> tuple[str, Notebook]:
     return opened.title, opened.notebook
 
 
-__all__ = ["Screen", "Session", "verdict_of"]
+__all__ = ["Screen", "Session"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from bokeh.document import Document as BokehDocument
 
 from ..engine.ir import TilewrightError
 from .actions import Say
+from .afterwards import STAND_STILL_MS
 from .api import Office
 from .cabinet import Cabinet, cabinet_of
 from .components.code import CodeView
@@ -36,7 +38,7 @@ from .document import load_document
 from .guard import Door, make_door
 from .seats import Seats
 from .serving import open_server, written_down
-from .session import STAND_STILL_MS, Session
+from .session import Session
 from .shelf import Shelf, Thumbnails
 from .state import Notice, State
 from .store import Store
@@ -47,7 +49,7 @@ from .views.gallery import gallery_value
 from .views.headline import headline_value
 from .views.inspector import inspector_value
 from .views.machine import machine_value
-from .views.notebook import known_changes, notebook_value, step_changes
+from .views.notebook import known_changes, notebook_value
 from .views.page import page_value
 from .views.primitives import primitive_docs
 from .views.problems import problem_marks, problems_value
@@ -56,6 +58,10 @@ from .views.timeline import timeline_value
 from .views.tour import tour_value
 from .views.tree_now import costs_now, rows_now
 from .views.words import words_value
+from .work import Doing
+
+PATIENCE_S = 0.25
+"""How long a paint waits for a simulation; nobody is answered meanwhile."""
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 """How components sit in the areas of the page's grid."""
@@ -183,7 +189,7 @@ class Page:
         with pn.io.hold():
             self._draw_problems(state, store)
             self.headline.draw(headline_value(state, store))
-            self.notebook.draw(notebook_value(state, store, step_changes(state, store)))
+            self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
             self._draw_code(state, store)
             self._draw_comparison(state, store)
 
@@ -200,6 +206,9 @@ class Page:
 
     def foretell(self, prediction: dict[str, Any]) -> None:
         self.tree.tell(prediction)
+
+    def tell_doing(self, doing: tuple[Doing, ...]) -> None:
+        self.page.tell_doing([msgspec.to_builtins(entry) for entry in doing])
 
 
 def draw_tree(tree: LoopTree, state: State, store: Store) -> None:
@@ -233,23 +242,39 @@ class ServerClock:
 
     def __init__(self, document: BokehDocument | None) -> None:
         self._document = document
+        self._lock = threading.Lock()
+        self._early: list[Callable[[], object]] | None = None
+        if document is not None:
+            self._early = []
+            pn.state.onload(self._arrived)
+
+    def patience(self) -> float:
+        """Seconds that a paint may wait; the first page does not: it is sent, and filled in."""
+        return PATIENCE_S if self._early is None else 0.0
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
         document = self._document
-        if document is None:
-            return
-        if pn.state.loaded:
-            document.add_timeout_callback(work, delay_ms)
-        else:
-
-            def start() -> None:
-                document.add_timeout_callback(work, delay_ms)
-
-            pn.state.onload(start)
+        if document is not None:
+            self._there(lambda: document.add_timeout_callback(work, delay_ms))
 
     def soon(self, work: Callable[[], None]) -> None:
-        if self._document is not None:
-            self._document.add_next_tick_callback(work)
+        document = self._document
+        if document is not None:
+            self._there(lambda: document.add_next_tick_callback(work))
+
+    def _there(self, start: Callable[[], object]) -> None:
+        """At once where the browser has the page, else as soon as it does."""
+        with self._lock:
+            if self._early is not None:
+                self._early.append(start)
+                return
+        start()
+
+    def _arrived(self) -> None:
+        with self._lock:
+            early, self._early = self._early or [], None
+        for start in early:
+            start()
 
 
 class PageTemplate(pn.Template):
@@ -278,9 +303,9 @@ def make_page(
     shelf = Shelf(folder, thumbnails)
     document = pn.state.curdoc
     clock = ServerClock(document)
-    session = Session(clock, shelf.examples, cabinet=cabinet or cabinet_of(path))
+    session = Session(clock, shelf.examples, cabinet=cabinet or cabinet_of(path), patience=clock.patience)
     page = Page(session, shelf)
-    session.screen = page
+    session.screen, session.tell_doing = page, page.tell_doing
     if document is not None:
         document.on_session_destroyed(lambda _: session.close())
         if seats is not None:

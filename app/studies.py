@@ -7,14 +7,13 @@ is looked at.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
-from ..engine.hwsim import Report
-from ..engine.ir import TilewrightError
+from ..engine.hwsim import Machine, Report
+from ..engine.ir import PrimFunc, TilewrightError
 from .clock import Clock
 from .sides import side_state
 from .state import State
@@ -23,17 +22,23 @@ from .views.explanation import explained_now, explaining, study_of
 from .views.layouts import layout_work
 from .views.lints import lint_work
 from .views.sensitivity import Tried, trying
+from .work import Doing, Work
 
 STAND_STILL_MS = 250
 """What is shown for less is not studied."""
 
 
 class Study(msgspec.Struct, frozen=True, eq=False):
-    """`pieces` are values for the store's `what` of `of`, each better than the one before; None is no news, and a place to stop at."""
+    """`pieces` are values for the store's `what` of `of`, each better than the one before; None is no news, and a place to stop at.
+
+    `area` and `text` say where on the page somebody waits, and for what.
+    """
 
     what: str
     of: tuple[object, ...]
     pieces: Callable[[], Iterator[Any]]
+    area: str = ""
+    text: str = ""
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -41,17 +46,21 @@ class Study(msgspec.Struct, frozen=True, eq=False):
 
 
 class Studies:
-    """The studies of one page, one at a time. `found` is called on the loop after each piece."""
+    """The studies of one page, one at a time. `found` is called on the loop after each piece, `turned` when `doing` is another."""
 
-    def __init__(self, store: Store, clock: Clock, found: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, found: Callable[[], None], turned: Callable[[], None] = lambda: None
+    ) -> None:
         self._store = store
         self._clock = clock
         self._found = found
+        self._turned = turned
         self._turn = 0
         self._running: Study | None = None
+        self._stopped: Study | None = None
+        self._work: Work | None = None
+        self._told: Any = None
         self._seen: State | None = None
-        self._free = threading.Event()
-        self._free.set()
 
     def look(self, state: State) -> None:
         """Begin with what `state` shows and nobody knows yet; give up what it does not show."""
@@ -60,49 +69,73 @@ class Studies:
         if wanted is not None and self._running is not None and wanted.key == self._running.key:
             return
         self.stop()
-        if wanted is None:
+        if wanted is None or (self._stopped is not None and wanted.key == self._stopped.key):
             return
-        self._running = wanted
+        self._running, self._stopped = wanted, None
         turn = self._turn
         self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, wanted))
 
+    @property
+    def doing(self) -> Doing | None:
+        """What is being studied, or was until a person stopped it."""
+        study = self._running or self._stopped
+        if study is None or not study.text:
+            return None
+        done, total = getattr(self._told, "done", 0), getattr(self._told, "total", 0)
+        return Doing(study.what, study.area, study.text, done, total, stopped=self._running is None)
+
     def hold(self) -> None:
         """Begin no other piece for now: somebody waits for the page."""
-        self._free.clear()
+        if self._work is not None:
+            self._work.hold()
 
     def go_on(self) -> None:
         """Nobody waits any more."""
-        self._free.set()
+        if self._work is not None:
+            self._work.go_on()
 
     def stop(self) -> None:
         """Give up what is being studied."""
         self._turn += 1
-        self._running = None
-        self._free.set()
+        self._running = self._told = None
+        if self._work is not None:
+            self._work.give_up()
+            self._work = None
+
+    def stop_for_good(self) -> None:
+        """A person does not want to wait: it is not begun again by itself."""
+        stopped = self._running
+        self.stop()
+        self._stopped = stopped
+        self._turned()
+
+    def resume(self) -> None:
+        """What a person had stopped is wanted after all."""
+        self._stopped = None
+        if self._seen is not None:
+            self.look(self._seen)
 
     def _begin(self, turn: int, study: Study) -> None:
-        if turn == self._turn:
-            threading.Thread(target=lambda: self._work(turn, study), name=study.what, daemon=True).start()
+        if turn != self._turn:
+            return
 
-    def _work(self, turn: int, study: Study) -> None:
-        """Only reads programs, which are frozen; what it finds goes to the store on the loop."""
-        for piece in study.pieces():
-            self._free.wait()
-            if turn != self._turn:
-                return
-            if piece is not None:
-                self._clock.soon(lambda piece=piece: self._keep(turn, study, piece))
-        self._clock.soon(lambda: self._end(turn))
+        def pieces() -> Iterator[Any]:
+            yield from study.pieces()
 
-    def _keep(self, turn: int, study: Study, piece: Any) -> None:
-        self._store.keep(study.what, study.of, piece)
-        if turn == self._turn:
+        self._work = Work(study.what, pieces(), self._clock, lambda piece: self._keep(study, piece), self._end).start()
+        self._turned()
+
+    def _keep(self, study: Study, piece: Any) -> None:
+        if piece is not None:
+            self._told = piece
+            self._store.keep(study.what, study.of, piece)
             self._found()
 
-    def _end(self, turn: int) -> None:
-        if turn == self._turn and self._seen is not None:
-            self._running = None
+    def _end(self) -> None:
+        self._running = self._work = self._told = None
+        if self._seen is not None:
             self.look(self._seen)
+        self._turned()
 
 
 def next_study(state: State, store: Store) -> Study | None:
@@ -118,13 +151,17 @@ def next_study(state: State, store: Store) -> Study | None:
 def layout_study(state: State, store: Store) -> Study | None:
     """Other layouts of the chosen buffer, and who takes what of it."""
     work = layout_work(state, store)
-    return None if work is None else Study(work.what, work.of, work.pieces)
+    return None if work is None else Study(work.what, work.of, work.pieces, "inspector", "Trying layouts")
 
 
 def lint_study(state: State, store: Store) -> Study | None:
     """What the lints say of the picture, with the fixes that hold."""
     work = lint_work(state, store)
-    return None if work is None else Study(work.what, work.of, work.pieces)
+    return (
+        None
+        if work is None
+        else Study(work.what, work.of, work.pieces, "pane-problems", "Looking for problems, trying fixes")
+    )
 
 
 def comparison_study(state: State, store: Store) -> Study | None:
@@ -138,7 +175,7 @@ def comparison_study(state: State, store: Store) -> Study | None:
             return None
         func, machine = store.costed(side, side.moment.schedule), store.machine(side)
         if not store.has("report", (func, machine)):
-            return Study("report", (func, machine), lambda func=func, machine=machine: iter([report_of(func, machine)]))
+            return Study("report", (func, machine), lambda of=(func, machine): _reported(*of), "compare", "Simulating")
         reports.append(store.known("report", (func, machine)))
     if a.shown is b.shown:
         return None  # the steps between are simulated after the paint
@@ -153,7 +190,17 @@ def comparison_study(state: State, store: Store) -> Study | None:
     if not all(isinstance(report, Report) for report in reports):
         return None
     machines = first, second
-    return Study("explanation", study_of(a, b, store), lambda: explaining(a, b, machines, (reports[0], reports[1])))
+    return Study(
+        "explanation",
+        study_of(a, b, store),
+        lambda: explaining(a, b, machines, (reports[0], reports[1])),
+        "compare",
+        "Which step explains the difference",
+    )
+
+
+def _reported(func: PrimFunc, machine: Machine | TilewrightError) -> Iterator[Report | TilewrightError]:
+    yield report_of(func, machine)
 
 
 def sensitivity_study(state: State, store: Store) -> Study | None:
@@ -167,7 +214,13 @@ def sensitivity_study(state: State, store: Store) -> Study | None:
         return None
     if isinstance(known, Tried) and known.is_complete:
         return None
-    return Study("sensitivity", (func, machine), lambda: trying(func, machine, report, plan))
+    return Study(
+        "sensitivity",
+        (func, machine),
+        lambda: trying(func, machine, report, plan),
+        "pane-machine",
+        "Trying figures of the machine",
+    )
 
 
 __all__ = ["Studies", "Study", "next_study"]

@@ -11,9 +11,23 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
 from .clock import Clock
 
 Found = Callable[[Any], None]
+
+
+class Doing(msgspec.Struct, frozen=True):
+    """What is being worked out, for the person who waits: the `area` of the page where it will stand, words, how many of how many (total
+    0: not known), and whether it was stopped, so that it may be gone on with."""
+
+    key: str
+    area: str
+    text: str
+    done: int = 0
+    total: int = 0
+    stopped: bool = False
 
 
 class GivenUp(BaseException):
@@ -116,4 +130,4 @@ class Work:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(error) if error else None)
 
 
-__all__ = ["GivenUp", "Work"]
+__all__ = ["Doing", "GivenUp", "Work"]

@@ -16,6 +16,10 @@ class PageView(JsonView):
         """Give the browser a file to save."""
         self._send_msg({"name": name, "text": text})
 
+    def tell_doing(self, doing: list[dict[str, Any]]) -> None:
+        """What is being worked out: key, area, text, done, total, stopped."""
+        self._send_msg({"kind": "doing", "doing": doing})
+
     def explain(self, pages: list[dict[str, Any]]) -> None:
         """The pages of all primitives, which the browser asked for with a message "primitives"."""
         self._send_msg({"kind": "primitives", "pages": pages})

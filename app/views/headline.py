@@ -10,7 +10,7 @@ from ...engine.hwsim import Report, preset_names
 from ...engine.ir import TilewrightError
 from ..document.knobs import turned_paths
 from ..state import DEFAULT_MACHINE, State
-from ..store import Store, attempt
+from ..store import CHECK_STOPPED, Store, attempt
 from .numbers import change_of, grouped, percent_text, size_text
 
 Figure = dict[str, Any]
@@ -49,21 +49,26 @@ def _turned(state: State, store: Store) -> tuple[str, ...]:
     return () if isinstance(found, TilewrightError) else found
 
 
-def verdict_value(state: State, store: Store) -> dict[str, str]:
-    """status ("checking", "tested", "proved", "failed", "unknown") and a sentence."""
+def verdict_value(state: State, store: Store) -> dict[str, Any]:
+    """status ("checking", "tested", "proved", "failed", "unknown"), a sentence, and whether a person stopped the check."""
     if state.moment is None:
         return {"status": "unknown", "detail": "There is no program"}
     verdict = store.verdict(state, state.moment.schedule)
     if verdict is None:
         return {"status": "checking", "detail": "Runs the program and the original on the same random inputs"}
-    return {"status": verdict.status, "detail": verdict.detail}
+    stopped = verdict.detail == CHECK_STOPPED
+    return {"status": verdict.status, "detail": verdict.detail, "stopped": stopped}
 
 
 def figures(state: State, store: Store) -> list[Figure]:
     """Cycles with the change, bound, overlap, peak of each memory; one figure that says why where the machine cannot run it."""
     report = store.report_now(state)
     if report is None:
-        return []
+        return (
+            []
+            if state.moment is None
+            else [_figure("Cycles", "…", hint="The program is being simulated", level="none")]
+        )
     if isinstance(report, TilewrightError):
         return [_figure("Cycles", "–", hint=report.refusal.message, level="none")]
     found = [_cycles(state, store, report)]
@@ -85,11 +90,13 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
     if state.before is None or state.shown is None:
         return figure
     machine = store.machine(state)
-    before = store.report(store.costed(state, state.before.schedule), machine)
+    # What was never shown is simulated after the paint.
+    before = store.known("report", (store.costed(state, state.before.schedule), machine))
     if isinstance(before, TilewrightError):
         return figure | {"hint": "The machine could not run the program before the last step"}
+    if before is None:
+        return figure
     changes = [_change(before, report, "the step before")]
-    # The original is simulated after the paint.
     original = store.known("report", (store.costed(state, state.shown.states[0].schedule), machine))
     if isinstance(original, Report):
         changes.append(_change(original, report, "the original"))

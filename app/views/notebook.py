@@ -13,14 +13,14 @@ from ..document.items import Item, takes_steps
 from ..document.suggestions import culprit, suggestion
 from ..state import State
 from ..store import Store
-from .step_costs import known_changes, step_changes
+from .step_costs import known_changes
 from .steps import items_of, schedule_rows, step_numbers
 
-__all__ = ["known_changes", "notebook_value", "step_changes"]
+__all__ = ["known_changes", "notebook_value"]
 
 
 def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-    """Cells in the file's order. `changes` is what `step_changes` found so far, by step.
+    """Cells in the file's order. `changes` is what `known_changes` found so far, by step.
 
     banners [{kind, text, count}], branches [{name, current, steps, shared}], problems [{line, column, end_line, end_column, message, found,
     expected, code, mend}] with the file's lines; `draft`: something is being typed.

@@ -26,7 +26,7 @@ def roofline_value(state: State, store: Store) -> Value:
     """
     report, machine = store.report_now(state), store.machine(state)
     if state.shown is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
-        note = report.refusal.message if isinstance(report, TilewrightError) else "There is no program"
+        note = store.no_report(state)
         return {"roofs": [], "slope": None, "points": [], "ridge": None, "clock_hz": 0, "note": note}
     points = [_point(key, label, found) for key, label, found in _reports(state, store, machine, report)]
     shown = [p for p in points if p["x"] > 0 and p["y"] > 0]

@@ -18,20 +18,9 @@ OVERLAP_STEP = 0.005
 """A smaller difference of the overlap is none."""
 
 
-def step_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
-    """By step: change, trend and hint of the cycles, `figures` of all that changed ({label, before, after, change, trend}).
-
-    Simulates programs that were not simulated yet: not for the path of a drag.
-    """
-    if state.shown is None:
-        return {}
-    machine = store.machine(state)
-    reports = [store.report(store.costed(state, moment.schedule), machine) for moment in state.shown.states]
-    return dict(_changes(reports, store))
-
-
 def known_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
-    """Those that follow from what was simulated before."""
+    """By step: change, trend and hint of the cycles, `figures` of all that changed ({label, before, after, change, trend}); of the steps
+    whose programs were simulated so far."""
     if state.shown is None:
         return {}
     machine = store.machine(state)
@@ -97,4 +86,4 @@ def _peak(report: Report) -> int:
     return sum(memory.peak_bytes for name, memory in report.memory.items() if name != "global")
 
 
-__all__ = ["cost_figures", "known_changes", "step_changes"]
+__all__ = ["cost_figures", "known_changes"]

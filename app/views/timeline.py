@@ -55,8 +55,10 @@ def timeline_value(state: State, store: Store) -> dict[str, Any]:
         refusal = report.refusal
         expected = f" Expected: {refusal.expected}." if refusal.expected else ""
         return {**NOTHING, "note": f"{refusal.message}.{expected}"}
-    if state.moment is None or report is None:
+    if state.moment is None:
         return NOTHING
+    if report is None:
+        return {**NOTHING, "note": "The program is being simulated"}
     schedule = state.moment.schedule
     return store.remember("timeline", (report, schedule.func), lambda: value_of(report, schedule, store))
 

@@ -23,7 +23,7 @@ def traffic_value(state: State, store: Store) -> Value:
     another with its bytes. trips: what leaves a memory and comes back. total, note."""
     report, machine = store.report_now(state), store.machine(state)
     if state.moment is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
-        note = report.refusal.message if isinstance(report, TilewrightError) else "There is no program"
+        note = store.no_report(state)
         return {"columns": [], "flows": [], "trips": [], "total": "", "note": note}
     func = state.moment.schedule.func
     colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}

@@ -63,6 +63,17 @@ function button(model, name, label, intent, disabled, more = "") {
   );
 }
 
+/** Beside a verdict that is waited for: not to wait; beside one that was not waited for: to wait after all. */
+function waitButton(model, verdict) {
+  if (verdict.status !== "checking" && !verdict.stopped) return null;
+  const [kind, title] = verdict.stopped ? ["resume", "Check that it computes the same"] : ["give_up", "Stop checking (Escape)"];
+  return h(
+    "button",
+    { class: "tool small wait", type: "button", title, "aria-label": title, "data-wait": kind, onclick: () => model.send_msg({ kind }) },
+    verdict.stopped ? "Check" : icon("remove"),
+  );
+}
+
 export function render({ model }) {
   const row = h("div", { class: "headline-row" });
   const bar = h("div", { class: "headline" }, row);
@@ -106,6 +117,7 @@ export function render({ model }) {
             h("span", { class: "sign", "aria-hidden": "true" }, sign),
             words,
           ),
+          waitButton(model, data.verdict),
         ),
       ),
       h("div", { class: "figures" }, data.figures.map((item) => figure(item, basis))),

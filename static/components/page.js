@@ -1,6 +1,7 @@
 // What belongs to the page as a whole: which screen shows, the theme, the tabs, the notice of a refusal, keys, downloads.
 
 import { h, icon, follow } from "./dom.js";
+import { Doing } from "./doing.js";
 import { Help } from "./help.js";
 import { splitters, unfold } from "./splitters.js";
 import { Tour } from "./tour.js";
@@ -124,6 +125,7 @@ export function render({ model }) {
     event.returnValue = "";
   });
   const learnt = primitivePages(model);
+  const doing = new Doing((message) => model.send_msg(message));
   const tour = new Tour(model, holder, () => (!unsaved && root.dataset.editing === undefined) || window.confirm("Leave the notebook? Its changes are not saved."));
   window.addEventListener("tilewright:problem", () => {
     unfold("lower", "panes");
@@ -134,6 +136,7 @@ export function render({ model }) {
   model.on("msg:custom", (message) => {
     const data = message.data ?? message;
     if (data.kind === "primitives") learnt(data.pages);
+    else if (data.kind === "doing") doing.draw(data.doing);
     else download(data.name, data.text);
   });
   let screen = null;

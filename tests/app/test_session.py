@@ -13,7 +13,7 @@ from tilewright.app.actions import OpenText
 from tilewright.app.session import Session
 from tilewright.app.state import State
 from tilewright.app.views.gallery import Example, load_examples
-from tilewright.app.views.notebook import notebook_value, step_changes
+from tilewright.app.views.notebook import known_changes, notebook_value
 from tilewright.app.views.row_ids import row_ids
 from tilewright.engine.hwsim import Report
 
@@ -61,7 +61,7 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
     machine = session.store.machine(session.state)
     reports = [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
     assert all(isinstance(report, Report) for report in reports)
-    changes = step_changes(session.state, session.store)
+    changes = known_changes(session.state, session.store)
     assert {change["trend"] for change in changes.values()} == {"better", "worse"}
     cells = notebook_value(session.state, session.store, changes)["cells"]
     assert any(row.get("change") for cell in cells for row in cell.get("rows", ()))

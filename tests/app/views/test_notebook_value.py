@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.pages import simulate_steps
 
 from tilewright.app.actions import Call, EditCell, OpenText, ViewStep, act
 from tilewright.app.edits import AddBranch, DraftCell, MoveItem, RemoveItem, SwitchItem
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.notebook import notebook_value, step_changes
+from tilewright.app.views.notebook import known_changes, notebook_value
 
 STORE = Store()
 
@@ -58,7 +59,8 @@ def test_given_a_notebook_then_steps_comments_and_lines_that_are_off_stand_in_th
 def test_given_a_step_that_is_chosen_then_its_figures_and_the_difference_of_the_trees_stand_below_it() -> None:
     (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     state = opened(example.text)
-    changes = step_changes(state, STORE)
+    simulate_steps(state, STORE)
+    changes = known_changes(state, STORE)
     chosen = act(state, ViewStep(12))
     details = row(chosen, "sch.reverse_compute_at", changes)["details"]
     figures = {figure["label"]: figure for figure in details["figures"]}
