@@ -17,13 +17,13 @@ export function joinGroup(name) {
 
 /** Tell all views what runs now; null while nothing is looked at. */
 export function announceMoment(moment) {
-  (window.tilewrightMoments ??= {})[group] = moment;
+  window[`tilewrightMoment${group}`] = moment;
   window.dispatchEvent(new CustomEvent(MOMENT));
 }
 
 /** What runs at the playhead, or null. */
 export function presentMoment() {
-  return window.tilewrightMoments?.[group] ?? null;
+  return window[`tilewrightMoment${group}`] ?? null;
 }
 
 /** Call `mark(moment)` now and whenever the playhead moves; returns what ends that. */
