@@ -186,7 +186,8 @@ class OpenFile:
     def standing(self) -> Standing:
         with self._lock:
             unsaved = self._unsaved()
-            kept = not unsaved or (self._no_history is None and not self._edits)
+            # A file that has the text is not enough: after an undo and a redo the history may still be at the undo.
+            kept = not unsaved if self._no_history is not None else not (self._edits or self._drafts)
             if self._clashes:
                 return Standing("asking", None, kept, self._clashes)
             why = self._not_there or (self._not_written if unsaved else None)
@@ -314,7 +315,7 @@ class OpenFile:
     def done(self) -> bool:
         """Whether nobody looks at it and the disk has it all."""
         with self._lock:
-            return not self._followers and self.standing.status in ("saved", "new")
+            return not self._followers and self.standing.status in ("saved", "new") and self.standing.kept
 
     def _may_write(self) -> bool:
         return self._unsaved() and not self._clashes and self._not_there is None

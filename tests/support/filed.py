@@ -27,8 +27,8 @@ class Sheet(PaperScreen):
 class Desk:
     """Pages of one server, and the files that they share."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.cabinet = Cabinet(folder, QUICK)
+    def __init__(self, folder: Path | None = None, times: Times = QUICK) -> None:
+        self.cabinet = Cabinet(folder, times)
         self.pages: list[Session] = []
 
     def page(self, path: Path | None = None) -> Session:
@@ -55,7 +55,7 @@ class Desk:
         while not done():
             assert time.monotonic() < give_up, [page.state.file for page in self.pages]
             self.turn()
-            time.sleep(0.005)
+            time.sleep(0.001)
 
     def settle(self) -> None:
         """Until every page that has a file has it saved."""
