@@ -207,7 +207,7 @@ def _covers(
     producer, own = joined_splits(producer, inner_loops(index, producer, common))
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
     inner = {**own, **write.loops}
-    if not _leaves_no_gaps(producer, write, {**inner, **outer}, build.conjuncts(consumer.predicate)):
+    if not _leaves_no_gaps(producer, write, {**inner, **outer}, build.conjuncts(consumer.predicate), whole=whole):
         return False
     written = realized(write.regions[0], producer)
     consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
@@ -219,15 +219,20 @@ def _covers(
     return all(holds(made, hull_of(realized(r, consumer), running, known), known, limits) for r in read.regions)
 
 
-def _leaves_no_gaps(realize: BlockRealize, write: _Access, ranges: Ranges, known: Sequence[Expr] = ()) -> bool:
-    """Whether every element of the buffer that the loops of the block go over is written: what the predicate leaves out lies outside.
+def _leaves_no_gaps(
+    realize: BlockRealize, write: _Access, ranges: Ranges, known: Sequence[Expr] = (), *, whole: bool = False
+) -> bool:
+    """Whether every element of the buffer that the loops of the block go over is written: what the predicate leaves out lies outside,
+    and nothing is left out when `whole`.
 
     `known` are conditions that hold wherever the element is asked for.
     """
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     for term in build.conjuncts(realize.predicate):
         given = prove(term, ranges) or any(structural_equal(term, k) for k in known)
-        if not given and not any(_is_guard(term, iv, v) and _ends_with(term, iv, write, pairs) for iv, v in pairs):
+        if not given and (
+            whole or not any(_is_guard(term, iv, v) and _ends_with(term, iv, write, pairs) for iv, v in pairs)
+        ):
             return False
     return True
 

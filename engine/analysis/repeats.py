@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from msgspec.structs import replace as replace_fields
 
-from ..arith import bounds, detect_iter_map, prove, prove_equal, simplify
+from ..arith import bounds, detect_iter_map, linear, prove, prove_equal, simplify
 from ..ir import (
     LT,
     Block,
@@ -15,6 +16,8 @@ from ..ir import (
     BufferLoad,
     BufferStore,
     Expr,
+    FloorDiv,
+    FloorMod,
     For,
     LaunchThread,
     Range,
@@ -112,10 +115,11 @@ def _holds_at_start(realize: BlockRealize, loops: Ranges, reducing: Sequence[Var
 
 
 def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> bool:
-    """Whether, for each element, the first iteration of the loops that meets it runs the init, and there is one.
+    """Whether, for each element, the first iteration of the loops (outermost first) that meets it runs the init, and there is one.
 
     `partly`: sums that loops further out take part in need only start as low as these loops can make them.
     """
+    rising = _digits_rise(realize, loops)
     realize, loops = joined_splits(*_trimmed(realize, loops), once=True)
     reducing = reduction_loops(realize, loops)
     if not only_guards_domain(realize) and not _holds_at_start(realize, loops, reducing):
@@ -131,10 +135,25 @@ def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = Fal
     if not any(uses_var(value, v) for value in spatial for v in reducing):
         return True
     # The sum's digits and the elements' are digits of the same loops: each combination of them comes, the least first.
+    if not rising:
+        return False
     values = [without_outer(v, loops) for v in realize.iter_values]
     used = {v: r for v, r in loops.items() if any(value is not None and uses_var(value, v) for value in values)}
     found = None if None in values else detect_iter_map([v for v in values if v is not None], used)
     return found is not None and found.bijective
+
+
+def _digits_rise(realize: BlockRealize, loops: Ranges) -> bool:
+    """Whether what the iterators take digits of (`(i * 4 + j) // 3`) grows while the loops run: an outer loop counts more than an inner."""
+    places = {v: n for n, v in enumerate(loops)}
+    for node in (n for value in realize.iter_values for n in walk(value) if isinstance(n, FloorDiv | FloorMod)):
+        form = linear(node.a)
+        if form is None:
+            return False
+        steps = sorted((places[a], f) for a, f in form.terms if isinstance(a, Var) and a in places)
+        if any(f < 0 for _, f in steps) or any(outer[1] < inner[1] for outer, inner in pairwise(steps)):
+            return False
+    return True
 
 
 def _starts_low(value: Expr, low: Expr, first: Mapping[Var, Expr], loops: Ranges, *, partly: bool) -> bool:

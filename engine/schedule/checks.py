@@ -64,15 +64,20 @@ def require_scope_name(storage_scope: object) -> None:
 
 # Iterations may run in another order when each block gives the same result in any order of its iterators, and no block needs what
 # another one computes in a different iteration.
-def require_order_free(ctx: Context, chain: Sequence[For], moving: Sequence[Var], what: str) -> None:
-    """`moving` are the loops of `chain` (outermost first) whose iterations come to run in another order (or at once)."""
+def require_order_free(
+    ctx: Context, chain: Sequence[For], moving: Sequence[Var], what: str, order: Sequence[For] = ()
+) -> None:
+    """`moving` are the loops of `chain` (outermost first) whose iterations come to run in another order (or at once).
+
+    `order`: the chain as it will be; as it is, where it is left out.
+    """
     top = chain[0]
     require_in_blocks(ctx, top, what)
     for realize in ctx.index.child_blocks(top):
         require_free_block(
             ctx, realize, {f.loop_var: Range(f.min, f.extent) for f in chain if f.loop_var in moving}, what
         )
-        require_updates_in_order(ctx, realize, chain, moving, what)
+        require_updates_in_order(ctx, realize, chain, moving, what, order or chain)
     loose = ctx.index.touched_loosely(ctx.index.scope_of(top))
     conflicts = list(find_conflicts(ctx.index, top, moving))
     if conflicts:
@@ -194,9 +199,9 @@ def require_updates_own_element(ctx: Context, realize: BlockRealize, what: str) 
 
 # What is summed up or updated in place must meet each of its terms once, the one with the init first, in the old order and the new.
 def require_updates_in_order(
-    ctx: Context, realize: BlockRealize, chain: Sequence[For], moving: Sequence[Var], what: str
+    ctx: Context, realize: BlockRealize, chain: Sequence[For], moving: Sequence[Var], what: str, order: Sequence[For]
 ) -> None:
-    """`chain` are the loops that `moving` ones are put into another order with, outermost first."""
+    """`chain` are the loops that `moving` ones are put into another `order` with, outermost first."""
     block = realize.block
     if not ctx.index.fact(is_update, block):
         return
@@ -208,7 +213,8 @@ def require_updates_in_order(
     else:
         stays_whole = not reducing & {f.loop_var for f in chain}
         in_order = stays_whole or is_once(realize, inner)
-        in_order = in_order and (not reducing & set(moving) or starts_with_init(realize, inner, partly=True))
+        later = {v: inner[v] for v in (*(f.loop_var for f in order if f.loop_var in inner), *inner)}
+        in_order = in_order and (not reducing & set(moving) or starts_with_init(realize, later, partly=True))
     if not in_order:
         raise out_of_order(realize, what)
 

@@ -174,6 +174,12 @@ def wrapped_nest(loops: Sequence[For], body: Stmt, bounds: Mapping[Var, Expr]) -
 def require_own_init(ctx: Context, realize: BlockRealize, inside: Sequence[For], iterators: Iterators) -> None:
     block = realize.block
     assert block.init is not None
+    opaque = next((iv.var for iv in iterators.inner if iv.iter_type not in ("spatial", "reduce")), None)
+    if opaque is not None:
+        raise refuse(
+            "opaque-iterator", f"cannot blockize: the init of block {block.name!r} would run for all of {opaque.name!r} first", realize,
+            found="an iterator that is neither spatial nor reduced", expected="a loop further in",
+        )  # fmt: skip
     require_updates_own_element(ctx, realize, "blockize")
     loops = loop_ranges(inside)
     written = {w.buffer for w in block.writes}

@@ -63,7 +63,7 @@ class Padding(msgspec.Struct, frozen=True, eq=False):
 
 class _Write(msgspec.Struct, frozen=True, eq=False):
     """A store to the buffer. `indices` are its indices in the loops; `nest` the loops from the first to the last that they use.
-    `path` leads from the root's body to the store."""
+    `path` leads from the body of the buffer's home to the store: what stands further out never meets it."""
 
     store: BufferStore
     indices: tuple[Expr, ...]
@@ -72,7 +72,7 @@ class _Write(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def realize(self) -> BlockRealize | None:
-        """The innermost block around the store, the root left out."""
+        """The innermost block around the store, the buffer's home left out."""
         return next((s for s in reversed(self.path) if isinstance(s, BlockRealize)), None)
 
 
@@ -93,7 +93,7 @@ def padded(ctx: Context, padding: Padding) -> PrimFunc:
 
 def _writes(ctx: Context, buffer: Buffer) -> Iterator[_Write]:
     """In text order."""
-    root = ctx.index.root.block
+    home = _home(ctx, buffer)
 
     def visit(stmt: Stmt, path: tuple[Stmt, ...], values: Mapping[Var, Expr]) -> Iterator[_Write]:
         path = (*path, stmt)
@@ -109,7 +109,7 @@ def _writes(ctx: Context, buffer: Buffer) -> Iterator[_Write]:
             if isinstance(child, Stmt):
                 yield from visit(child, path, values)
 
-    for part in (root.init, root.body):
+    for part in (home.init, home.body):
         if part is not None:
             yield from visit(part, (), {})
 

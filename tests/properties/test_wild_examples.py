@@ -23,6 +23,91 @@ def function(params, body):
 
 
 REFUSED = {
+    "an order of loops in which sums of digits do not start at their first": (
+        function(
+            {"A": (8, 6), "R": (8,)},
+            """
+            for a, f, b, e in T.grid(4, 3, 2, 2):
+                with T.sblock("R"):
+                    v = T.axis.spatial(8, a * 2 + (f * 2 + b) // 3)
+                    k = T.axis.reduce(6, (f * 2 + b) % 3 * 2 + e)
+                    with T.init():
+                        R[v] = 0
+                    R[v] = R[v] + A[v, k]
+            """,
+        ),
+        lambda s: s.reorder(*map(s.get_loop, "abfe")),
+        "order-dependent",
+    ),
+    "the init of an opaque iterator that runs inside": (
+        function(
+            {"A": (6, 3), "C": (6,)},
+            """
+            for i, j, k in T.grid(2, 3, 3):
+                with T.sblock("C"):
+                    v = T.axis.opaque(6, i * 3 + j)
+                    w = T.axis.reduce(3, k)
+                    T.reads(A[v, w])
+                    T.writes(C[v])
+                    with T.init():
+                        C[v] = 0
+                    C[v] = C[v] + A[v, w]
+            """,
+        ),
+        lambda s: s.blockize(s.get_loops("C")[1]),
+        "opaque-iterator",
+    ),
+    "a copy of elements that the uneven split of their producer leaves out": (
+        function(
+            {"A": (6,), "C": (6,)},
+            """
+            with T.sblock("low"):
+                T.reads(A[0:5])
+                T.writes(C[0:5])
+                for i, j in T.grid(3, 2):
+                    with T.sblock("C_init"):
+                        v = T.axis.spatial(5, i * 2 + j)
+                        T.where(i * 2 + j < 5)
+                        C[v] = 0
+                    with T.sblock("C"):
+                        v = T.axis.spatial(5, i * 2 + j)
+                        T.where(i * 2 + j < 5)
+                        T.reads(C[v], A[v])
+                        T.writes(C[v])
+                        C[v] = C[v] + A[v]
+            for i in range(1):
+                with T.sblock("last"):
+                    v = T.axis.spatial(6, 5)
+                    C[v] = A[v]
+            """,
+        ),
+        lambda s: s.cache_inplace("C", 0, "local"),
+        "region-not-covered",
+    ),
+    "a value whose buffer a condition reads, stored as another": (
+        function(
+            {"A": (4,), "C": (4,)},
+            """
+            S = T.sblock_alloc_buffer((4,), "int32")
+            L = T.sblock_alloc_buffer((4,), "int32")
+            for i in range(4):
+                with T.sblock("S"):
+                    v = T.axis.spatial(4, i)
+                    S[v] = A[v]
+            for i in range(4):
+                with T.sblock("L"):
+                    v = T.axis.spatial(4, i)
+                    L[v] = S[v]
+            for i in range(4):
+                if S[i] > 0:
+                    with T.sblock("C"):
+                        v = T.axis.spatial(4, i)
+                        C[v] = L[v]
+            """,
+        ),
+        lambda s: s.reverse_compute_inline("L"),
+        "opaque-access",
+    ),
     "the init of sums that overlapping tiles take twice": (
         function(
             {"A": (13,), "C": (6,)},
@@ -716,6 +801,29 @@ def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused
 
 
 KEPT = {
+    "places without an element, of a buffer that a block under a condition has": (
+        function(
+            {"A": (7, 6), "C": (7, 6)},
+            """
+            for i in range(7):
+                with T.sblock("outer"):
+                    v = T.axis.spatial(7, i)
+                    T.where(i < 5)
+                    T.reads(A[v, 0:6])
+                    T.writes(C[v, 0:6])
+                    L = T.sblock_alloc_buffer((7, 6), "int32", scope="local")
+                    for j in range(6):
+                        with T.sblock("L"):
+                            w = T.axis.spatial(6, j)
+                            L[v, w] = A[v, w]
+                    for j in range(6):
+                        with T.sblock("C"):
+                            w = T.axis.spatial(6, j)
+                            C[v, w] = L[v, w]
+            """,
+        ),
+        lambda s: s.transform_layout("L", ("write", 0), lambda i, j: [i, j // 4, j % 4], pad_value=7),
+    ),
     "an init of what does not run": (
         function(
             {"A": (2,), "C": (2,)},

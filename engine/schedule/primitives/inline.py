@@ -99,6 +99,7 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
     producer = _require_one_producer(ctx, realize, buffer)
     _require_no_predicate(realize)
     _require_direct_access(ctx, buffer)
+    moves.require_not_loose(ctx, producer)
     moves.removal(ctx, realize)
     moves.require_read_before_write(ctx, realize)
     moves.require_own_order(ctx, realize, "inline")

@@ -138,7 +138,7 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
     if order == chain:
         return Result(ctx.func)
     require_extents_above(order)
-    require_order_free(ctx, chain, [f.loop_var for f in named], "reorder")
+    require_order_free(ctx, chain, [f.loop_var for f in named], "reorder", order)
     require_affine_below(ctx, chain[0], "reorder", still=ctx.index.loops_above(chain[0]))
     return Result(ctx.replaced({chain[0]: build.nest(order, chain[-1].body)}))
 
