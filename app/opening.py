@@ -51,7 +51,7 @@ def opened(state: State, intent: OpenText) -> State:
     notebook = evaluate(document)
     if notebook.schedule is None:
         raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
-    title = intent.title or _title_of(document, intent.path)
+    title = intent.title or title_of(document, intent.path)
     return State(
         notebook=notebook,
         shown=notebook,
@@ -88,7 +88,8 @@ def _module_name(text: str) -> str:
     return found[1] if found else "Module"
 
 
-def _title_of(document: Document, path: str | None) -> str:
+def title_of(document: Document, path: str | None) -> str:
+    """What a notebook is called: its first heading, else its file, else its program."""
     for cell in document.of_kind("markdown"):
         for line in cell.prose.splitlines():
             if line.startswith("# "):

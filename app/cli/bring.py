@@ -29,7 +29,8 @@ from ..document import (
 from ..document.from_schedule import notebook_of_schedule
 from ..document.knobs import with_machine
 from ..document.pasted import machine_for, workload_text
-from ..opening import as_notebook
+from ..links import is_link, text_of
+from ..opening import as_notebook, title_of
 from ..state import DEFAULT_MACHINE
 from ..views.gallery import FOLDER as EXAMPLES
 from .opened import FINE, RefusedError, takes_machine, takes_sizes, whole
@@ -50,7 +51,8 @@ def add_import(commands: Any) -> None:
     bring.add_argument(
         "file",
         metavar="FILE",
-        help="TVMScript, TE text, a program and schedule code for it, or a TVM trace's JSON; - reads standard input",
+        help="TVMScript, TE text, a program and schedule code for it, a TVM trace's JSON, "
+        "or a link that carries a notebook; - reads standard input",
     )
     bring.add_argument("--program", metavar="FILE", help="for a trace: the program that it starts from")
     takes_machine(bring)
@@ -99,7 +101,10 @@ def _brought(arguments: Namespace) -> tuple[Document, list[str]]:
 
 
 def _source(file: str) -> tuple[str, str | None]:
-    return (sys.stdin.read(), None) if file == "-" else (load_document(file).text, file)
+    """The text, and the path that it is of."""
+    if file == "-":
+        return sys.stdin.read(), None
+    return (text_of(file), None) if is_link(file) else (load_document(file).text, file)
 
 
 def _is_trace(text: str) -> bool:
@@ -187,7 +192,7 @@ def templates() -> dict[str, str]:
 def _new(arguments: Namespace) -> int:
     known = templates()
     if arguments.list:
-        titles = {name: title_of(text) for name, text in known.items()}
+        titles = {name: title_of(read_document(text), None) for name, text in known.items()}
         if arguments.json:
             tell_json([{"name": name, "title": title} for name, title in titles.items()])
         else:
@@ -205,11 +210,6 @@ def _new(arguments: Namespace) -> int:
             )
         document = read_document(known[name])
     return _given(arguments, _on_machine(document, arguments.machine), {})
-
-
-def title_of(text: str) -> str:
-    """The first heading of a notebook."""
-    return next((line.removeprefix("# # ") for line in text.splitlines() if line.startswith("# # ")), "")
 
 
 def _given(arguments: Namespace, document: Document, more: Mapping[str, Any]) -> int:

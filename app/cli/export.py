@@ -1,56 +1,126 @@
-"""`tilewright export`: a schedule as code for another system, or as a picture of itself."""
+"""`tilewright export`: a schedule as code for other systems, as pictures, as a replay, as a link."""
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
-from typing import Any
+from typing import Any, get_args
 
-from ...engine.export import to_c, to_tvm_python
-from ...engine.ir import TilewrightError
-from ...engine.lower import with_sizes
-from .opened import BAD_INPUT, FINE, Opened, RefusedError, opened, takes_file, takes_sizes
-from .output import give, takes_json, tell_json, written
+from ...engine.execute import Verdict
+from ...engine.ir import Refusal, TilewrightError
+from ..document import DocumentError
+from ..exports import EXPORTS, Subject, made
+from ..links import fragment_of
+from ..opening import title_of
+from ..store import Store
+from ..views.drawings import Theme
+from .opened import BAD_INPUT, FINE, Opened, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
+from .output import give, takes_json, tell_json, working, written
+
+LINK = "link"
+
+ADDRESS = "http://127.0.0.1:5006/"
+
+DRAWN = ("replay", "tree-svg", "tree-png", "timeline-svg", "timeline-png", "trace")
+"""What the report is needed for, or is in."""
 
 
 def add_export(commands: Any) -> None:
-    export = commands.add_parser("export", help="write a notebook's schedule as code for another system")
-    takes_file(export)
-    export.add_argument(
-        "--to",
-        choices=["tvm", "c"],
-        default="tvm",
-        help="tvm: Python for Apache TVM; c: the scheduled program as C (default: %(default)s)",
+    export = commands.add_parser(
+        "export", help="write a schedule as code for another system, a picture, a replay or a link"
     )
+    takes_file(export)
+    kinds = [f"{key}: {export.label}" for key, export in EXPORTS.items()]
+    export.add_argument(
+        "--to", choices=[*EXPORTS, LINK], default="tvm", metavar="KIND",
+        help=f"{'; '.join(kinds)}; {LINK}: an address that carries the notebook (default: %(default)s)",
+    )  # fmt: skip
     export.add_argument(
         "--tvm",
         metavar="VERSION",
         default="0.27",
-        help="the version of TVM to write for, as 0.22 (default: %(default)s)",
+        help="with --to tvm: the version to write for, as 0.22 (default: %(default)s)",
     )
+    export.add_argument(
+        "--theme",
+        choices=get_args(Theme),
+        default="auto",
+        help="of pictures; auto: as the reader has it (default: %(default)s)",
+    )
+    export.add_argument("--width", metavar="PIXELS", type=int, default=960, help="of a timeline (default: %(default)s)")
+    export.add_argument("--scale", metavar="FACTOR", type=float, default=2, help="of a PNG (default: %(default)s)")
+    export.add_argument(
+        "--address",
+        metavar="URL",
+        default=ADDRESS,
+        help=f"with --to {LINK}: where Tilewright is served (default: %(default)s)",
+    )
+    takes_machine(export)
     takes_sizes(export)
-    takes_json(export, "the text")
+    takes_json(export, "the text, or where it was written")
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     export.set_defaults(run=_export)
 
 
 def _export(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
-    text = _code(arguments, found)
-    if arguments.output is not None and not written(arguments.output, text):
+    if arguments.to == LINK:
+        data: str | bytes = arguments.address + fragment_of(found.notebook.document.text) + "\n"
+    else:
+        with working(arguments, f"making {EXPORTS[arguments.to].label}"):
+            data = _made(arguments, found)
+    if isinstance(data, bytes) and arguments.output is None and (arguments.json or sys.stdout.isatty()):
+        raise DocumentError(Refusal("not-text", f"{arguments.to} is no text", fix=("-o FILE",)))
+    if arguments.output is not None and not written(arguments.output, data):
         return BAD_INPUT
     if arguments.json:
-        tell_json({"to": arguments.to, "output": arguments.output, "text": text})
+        text = data if isinstance(data, str) else None
+        tell_json(
+            {
+                "to": arguments.to,
+                "output": arguments.output,
+                "size_bytes": len(data if isinstance(data, bytes) else data.encode()),
+                "text": text,
+            }
+        )
+    elif isinstance(data, bytes) and arguments.output is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
     elif arguments.output is None:
-        give(text)
+        give(str(data))
     return FINE
 
 
-def _code(arguments: Namespace, found: Opened) -> str:
-    """The schedule in the language of `--to`; C has the given sizes as numbers, and the others as parameters."""
-    if arguments.to == "tvm":
-        return to_tvm_python(found.schedule, found.names, arguments.tvm, sizes=found.given)
-    func = with_sizes(found.schedule.func, found.given).func
+def _made(arguments: Namespace, found: Opened) -> str | bytes:
+    """The file's content. What a program has no form for is refused, not bad input."""
+    store = Store()
+    state = found.state_on(arguments.machine, title_of(found.notebook.document, found.notebook.document.path))
+    if arguments.to in DRAWN:
+        # Once, and with the patience of a command line.
+        costed, machine = store.costed(state, found.schedule), store.machine(state)
+        if not isinstance(machine, TilewrightError):
+            store.reported(costed, machine, simulated(costed, machine))
+    if arguments.to == "replay":
+        store.verified(found.schedule.func, dict(found.sizes), _verdict(found))
+    subject = Subject(
+        state,
+        store,
+        arguments.theme,
+        max(200, arguments.width),
+        min(max(0.1, arguments.scale), 8.0),
+        found.given,
+        arguments.tvm,
+    )
+    if arguments.to.startswith("tvm"):
+        return made(EXPORTS[arguments.to], subject).data
     try:
-        return to_c(func)
+        return made(EXPORTS[arguments.to], subject).data
     except TilewrightError as error:
         raise RefusedError(error) from error
+
+
+def _verdict(found: Opened) -> Verdict:
+    try:
+        return found.schedule.check(found.sizes)
+    except TilewrightError as error:
+        return Verdict(status="unknown", detail=error.refusal.message)

@@ -45,11 +45,10 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
     count: int | None
     given: Mapping[str, int]
 
-    @property
-    def state(self) -> State:
+    def state_on(self, machine: str | None, title: str) -> State:
         """The page as if it showed this: what the views make their values of."""
-        sized = replace(self.notebook, sizes={**self.notebook.sizes, **self.given})
-        return State(notebook=sized, shown=sized, chosen_step=self.count)
+        known = replace(self.notebook, sizes={**self.notebook.sizes, **self.given}, machine=self.machine(machine))
+        return State(notebook=known, shown=known, chosen_step=self.count, title=title)
 
     @property
     def schedule(self) -> Schedule:

@@ -33,8 +33,8 @@ CORNERS = 600
 Window = dict[str, Any]
 
 
-def window(scene: Scene, start: int, end: int, *, folded: bool) -> Window:
-    """What there is from `start` to `end`, exclusive. `exact` says whether it is all of it or bins."""
+def window(scene: Scene, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS) -> Window:
+    """What there is from `start` to `end`, exclusive. `exact` says whether it is all of it or bins: more than `most` tasks are bins."""
     folding = scene.unfolded if folded else scene.folding
     total = scene.length if folded else scene.report.cycles
     start = min(max(0, start), max(0, total - 1))
@@ -42,7 +42,7 @@ def window(scene: Scene, start: int, end: int, *, folded: bool) -> Window:
     density = scene.as_played if folded else scene.by_the_clock
     number = len(scene.bands) - 1
     begun = density.before([start, end])[:, number] if number >= 0 else np.zeros(2, np.int64)
-    exact = int(begun[1] - begun[0]) <= MAX_EVENTS
+    exact = int(begun[1] - begun[0]) <= most
     found: Window = {"folded": folded, "start": start, "end": end, "exact": exact}
     if exact:
         stretches = list(folding.stretches(start, end))
