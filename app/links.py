@@ -6,7 +6,6 @@ The text is what a file would be: read, never executed. `static/components/links
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import zlib
 
@@ -51,15 +50,18 @@ def text_of(link: str) -> str:
         data = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
         # A few bytes can stand for very many.
         text = unpacker.decompress(data, 4 * LIMITS.text_characters + 1)
-        whole = text.decode("utf-8")
-    except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        if unpacker.unconsumed_tail:
-            raise _too_long() from error
+    except (zlib.error, ValueError) as error:
         raise DocumentError(Refusal("bad-link", "the link is damaged: there is no notebook in it")) from error
-    if unpacker.unconsumed_tail or len(whole) > LIMITS.text_characters:
+    if unpacker.unconsumed_tail:
         raise _too_long()
     if not unpacker.eof:
         raise DocumentError(Refusal("bad-link", "the link is cut off", f"{len(packed):,} characters"))
+    try:
+        whole = text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError(Refusal("bad-link", "the link is damaged: there is no text in it")) from error
+    if len(whole) > LIMITS.text_characters:
+        raise _too_long()
     return whole
 
 

@@ -1,0 +1,69 @@
+"""Links that carry a notebook: there and back, and what damaged or hostile ones come to."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.notebooks import MATMUL_NOTEBOOK
+
+from tilewright.app.document import DocumentError
+from tilewright.app.limits import LIMITS
+from tilewright.app.links import KEY, MAX_LINK, fragment_of, is_link, text_of
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
+def test_given_any_text_then_it_comes_back(text: str) -> None:
+    link = f"http://127.0.0.1:5006/{fragment_of(text)}"
+    assert is_link(link) and text_of(link) == text
+    assert set(link.partition(KEY)[2]) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def test_given_a_notebook_then_its_link_is_short() -> None:
+    assert len(fragment_of(MATMUL_NOTEBOOK)) < 1_000
+
+
+def test_given_a_text_that_does_not_fit_then_it_is_refused_with_its_size() -> None:
+    digest = base64.b85encode(zlib.compress(bytes(range(256))) * 900).decode()
+    import random
+
+    noise = "".join(random.Random(0).choices(digest, k=60_000))
+    with pytest.raises(DocumentError) as refused:
+        fragment_of(noise)
+    assert refused.value.code == "too-large-for-a-link" and f"{MAX_LINK:,}" in refused.value.refusal.expected
+
+
+@pytest.mark.parametrize("link", ["x.py", "", "http://127.0.0.1/#other=abc", f"two words{KEY}abc"])
+def test_given_something_else_then_it_is_no_link(link: str) -> None:
+    assert not is_link(link)
+
+
+@pytest.mark.parametrize("packed", ["", "!!!!", "AAAA", "_____w", "%C3%A9"])
+def test_given_a_damaged_link_then_it_says_so(packed: str) -> None:
+    with pytest.raises(DocumentError) as refused:
+        text_of(KEY + packed)
+    assert refused.value.code == "bad-link"
+
+
+def test_given_a_link_that_was_cut_off_then_it_says_so() -> None:
+    whole = fragment_of(MATMUL_NOTEBOOK)
+    for length in range(len(KEY) + 4, len(whole) - 1, 37):
+        with pytest.raises(DocumentError) as refused:
+            text_of(whole[:length])
+        assert refused.value.code == "bad-link"
+
+
+def test_given_a_bomb_then_it_is_not_unpacked() -> None:
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    data = b"".join(
+        [
+            *(packer.compress(b"a" * (1 << 20)) for _ in range(4 * LIMITS.text_characters // (1 << 20) + 8)),
+            packer.flush(),
+        ]
+    )
+    with pytest.raises(DocumentError) as refused:
+        text_of(KEY + base64.urlsafe_b64encode(data).decode().rstrip("="))
+    assert refused.value.code == "text-too-long"
