@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from tornado.web import HTTPError, RequestHandler
 
 from ..engine.export import chrome_trace
@@ -19,14 +20,14 @@ from ..engine.hwsim import Report, preset_names
 from ..engine.ir import Refusal, TilewrightError
 from .actions import Call, repair_of
 from .cabinet import Cabinet
-from .document import DocumentError
+from .document import DocumentError, load_document
 from .limits import LIMITS
 from .seats import LoopClock, Seat, SeatError, Seats
 from .session import Session
 from .shelf import Shelf
 from .state import Notice
 from .views.account import PARTS, USUAL, account, known_report, summary
-from .views.gallery import Example
+from .views.gallery import Example, example_of
 from .wire import CompareForm, Form, OpenForm, OpenTextForm, SaveForm, intent_from, read_form, schema
 
 VERSION = 1
@@ -50,9 +51,12 @@ class Office(msgspec.Struct, frozen=True, eq=False):
     path: Path | None
     cabinet: Cabinet | None = None
 
-    def shelf(self) -> Shelf:
-        """The notebooks that can be opened, as they are now."""
-        return Shelf(self.path)
+    def notebooks(self) -> tuple[Example, ...]:
+        """Those that can be opened, as they are now: the served file or folder's own, and the examples."""
+        if self.path is None or self.path.is_dir():
+            return Shelf(self.path).examples
+        own = replace(example_of(self.path.name, load_document(self.path)), path=str(self.path))
+        return (own, *Shelf().examples)
 
 
 class Handler(RequestHandler):
@@ -156,7 +160,7 @@ class Notebooks(Handler):
 
     def get(self) -> None:
         """Name (to open it by), title, a sentence, and the path of a person's own."""
-        found = self.office.shelf().examples
+        found = self.office.notebooks()
         self.answer(
             {"notebooks": [{name: getattr(e, name) for name in ("name", "title", "sentence", "path")} for e in found]}
         )
@@ -176,7 +180,7 @@ class Sessions(Handler):
         except (msgspec.MsgspecError, RecursionError) as error:
             raise HTTPError(400, str(error).replace("%", "%%")) from None
         clock = LoopClock(asyncio.get_running_loop())
-        session = Session(clock, self.office.shelf().examples, cabinet=self.office.cabinet)
+        session = Session(clock, self.office.notebooks(), cabinet=self.office.cabinet, patience=lambda: 0.0)
         seat = self.seats.take(session, clock)
         refused = _opened(session, opening)
         if refused is not None:

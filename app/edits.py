@@ -204,6 +204,9 @@ def checked_text(text: str) -> str:
         raise DocumentError(
             Refusal("text-too-long", f"the text has {len(text)} characters", expected=f"at most {most}")
         )
+    if text.count("\n") > LIMITS.text_lines:
+        lines, expected = text.count("\n"), f"at most {LIMITS.text_lines}"
+        raise DocumentError(Refusal("text-too-long", f"the text has {lines} lines", expected=expected))
     if not is_text(text):
         expected = "no lone surrogates and no null characters"
         raise DocumentError(Refusal("not-text", "the text cannot be written to a file", expected=expected))

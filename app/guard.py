@@ -31,6 +31,7 @@ from tornado.httputil import (
 from tornado.web import Application, RequestHandler
 
 from ..engine.ir import Refusal, TilewrightError
+from .limits import LIMITS
 
 SHORTEST_TOKEN = 16
 """Characters. What cannot be guessed needs no count of the guesses."""
@@ -105,6 +106,9 @@ class Door(msgspec.Struct, frozen=True):
         if not self.goes_by(host):
             text = f"This server does not go by the name {host[:80]!r}. Start it with --allow-host to let it."
             return Answer(403, text)
+        if _length(headers) > LIMITS.request_bytes:
+            refusal = Refusal("too-large", "the request is too large", expected=f"at most {LIMITS.request_bytes} bytes")
+            return Answer(413, _error(refusal), kind="application/json")
         if not self._is_from_here(headers, host) or EMBEDDING.search(url.path):
             return Answer(403, "This server answers its own pages only.")
         if method not in ("GET", "HEAD", "POST", "DELETE", "OPTIONS"):
@@ -229,18 +233,23 @@ def _host_name(host: str) -> str:
     return (found[1] or found[2]).lower() if found else ""
 
 
-_API_NEEDS_TOKEN = msgspec.json.encode(
-    {
-        "error": {
-            "code": "token-needed",
-            "message": "the API asks for the server's token",
-            "found": "",
-            "expected": "Authorization: Bearer TOKEN, as `tilewright serve` wrote it down",
-            "fix": [],
-            "repair": [],
-        }
-    }
-).decode()
+def _length(headers: HTTPHeaders) -> int:
+    """What a request says that it holds; Tornado cuts off what holds more, and what does not say it."""
+    text = headers.get("Content-Length", "0")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
+
+
+def _error(refusal: Refusal) -> str:
+    return msgspec.json.encode({"error": refusal.to_json()}).decode()
+
+
+_API_NEEDS_TOKEN = _error(
+    Refusal(
+        "token-needed",
+        "the API asks for the server's token",
+        expected="Authorization: Bearer TOKEN, as `tilewright serve` wrote it down",
+    )
+)
 
 
 def login_page(wrong: bool = False) -> str:

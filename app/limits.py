@@ -20,6 +20,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     # Texts.
     text_characters: int = MAX_CHARACTERS
+    text_lines: int = 20_000
     line_characters: int = MAX_LINE_CHARACTERS
     nesting: int = MAX_DEPTH
     file_bytes: int = 2_000_000

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from ...engine.hwsim import Machine, load_machine
+from ...engine.hwsim import Machine, load_machine, preset_names
 from ...engine.ir import Refusal
-from ...engine.script import CallStep, read_calls
+from ...engine.script import CallStep, is_text, read_calls
 from .cells import Document
 from .files import DocumentError
 from .knobs import unchained
@@ -47,9 +48,18 @@ def _machine_after(call: CallStep, machine: Machine | None, name: str, document:
 
 
 def _beside(source: str, document: Document) -> str:
-    """A machine file that lies beside the notebook is found from anywhere."""
-    if source.endswith(".toml") and document.path and not Path(source).is_absolute():
-        beside = Path(document.path).parent / source
-        if beside.is_file():
-            return str(beside)
-    return source
+    """A machine file lies beside the notebook, or below: a text that somebody was sent reads no other files of whoever opens it."""
+    if not source.endswith(".toml"):
+        return source
+    folder = Path(os.path.realpath(document.path)).parent if document.path else None
+    real = None if folder is None or not is_text(source) else Path(os.path.realpath(folder / source))
+    if folder is None or real is None or not real.is_relative_to(folder):
+        raise DocumentError(
+            Refusal(
+                "machine-elsewhere",
+                "a notebook names machine files of its own folder",
+                found=source[:200],
+                expected=f"a file beside the notebook, or one of {', '.join(preset_names())}",
+            )
+        )
+    return str(real)

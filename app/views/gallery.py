@@ -69,8 +69,11 @@ def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
 
 
 def load_folder(folder: Path) -> tuple[Example, ...]:
-    """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card."""
-    dated = [(stat.st_mtime, path) for path in sorted(folder.glob("*.py"))[:MOST_LOOKED_AT] if (stat := _stat(path))]
+    """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card; nor has
+    what only a link brings into the folder."""
+    real = folder.resolve()
+    paths = [path for path in sorted(folder.glob("*.py"))[:MOST_LOOKED_AT] if path.resolve().is_relative_to(real)]
+    dated = [(stat.st_mtime, path) for path in paths if (stat := _stat(path))]
     found: list[Example] = []
     for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)):
         try:

@@ -116,7 +116,8 @@ def test_given_the_token_in_the_address_then_it_becomes_a_cookie_and_leaves_the_
 def test_given_a_redirect_then_it_never_leads_to_another_site() -> None:
     for path in ("//evil.example/", "/\\evil.example", "///evil.example"):
         answer = OPEN.answer("GET", f"{path}?token={TOKEN}", HTTPHeaders({"Host": "10.0.0.7"}))
-        assert answer is not None and answer.status == 401
+        assert answer is not None
+        assert answer.status == 401 or dict(answer.headers)["Location"] == "/"
 
 
 def test_given_an_address_that_others_reach_when_there_is_no_token_then_there_is_no_server() -> None:

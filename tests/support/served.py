@@ -1,0 +1,112 @@
+"""A server as `tilewright serve` makes it, in a thread of the test's process, and a client without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tilewright.app.api import Office
+from tilewright.app.cabinet import cabinet_of
+from tilewright.app.guard import Door, make_door
+from tilewright.app.seats import Seats
+from tilewright.app.serving import open_server
+from tilewright.app.shelf import Thumbnails
+from tilewright.app.shell import make_page
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Served:
+    """A running server."""
+
+    def __init__(self, port: int, door: Door, seats: Seats) -> None:
+        self.port = port
+        self.door = door
+        self.seats = seats
+        self.url = f"http://127.0.0.1:{port}"
+
+    def ask(self, method: str, target: str, body: Any = None, *, token: str | None = "", **headers: str) -> Answer:
+        """One request; `body` is JSON unless it is bytes. `token` is the server's own unless it is given; None shows none."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if sent is not None:
+            named.setdefault("Content-Type", "application/json")
+        if token is not None:
+            named["Authorization"] = f"Bearer {token or self.door.key}"
+        try:
+            connection.request(method, target, sent, named)
+            got = connection.getresponse()
+            return Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read())
+        finally:
+            connection.close()
+
+    def opened(self, name: str = "place_the_copies", **opening: str) -> str:
+        """The address of a session that the API opens."""
+        answer = self.ask("POST", "/api/sessions", opening or {"name": name})
+        assert answer.status == 201, answer.body
+        return answer.headers["location"]
+
+    def raw(self, data: bytes, seconds: float = 5) -> bytes:
+        """What comes back for some bytes, until the server closes or says nothing more."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as plug:
+            plug.sendall(data)
+            got = b""
+            try:
+                while piece := plug.recv(65536):
+                    got += piece
+            except (TimeoutError, ConnectionError):
+                pass
+            return got
+
+
+@contextmanager
+def served(path: Path | None = None, door: Door | None = None) -> Iterator[Served]:
+    """A server until the end of the block."""
+    door = door or make_door()
+    made: list[Served] = []
+    ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
+
+    async def run() -> None:
+        seats, thumbnails, cabinet = Seats(), Thumbnails(), cabinet_of(path)
+        office = Office(seats, path, cabinet)
+        ended = asyncio.Event()
+        server = open_server(lambda: make_page(path, thumbnails, seats, cabinet), office, door, 0, title="Tilewright")
+        server.start()
+        made.append(Served(server.port, door, seats))
+        loops.append(asyncio.get_running_loop())
+        ends.append(ended)
+        ready.set()
+        await ended.wait()
+        server.stop()
+        for seat in list(seats.all.values()):
+            seats.leave(seat)
+        if cabinet is not None:
+            cabinet.close()
+
+    ends: list[asyncio.Event] = []
+    thread = threading.Thread(target=lambda: asyncio.run(run()), name="server", daemon=True)
+    thread.start()
+    assert ready.wait(60), "the server did not start"
+    try:
+        yield made[0]
+    finally:
+        loops[0].call_soon_threadsafe(ends[0].set)
+        thread.join(30)
