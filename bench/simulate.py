@@ -1,7 +1,7 @@
 """How long a report takes: beside SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, from 512^3 to 4096^3 and stage by
-stage; and how many tasks a second a replay plays that skips nothing.
+stage, of the examples; and how many tasks a second a replay plays that skips nothing.
 
-    python bench/simulate.py [beside] [growth] [cubes] [replay]
+    python bench/simulate.py [beside] [growth] [cubes] [examples] [replay]
     python bench/simulate.py beside --scalesim scalesim/bin/python --zigzag zigzag/bin/python --size 512
 
 The others are timed in this run where their Pythons are given (`record_scalesim.py` and `record_zigzag.py` say how to make them); without,
@@ -16,10 +16,13 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import tilewright
 from tilewright.engine.hwsim import MAX_TASKS, Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.hwsim.conflicts import known_clashes
 from tilewright.engine.hwsim.nest import read_nest
 from tilewright.engine.hwsim.occupancy import occupancy
 from tilewright.engine.hwsim.place import place
@@ -36,6 +39,8 @@ from tilewright.engine.script import parse
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parent / "static" / "examples"
+ROUNDS = 20
 RECORDED = HERE.parent / "tests" / "conformance" / "recorded"
 DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
 TILE = (64, 64, 128)
@@ -188,6 +193,28 @@ def cubes() -> None:
         print(f"{n:5} {len(tasks.places):13}", "".join(f"{seconds * 1e3:9.1f}" for seconds in stages), flush=True)
 
 
+def examples() -> None:
+    """The examples, which are the seeds' programs and others, in ms: the plan, which notebook and lowering share, then the report with it
+    known. "first" is with no pattern of addresses known from before, as after a start; "again" as after each step in a notebook."""
+    print("example                       tasks  played     plan    first    again")
+    for path in sorted(EXAMPLES.glob("*.py")):
+        notebook = tilewright.load(path)
+        assert notebook.schedule is not None
+        func = notebook.schedule.described
+        plan, planning = timed(planned, func, rounds=ROUNDS)
+        reported = partial(simulate, func, notebook.machine, known_plan=plan)
+        first = min(timed_anew(reported) for _ in range(ROUNDS))
+        report, again = timed(reported, rounds=ROUNDS)
+        tasks = sum(t.tasks for t in report.tasks)
+        cells = "".join(f"{seconds * 1e3:9.1f}" for seconds in (planning, first, again))
+        print(f"{path.stem:28} {tasks:6} {len(report.segments):7}{cells}", flush=True)
+
+
+def timed_anew(function: Callable[[], object]) -> float:
+    known_clashes.cache_clear()
+    return timed(function, rounds=1)[1]
+
+
 def replay() -> None:
     """Every task of n^3 played one after the other, nothing skipped: with clocks alone, and with a bus that both engines share."""
     machine = load_machine("dual-bank-npu")
@@ -222,19 +249,23 @@ def cell(func: PrimFunc, machine: Machine, making: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", help="beside, growth, cubes, replay; all of them when none is named")
+    parser.add_argument(
+        "tables", nargs="*", help="beside, growth, cubes, examples, replay; all of them when none is named"
+    )
     parser.add_argument("--scalesim", metavar="PYTHON", help="the Python of an environment with SCALE-Sim")
     parser.add_argument("--zigzag", metavar="PYTHON", help="the Python of an environment with ZigZag")
     parser.add_argument("--size", type=int, nargs="*", default=[512, 1024], help="n of the GEMMs beside SCALE-Sim")
     parser.add_argument("--most", type=int, default=12, help="growth: the largest power of ten")
     args = parser.parse_args()
-    tables = args.tables or ["beside", "growth", "cubes", "replay"]
+    tables = args.tables or ["beside", "growth", "cubes", "examples", "replay"]
     if "beside" in tables:
         beside(args.size, args.scalesim, args.zigzag)
     if "growth" in tables:
         growth(args.most)
     if "cubes" in tables:
         cubes()
+    if "examples" in tables:
+        examples()
     if "replay" in tables:
         replay()
 

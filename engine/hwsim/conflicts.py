@@ -148,11 +148,11 @@ def exact_clashes(
     """As `affine_clashes`; None for too many combinations."""
     period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
     near = tuple(msgspec.structs.replace(o, base=o.base % period) for o in operands)
-    return _known_clashes(rule, period, tuple(lanes), tuple(loops), near, width)
+    return known_clashes(rule, period, tuple(lanes), tuple(loops), near, width)
 
 
 @lru_cache(MOST_KNOWN)
-def _known_clashes(
+def known_clashes(
     rule: Banking,
     period: int,
     lanes: tuple[int, ...],
