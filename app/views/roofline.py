@@ -8,15 +8,22 @@ from ...engine.hwsim import DmaEngine, Machine, Report, operations_per_cycle
 from ...engine.ir import TilewrightError
 from ..state import State
 from ..store import Store
+from .blank import blank_value
 from .numbers import grouped, percent_text
 from .traffic import traffic_value
 
 Value = dict[str, Any]
 
+BLANK = "Here stand the bytes between memories, beside the least that the program needs, and the roofline."
+
 
 def pictures_value(state: State, store: Store) -> Value:
-    """What the traffic pane shows: traffic and roofline."""
-    return {"traffic": traffic_value(state, store), "roofline": roofline_value(state, store)}
+    """What the traffic pane shows: traffic and roofline, or why neither can be."""
+    return {
+        "traffic": traffic_value(state, store),
+        "roofline": roofline_value(state, store),
+        "blank": blank_value(state, store, BLANK),
+    }
 
 
 def roofline_value(state: State, store: Store) -> Value:

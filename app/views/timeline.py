@@ -17,6 +17,7 @@ from ...engine.ir import BlockRealize, For, TilewrightError, loops_and_blocks
 from ...engine.schedule import Schedule
 from ..state import State
 from ..store import Store
+from .blank import blank_value
 from .lens import edges_of, packed, window
 from .numbers import grouped, percent_text, size_text
 from .palette import buffer_colours
@@ -41,9 +42,12 @@ NOTHING: dict[str, Any] = {
     "cycles": 0,
     "length": 0,
     "note": "",
+    "blank": None,
     "lines": {},
     **{name: [] for name in LISTS},
 }
+
+BLANK = "Here stands what each engine does when, what it waits for, and what lies in each memory."
 
 Message = dict[str, Any]
 
@@ -54,7 +58,8 @@ def timeline_value(state: State, store: Store) -> dict[str, Any]:
     if isinstance(report, TilewrightError):
         refusal = report.refusal
         expected = f" Expected: {refusal.expected}." if refusal.expected else ""
-        return {**NOTHING, "note": f"{refusal.message}.{expected}"}
+        blank = blank_value(state, store, BLANK)
+        return {**NOTHING, "note": f"{refusal.message}.{expected}", "blank": blank}
     if state.moment is None:
         return NOTHING
     if report is None:

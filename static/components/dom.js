@@ -46,6 +46,22 @@ export function icon(name) {
   return svg;
 }
 
+/** A pane that has nothing to show yet: what it will show, why it cannot now, the next thing to do. `send` takes the messages of the page. */
+export function blankState(send, blank) {
+  const write = () => send({ kind: "fix", calls: blank.calls, replaces: "" });
+  const toProblems = () => window.dispatchEvent(new CustomEvent("tilewright:problem", { detail: {} }));
+  return h(
+    "div",
+    { class: "blank", role: "status" },
+    h("p", { class: "quiet" }, blank.shows),
+    h("p", { class: "blank-why" }, h("span", { class: "blank-sign", "aria-hidden": "true" }, "✘ "), blank.why),
+    blank.expected ? h("p", { class: "quiet" }, "Expected: ", blank.expected, ".") : null,
+    blank.calls.length
+      ? h("button", { class: "tool small framed", type: "button", onclick: write, title: "Writes this line into the notebook; change the numbers there" }, "Write ", h("code", {}, blank.calls.join("; ")))
+      : document.querySelector('[data-pane-tab="problems"]') && h("button", { class: "tool small framed", type: "button", onclick: toProblems }, "Show the problem and its fixes"),
+  );
+}
+
 /** Call `draw(data)` with the payload now and whenever it changes. */
 export function follow(model, draw) {
   let last = null;

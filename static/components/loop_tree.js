@@ -420,7 +420,7 @@ class Tree {
   rest() {
     const blocks = [...this.byId.values()].some((row) => row.kind === "block");
     const count = this.choice.rows.size;
-    this.hint.replaceChildren(count > 1 ? `${count} rows chosen` : blocks ? "Drag a block onto a loop" : "No blocks");
+    this.hint.replaceChildren(count > 1 ? `${count} rows chosen` : blocks ? "Drag a block onto a loop" : this.byId.size ? "No blocks" : "No loops and no blocks: the nest of the workload cell stands here");
   }
 
   rename(id) {

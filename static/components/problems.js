@@ -56,13 +56,13 @@ function summary(data) {
   const counts = Object.entries(WORDS).map(([severity, words]) => [data.problems.filter((item) => item.severity === severity).length, words]);
   const said = counts.filter(([count]) => count).map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`);
   const looking = data.looking ? "looking for fixes…" : "";
-  if (!said.length) return looking || "Nothing to report: every line of the notebook applies and the machine can run it.";
+  if (!said.length) return looking || "Nothing to report: every line of the notebook applies, the machine can run it, and no lint knows better. What is wrong or wasteful stands here, with calls that mend it.";
   return [said.join(", "), looking].filter(Boolean).join(" · ");
 }
 
-/** Go to what is said of a row of the tree; Escape leads back. */
+/** Go to what is said of a row of the tree, or of anything; Escape leads back. */
 function showProblemsOf(view, drawn, row) {
-  const about = [...view.querySelectorAll(".problem")].filter((_, n) => drawn.problems[n].rows.includes(row));
+  const about = [...view.querySelectorAll(".problem")].filter((_, n) => row === undefined || drawn.problems[n].rows.includes(row));
   if (!about.length) return;
   bringIntoView(view, about[0]);
   about[0].focus({ preventScroll: true });
@@ -88,7 +88,7 @@ export function render({ model }) {
   let drawn = { problems: [] };
   let back = null;
   window.addEventListener("tilewright:problem", ({ detail }) => {
-    back = detail.back;
+    back = detail.back ?? null;
     requestAnimationFrame(() => showProblemsOf(view, drawn, detail.row));
   });
   list.addEventListener("keydown", (event) => {

@@ -1,6 +1,6 @@
 // The timeline: engines, what they wait for, the banks, one playhead. The server sends tables and windows; everything that moves is here.
 
-import { h, follow } from "./dom.js";
+import { blankState, follow, h } from "./dom.js";
 import { Card } from "./timeline_card.js";
 import { CAUSES, readInks } from "./timeline_inks.js";
 import { grouped } from "./timeline_clock.js";
@@ -40,10 +40,11 @@ class TimelineView {
     this.tables = h("div", { class: "table-view", tabindex: "0", role: "region", "aria-label": "Timeline as tables", hidden: true });
     this.plot = h("div", { class: "plot-holder" }, this.canvas, this.marks, this.head);
     this.stage = h("div", { class: "stage" }, this.plot, this.bubble, this.card.element, this.tables);
+    this.blank = h("div", { class: "timeline-blank" });
     this.transport = new Transport(this);
     this.overview = new Overview({ look: (start, end, whole) => this.lookByClock(start, end, whole), seek: (cycle) => this.seek(cycle, { follow: true }) });
     this.overview.element.setAttribute("style", OVERVIEW_INSET);
-    this.element = h("div", { class: "timeline", role: "group", "aria-label": "Tasks and memories over time" }, this.top, this.transport.element, this.stage, this.overview.element,
+    this.element = h("div", { class: "timeline", role: "group", "aria-label": "Tasks and memories over time" }, this.top, this.transport.element, this.stage, this.overview.element, this.blank,
       h("p", { id: "timeline-keys", class: "tw-hidden" }, KEYS));
   }
 
@@ -53,6 +54,7 @@ class TimelineView {
     this.transport.choosing = undefined;
     this.element.classList.toggle("is-empty", !data.cycles);
     if (!this.card.element.hidden) this.card.close();
+    this.blank.replaceChildren(...(data.blank ? [blankState((message) => this.sender.send_msg(message), data.blank)] : []));
     this.drawTop();
     if (!data.cycles) announceMoment(null);
     this.overview.show(data);
@@ -74,7 +76,7 @@ class TimelineView {
     this.top.replaceChildren(
       ...data.figures.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value))),
       h("span", { class: "legend" }, data.buffers.map((b) => h("button", { class: "legend-buffer", type: "button", title: `Layout of ${b.name}`, onclick: () => this.sender.send_msg({ kind: "select", buffer: b.name }) }, h("i", { class: "swatch", style: `background:var(--tw-buffer-${b.colour})` }), h("span", {}, b.name)))),
-      ...(data.note ? [h("span", { class: "note", role: "status", title: data.note }, data.note)] : []),
+      ...(data.note && !data.blank ? [h("span", { class: "note", role: "status", title: data.note }, data.note)] : []),
       ...(causes.length ? [h("span", { class: "legend causes", title: "Why engines wait" }, causes.map((cause) => h("span", {}, h("i", { class: `stall-swatch is-${cause}` }), CAUSES[cause].word)))] : []),
       h("span", { class: "head-tools" },
         h("button", { class: "tool small table-button", type: "button", "aria-pressed": String(!this.tables.hidden), title: "The timeline as tables (T)", onclick: () => this.toggleTable() }, "Table"),

@@ -1,7 +1,7 @@
 // Bytes from memory to memory: memories and engines as upright bars, each buffer's bytes as a band between two of them, as wide as they
 // are many, its least necessary part filled; what goes out and comes back turns round at the far memory. Below it the roofline.
 
-import { h, follow, keepingScroll } from "./dom.js";
+import { blankState, follow, h, keepingScroll } from "./dom.js";
 import { s, followWidth } from "./svg.js";
 import { rooflineSection } from "./roofline.js";
 
@@ -145,7 +145,7 @@ export function render({ model }) {
     const wide = view.clientWidth >= 900;
     const room = view.clientWidth - 24;
     const width = Math.max(300, wide ? room / 2 - 12 : room);
-    keepingScroll(view, () => view.replaceChildren(trafficSection(data.traffic, width, open), rooflineSection(data.roofline, width)));
+    keepingScroll(view, () => view.replaceChildren(...(data.blank ? [blankState((message) => model.send_msg(message), data.blank)] : [trafficSection(data.traffic, width, open), rooflineSection(data.roofline, width)])));
   };
   followWidth(view, draw);
   follow(model, (fresh) => {

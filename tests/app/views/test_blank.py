@@ -1,0 +1,47 @@
+"""What a pane says that has nothing to show: why, and the next thing to do."""
+
+from __future__ import annotations
+
+from support.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.actions import ApplyFix, OpenText, act
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.blank import blank_value
+from tilewright.app.views.roofline import pictures_value
+from tilewright.app.views.timeline import timeline_value
+
+SYMBOLIC = """# %% workload
+@T.prim_func(s_tir=True)
+def f(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.sblock("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v] + T.float32(1)
+# %% schedule
+sch = tilewright.Schedule(f)
+"""
+
+
+def test_given_a_program_that_runs_then_no_pane_is_blank() -> None:
+    state, store = act(State(), OpenText(MATMUL_NOTEBOOK)), Store()
+    assert blank_value(state, store, "shows") is None
+    assert timeline_value(state, store).get("blank") is None and pictures_value(state, store)["blank"] is None
+
+
+def test_given_sizes_that_are_not_known_then_the_line_that_sets_them_is_offered_and_fills_the_pane() -> None:
+    state, store = act(State(), OpenText(SYMBOLIC)), Store()
+    blank = timeline_value(state, store)["blank"]
+    assert blank["why"].startswith("The size n is not known")
+    assert blank["calls"] == ['sizes = {"n": 256}']
+    state = act(state, ApplyFix(tuple(blank["calls"])))
+    assert timeline_value(state, store).get("blank") is None and timeline_value(state, store)["cycles"]
+
+
+def test_given_a_machine_that_cannot_run_it_then_the_way_on_is_the_problems_pane() -> None:
+    state, store = act(State(), OpenText(with_lines('A_shared = sch.cache_read(C, 0, "shared")'))), Store()
+    blank = pictures_value(state, store)["blank"]
+    assert "'shared'" in blank["why"] and blank["calls"] == [] and blank["shows"].startswith("Here stand")

@@ -1,0 +1,60 @@
+"""Panes that have nothing to show: they say why, and lead to what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from support.notebooks import with_lines
+
+from tilewright.app.shell import make_page
+
+SYMBOLIC = """# %% workload
+@T.prim_func(s_tir=True)
+def f(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.sblock("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v] + T.float32(1)
+# %% schedule
+sch = tilewright.Schedule(f)
+"""
+
+
+def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeline_comes(
+    page: Page, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    path = tmp_path / "sized.py"
+    path.write_text(SYMBOLIC)
+    page.goto(serve(lambda: make_page(path)))
+    blank = page.locator(".timeline .blank")
+    expect(blank).to_contain_text("The size n is not known")
+    expect(page.locator(".no-steps")).to_contain_text("No steps yet")
+    blank.get_by_role("button", name='Write sizes = {"n": 256}').click()
+    expect(blank).to_have_count(0)
+    expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("–")
+
+
+def test_given_a_machine_that_cannot_run_it_then_timeline_and_traffic_lead_to_the_problem(
+    page: Page, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    path = tmp_path / "cannot.py"
+    path.write_text(with_lines('A_shared = sch.cache_read(C, 0, "shared")'))
+    page.goto(serve(lambda: make_page(path)))
+    page.get_by_role("tab", name="Traffic").click()
+    for pane in (".pictures", ".timeline"):
+        expect(page.locator(f"{pane} .blank")).to_contain_text("Buffer 'A_shared' is in scope 'shared'")
+        page.locator(f"{pane} .blank").get_by_role("button", name="Show the problem and its fixes").click()
+        expect(page.locator('.problem[data-code="unknown-scope"]')).to_be_focused()
+
+
+def test_given_an_empty_folder_then_it_says_what_would_stand_there(
+    page: Page, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    page.goto(serve(lambda: make_page(tmp_path)))
+    expect(page.locator(".gallery")).to_contain_text("Nothing is in this folder yet.")
+    expect(page.locator(".card").first).to_be_visible()
