@@ -30,10 +30,8 @@ MOST_TOGETHER = 3
 def find_bank_conflicts(subject: Subject) -> Iterator[LintFinding]:
     """What the lanes of a vector access at once lies in one bank, row under row, and a bank serves one row after the other: a stride is a
     multiple of the banks' period, or operands begin at the same bank. Counted from the addresses of the real accesses."""
-    if subject.report is None:
-        return
-    for finding in subject.report.findings:
-        if finding.code == "bank-conflict" and finding.cycles * PART_OF_ALL >= subject.report.cycles:
+    for finding in subject.findings("bank-conflict"):
+        if subject.report is not None and finding.cycles * PART_OF_ALL >= subject.report.cycles:
             yield told(finding)
 
 

@@ -34,9 +34,8 @@ def find_overflows(subject: Subject) -> Iterator[LintFinding]:
     if subject.report is None:
         return
     by_memory: dict[str, list[LintFinding]] = {}
-    for finding in subject.report.findings:
-        if finding.code == "capacity-overflow":
-            by_memory.setdefault(subject.report.memory[finding.memory].scope, []).append(told(finding))
+    for finding in subject.findings("capacity-overflow"):
+        by_memory.setdefault(subject.report.memory[finding.memory].scope, []).append(told(finding))
     for scope, found in by_memory.items():
         buffers = tuple(dict.fromkeys(name for f in found for name in f.buffers))
         writers = tuple(dict.fromkeys(w for name in buffers for w in subject.writers(name)))

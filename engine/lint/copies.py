@@ -25,8 +25,7 @@ def find_round_trips(subject: Subject) -> Iterator[LintFinding]:
     """An intermediate is on chip, is copied out to a farther memory, and is read back from there, though nobody outside of the function
     ever sees it. The bytes go both ways, and whoever reads waits for both copies. `cache_write` makes such a trip of an intermediate: it
     adds a buffer and leaves the old one where it was."""
-    if subject.report is not None:
-        yield from (told(f) for f in subject.report.findings if f.code == "round-trip")
+    return map(told, subject.findings("round-trip"))
 
 
 def remedies_round_trip(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:

@@ -32,12 +32,8 @@ def find_refused(subject: Subject) -> Iterator[LintFinding]:
 def find_scalar_work(subject: Subject) -> Iterator[LintFinding]:
     """A block with many operations runs on the scalar engine, one operation after the other, because the better engines do not reach its
     operands where they are. Not said of what is an intermediate's round trip: that is said already."""
-    if subject.report is None:
-        return
-    trips = {name for f in subject.report.findings if f.code == "round-trip" for name in f.buffers}
-    for finding in subject.report.findings:
-        if finding.code == "scalar-engine" and not set(finding.buffers) <= trips:
-            yield told(finding)
+    trips = {name for f in subject.findings("round-trip") for name in f.buffers}
+    return (told(f) for f in subject.findings("scalar-engine") if not set(f.buffers) <= trips)
 
 
 def remedies_reach(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:

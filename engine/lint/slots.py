@@ -14,8 +14,7 @@ from .subject import Subject
 def find_idle_slots(subject: Subject) -> Iterator[LintFinding]:
     """A double buffer of which never more than one slot is in use: whoever fills it is not ahead of whoever empties it. The second slot
     takes its bytes and saves no cycle."""
-    if subject.report is not None:
-        yield from (told(f) for f in subject.report.findings if f.code == "double-buffer-idle")
+    return map(told, subject.findings("double-buffer-idle"))
 
 
 def remedies_idle_slots(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:

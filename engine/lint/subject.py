@@ -8,7 +8,7 @@ from math import prod
 from typing import Protocol
 
 from ..analysis import ProgramIndex
-from ..hwsim import DmaEngine, Machine, MachineError, Placement, Report, TaskProgram, Template
+from ..hwsim import DmaEngine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
 from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
 from ..lower import with_sizes
 from ..schedule import Schedule, ScheduleError, Target
@@ -99,6 +99,10 @@ class Subject:
             yield Subject(schedule, self.machine, self.sizes, self._simulate, revision=revision)
 
     # Facts.
+
+    def findings(self, code: str) -> tuple[Finding, ...]:
+        """What the simulator says of one kind."""
+        return () if self.report is None else tuple(f for f in self.report.findings if f.code == code)
 
     def placements(self) -> tuple[Placement, ...]:
         """Where the buffers lie that the function itself allocates."""

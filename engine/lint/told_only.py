@@ -11,19 +11,14 @@ from .subject import Subject
 def find_uncoalesced(subject: Subject) -> Iterator[LintFinding]:
     """Lanes next to each other access elements that are not next to each other in a memory that moves whole bursts: far more bytes move
     than are asked for. Which loop is bound to the lanes, or a tile in shared memory, decides that."""
-    return _of(subject, "uncoalesced")
+    return map(told, subject.findings("uncoalesced"))
 
 
 def find_wrapped_parts(subject: Subject) -> Iterator[LintFinding]:
     """A layout has more parts than the memory has physical blocks: they go round, and some share a block."""
-    return _of(subject, "more-parts-than-blocks")
+    return map(told, subject.findings("more-parts-than-blocks"))
 
 
 def find_caches_left_out(subject: Subject) -> Iterator[LintFinding]:
     """The caches of the machine could not be followed, so the cycles are without the waiting for them."""
-    return _of(subject, "caches-left-out")
-
-
-def _of(subject: Subject, code: str) -> Iterator[LintFinding]:
-    if subject.report is not None:
-        yield from (told(f) for f in subject.report.findings if f.code == code)
+    return map(told, subject.findings("caches-left-out"))
