@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -52,7 +53,11 @@ class ScheduleNotebook(View):
             self._session.open_file(str(source))
 
     def _begun(self) -> Session:
-        return CellSession(KernelClock(), store=self._store, cabinet=Cabinet() if self._is_file else None)
+        if not self._is_file:
+            return CellSession(KernelClock(), store=self._store)
+        cabinet = Cabinet()
+        atexit.register(cabinet.close)  # a kernel that is ended in the middle of a burst of edits writes them
+        return CellSession(KernelClock(), store=self._store, cabinet=cabinet)
 
     def _made(self) -> Compiled:
         self._page = Page(self._session, Shelf())

@@ -64,6 +64,10 @@ class View(Shown):
     def __init__(self, schedule: Any = None, **params: Any) -> None:
         if schedule is not None:
             params["schedule"] = schedule
+        # Setting a parameter that refers to another's would end the reference: who is linked leaves the telling to that one.
+        self._is_linked = isinstance(params.get("schedule"), param.Parameter | param.reactive.rx)
+        self._followed: Schedule | None = None
+        self._told: object = None
         super().__init__(**params)
         self._store = MachineStore()
         self._session = self._begun()
@@ -102,6 +106,10 @@ class View(Shown):
         schedule: Schedule | None = given
         if schedule is None:
             return
+        if schedule is not self._followed:
+            self._followed = schedule
+            schedule.follow(self._catch_up)
+        self._told = schedule.states[-1]
         self._store.given = self._machine(schedule)
         shown = self._session.state.shown
         if shown is not None and shown.sizes == self.sizes and is_there(schedule, shown):
@@ -123,9 +131,13 @@ class View(Shown):
         return load_machine(wanted if wanted is not None else machine_for(schedule.func, DEFAULT_MACHINE))
 
     def _catch_up(self) -> None:
-        """A cell has run: it may have gone on with the schedule, or bound another loop to it."""
-        schedule, shown = self.schedule, self._session.state.shown
-        if schedule is not None and shown is not None and not is_there(schedule, shown):
+        """A cell went on with the schedule, or a hand did, on this view or on another of the same schedule."""
+        schedule = self.schedule
+        if schedule is None or schedule is not self._followed or schedule.states[-1] is self._told:
+            return
+        if self._is_linked:
+            self._load()
+        else:
             self.schedule = schedule
 
     # The session's screen.
@@ -144,7 +156,6 @@ class View(Shown):
         schedule = self.schedule
         if schedule is not None and shown.schedule is not None and not is_there(schedule, shown):
             schedule.go_to(shown.schedule)
-            self.schedule = schedule
 
     def draw_later(self, state: State, store: Store) -> None:
         """Show what was found out after the paint."""
@@ -253,8 +264,9 @@ class LayoutPicker(View):
     """Where the elements of a buffer lie, who takes them, and other layouts to choose from."""
 
     buffer = param.String(
-        default="", allow_refs=True, doc="The buffer's name; the first one on chip where it is left out."
+        default="", allow_refs=True, doc="The buffer that is asked for; the first one on chip where it is left out."
     )
+    shown = param.String(default="", doc="The buffer that is looked at.")
 
     def __init__(self, schedule: Any = None, buffer: Any = "", **params: Any) -> None:
         super().__init__(schedule, buffer=buffer, **params)
@@ -288,8 +300,7 @@ class LayoutPicker(View):
     def _paint(self, state: State, store: Store) -> None:
         assert isinstance(self._drawn, InspectorView)
         self._drawn.draw(inspector_value(state, store))
-        if state.buffer:
-            self.buffer = state.buffer
+        self.shown = state.buffer
 
     def _pictures(self) -> list[str]:
         return [layout_picture(self._session.state, self._store)]

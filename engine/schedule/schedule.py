@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
+from weakref import WeakMethod
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -72,6 +73,7 @@ class Schedule(Calls):
         self._context: Context | None = None
         self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._described: tuple[PrimFunc, PrimFunc] | None = None
+        self._followers: list[WeakMethod[Callable[[], None]]] = []
 
     def __repr__(self) -> str:
         """One line for a prompt; `show` prints the program, `trace` has the calls."""
@@ -146,6 +148,7 @@ class Schedule(Calls):
         other._context = self._context
         other._intrinsics = self._intrinsics
         other._described = self._described
+        other._followers = []
         return other
 
     def at(self, count: int) -> Schedule:
@@ -169,6 +172,15 @@ class Schedule(Calls):
             )
         self._states = other._states
         self._context = other._context
+        self._followers = [follower for follower in self._followers if follower() is not None]
+        for follower in tuple(self._followers):
+            told = follower()
+            if told is not None:
+                told()
+
+    def follow(self, follower: Callable[[], None]) -> None:
+        """Call `follower`, a method, after each `go_to`, as long as its object lives; copies are not followed."""
+        self._followers.append(WeakMethod(follower))
 
     def replayed(self) -> Schedule:
         """A fresh schedule of the original with every traced call made again."""

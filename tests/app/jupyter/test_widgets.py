@@ -1,0 +1,212 @@
+"""The views as widgets: what a hand does to one is done to the schedule, and seen in those that are linked to it. Without a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.notebooks import MATMUL_NOTEBOOK
+
+import tilewright
+from tilewright.app.document import evaluate, read_document
+from tilewright.app.jupyter import LayoutPicker, LoopTree, ScheduleNotebook, Timeline
+from tilewright.engine.schedule import Schedule
+
+EXAMPLE = Path(tilewright.__file__).parents[1] / "static" / "examples" / "place_the_copies.py"
+MOVE = {"kind": "move", "block": "A_local.vtcm", "loop": "ko", "primitive": "compute_at"}
+
+
+@pytest.fixture
+def schedule() -> Schedule:
+    found = tilewright.load(EXAMPLE).schedule
+    assert found is not None
+    return found.copy()
+
+
+def by_hand(view: Any, message: dict[str, Any]) -> None:
+    """A message as the browser sends it to the widget."""
+    view.widget.component.hear(message)
+
+
+def ids(view: LoopTree) -> list[str]:
+    return [row["id"] for row in json.loads(view.widget.packed_rows)]
+
+
+def cycles(view: Timeline) -> int:
+    return json.loads(view.widget.payload)["cycles"]
+
+
+def calls(schedule: Schedule) -> list[str]:
+    return [step.method for step in schedule.trace.steps if step.changes]
+
+
+def test_given_a_drag_then_the_schedule_has_the_call_and_the_tree_shows_it(schedule: Schedule) -> None:
+    tree = LoopTree(schedule)
+    before, made = ids(tree), len(calls(schedule))
+    by_hand(tree, MOVE)
+    assert calls(schedule)[made:] == ["compute_at"]
+    assert ids(tree) != before and ids(tree).index("A_local.vtcm") > ids(tree).index("ko")
+
+
+def test_given_an_undo_then_the_schedule_is_as_it_was(schedule: Schedule) -> None:
+    tree, before = LoopTree(schedule), schedule.mod
+    by_hand(tree, MOVE)
+    by_hand(tree, {"kind": "undo"})
+    assert schedule.mod is before
+    by_hand(tree, {"kind": "redo"})
+    assert calls(schedule)[-1] == "compute_at"
+
+
+def test_given_a_refused_drop_then_nothing_changes_and_the_tree_says_why(schedule: Schedule) -> None:
+    tree, before = LoopTree(schedule), schedule.mod
+    said: list[Any] = []
+    tree.widget.component.on_sent(said.append)
+    by_hand(tree, {**MOVE, "block": "C", "loop": "ax0"})
+    assert schedule.mod is before
+    assert [message["kind"] for message in said] == ["notice"]
+
+
+def test_given_linked_views_when_a_block_is_moved_then_the_timeline_follows(schedule: Schedule) -> None:
+    tree = LoopTree(schedule)
+    timeline = Timeline(schedule=tree.param.schedule, machine=tree.param.machine)
+    before = cycles(timeline)
+    told: list[Schedule] = []
+    tree.param.watch(lambda event: told.append(event.new), "schedule")
+    by_hand(tree, MOVE)
+    assert cycles(timeline) != before
+    assert cycles(timeline) == tilewright.simulate(schedule, "dual-bank-npu").cycles
+    assert told == [schedule]
+    assert tree.widget.group == timeline.widget.group, "one playhead"
+
+
+def test_given_another_machine_then_linked_views_are_of_it(schedule: Schedule) -> None:
+    tree = LoopTree(schedule, machine="dual-bank-npu")
+    timeline = Timeline(schedule=tree.param.schedule, machine=tree.param.machine)
+    slow = tilewright.machine("dual-bank-npu").replace("memories.ddr.read_bytes_per_cycle", 8)
+    tree.machine = slow
+    assert cycles(timeline) == tilewright.simulate(schedule, slow).cycles
+    by_hand(tree, MOVE)
+    assert cycles(timeline) == tilewright.simulate(schedule, slow).cycles
+
+
+def test_given_a_cell_that_goes_on_with_the_schedule_then_the_views_catch_up(schedule: Schedule) -> None:
+    tree = LoopTree(schedule)
+    timeline = Timeline(schedule=tree.param.schedule)
+    before = cycles(timeline)
+    schedule.compute_at("A_local.vtcm", schedule.get_loop("ko"))
+    tree._catch_up()
+    assert ids(tree).index("A_local.vtcm") > ids(tree).index("ko") and cycles(timeline) != before
+    by_hand(tree, {"kind": "undo"})
+    assert calls(schedule)[-1] != "compute_at", "the hand undoes what the cell did"
+
+
+def test_given_a_row_that_is_chosen_then_both_sides_know(schedule: Schedule) -> None:
+    tree = LoopTree(schedule)
+    by_hand(tree, {"kind": "select", "id": "ko"})
+    assert tree.selected == "ko"
+    tree.selected = "no"
+    assert tree.widget.selected == "no"
+
+
+def test_given_a_report_then_its_timeline_is_shown() -> None:
+    report = tilewright.simulate(tilewright.load(EXAMPLE))
+    assert cycles(Timeline(report)) == report.cycles
+
+
+def test_given_a_program_without_calls_then_it_has_a_schedule_to_drag_in() -> None:
+    tree = LoopTree(evaluate(read_document(MATMUL_NOTEBOOK)).program)
+    assert isinstance(tree.schedule, Schedule)
+    by_hand(tree, {"kind": "reorder", "loops": ["j", "i"]})
+    assert calls(tree.schedule) == ["reorder"]
+
+
+def test_given_a_notebook_then_its_machine_is_the_views_and_its_own_schedule_stays() -> None:
+    notebook = tilewright.load(EXAMPLE)
+    tree = LoopTree(notebook)
+    by_hand(tree, MOVE)
+    assert tree.machine == notebook.machine
+    assert notebook.schedule is not None and len(calls(tree.schedule)) == len(calls(notebook.schedule)) + 1
+
+
+def test_given_something_else_then_it_is_refused() -> None:
+    with pytest.raises(TypeError, match="a schedule, a notebook or a program is expected, not int"):
+        LoopTree(3)
+
+
+def test_given_a_layout_picker_when_another_buffer_is_asked_for_then_it_shows_that(schedule: Schedule) -> None:
+    tree = LoopTree(schedule)
+    picker = LayoutPicker(schedule=tree.param.schedule, buffer=tree.param.buffer)
+    assert json.loads(picker.widget.payload)["picker"]["name"].startswith(("A_local", "B_local", "C_local"))
+    by_hand(tree, {"kind": "select", "id": "A_local.vtcm", "buffer": "A"})
+    assert json.loads(picker.widget.payload)["picker"]["name"] == "A" == picker.shown
+
+
+def test_given_a_layout_that_is_picked_then_the_schedule_has_it_and_linked_views_know(schedule: Schedule) -> None:
+    tree = LoopTree(schedule)
+    picker = LayoutPicker(tree.param.schedule, "A_local.vtcm")
+    told: list[Schedule] = []
+    tree.param.watch(lambda event: told.append(event.new), "schedule")
+    card = next(c for c in json.loads(picker.widget.payload)["picker"]["cards"] if c["call"])
+    by_hand(picker, {"kind": "call", **{key: card["call"][key] for key in ("method", "target", "arguments")}})
+    assert calls(schedule)[-1] == card["call"]["method"] and told == [schedule]
+    by_hand(tree, {"kind": "undo"})
+    assert picker._session.state.shown.schedule.states[-1] is schedule.states[-1], "the link holds"
+
+
+def test_given_a_view_then_its_bundle_has_text_a_picture_and_the_live_view(schedule: Schedule) -> None:
+    for view, label in (
+        (LoopTree(schedule), "Loop tree of matmul"),
+        (Timeline(schedule), "Timeline of matmul"),
+        (LayoutPicker(schedule), "Layout of"),
+    ):
+        bundle = view._repr_mimebundle_()
+        assert set(bundle) == {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}
+        assert "Schedule of 'matmul'" in bundle["text/plain"]
+        assert "<script" not in bundle["text/html"] and f'alt="{label}' in bundle["text/html"]
+        svg = base64.b64decode(re.search('base64,([^"]+)"', bundle["text/html"])[1]).decode()  # type: ignore[index]
+        assert svg.startswith("<svg") and "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+        assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == view.widget.model_id
+
+
+def test_given_names_with_markup_then_the_picture_keeps_them_as_text() -> None:
+    program = evaluate(read_document(MATMUL_NOTEBOOK)).program
+    assert program is not None
+    sch = Schedule(program)
+    tree = LoopTree(sch)
+    tree._session.state = type(tree._session.state)(
+        notebook=tree._session.state.notebook, shown=tree._session.state.shown, title='"><img src=x onerror=alert(1)>'
+    )
+    assert "onerror" not in re.sub(r'alt="[^"]*"', "", tree._repr_mimebundle_()["text/html"])
+
+
+def test_given_a_notebook_file_when_a_block_is_dragged_then_the_file_has_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "copies.py"
+    path.write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+    notebook = ScheduleNotebook(path)
+    timeline = Timeline(schedule=notebook.param.schedule)
+    before = cycles(timeline)
+    assert len(notebook.widget.children) == 5
+    notebook._page.tree.hear(MOVE)
+    assert "sch.compute_at(AL, ko)" in notebook.text and cycles(timeline) != before
+    assert notebook.schedule.trace.steps[-1].method == "compute_at"
+    end = time.monotonic() + 30
+    while "sch.compute_at(AL, ko)" not in path.read_text(encoding="utf-8") and time.monotonic() < end:
+        time.sleep(0.02)
+    assert path.read_text(encoding="utf-8") == notebook.text
+
+
+def test_given_a_schedule_as_a_notebook_then_its_steps_are_there_and_drags_are_its_calls(schedule: Schedule) -> None:
+    notebook = ScheduleNotebook(schedule)
+    notebook._page.tree.hear(MOVE)
+    assert calls(schedule)[-1] == "compute_at"
+    notebook._page.headline.hear({"kind": "gallery"})
+    assert notebook._session.state.notebook is not None, "there is no gallery in a cell"
+    notebook._page.headline.hear({"kind": "machine", "name": "gemmini"})
+    assert 'tilewright.machine("gemmini")' in notebook.text
+    notebook._page.headline.hear({"kind": "machine", "name": "nowhere"})
+    assert "there is no such machine" in notebook._said.value

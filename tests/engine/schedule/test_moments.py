@@ -1,0 +1,72 @@
+"""Going back to a moment of a schedule, and on with one that went another way."""
+
+from __future__ import annotations
+
+import pytest
+from support.sources import ELEMENTWISE_CHAIN
+
+import tilewright
+from tilewright.engine.ir import structural_equal
+from tilewright.engine.schedule import Schedule, ScheduleError
+
+
+def made() -> Schedule:
+    sch = Schedule(tilewright.parse(ELEMENTWISE_CHAIN))
+    i, _ = sch.get_loops("C")
+    sch.split(i, factors=[None, 4], names=["io", "ii"])
+    return sch
+
+
+def test_given_a_schedule_when_a_moment_is_asked_for_then_it_is_as_it_was() -> None:
+    sch = made()
+    first, last = sch.at(0), sch.at(len(sch.trace))
+    assert structural_equal(first.mod, sch.original) and not first.trace.steps
+    assert last.mod is sch.mod
+    first.split(first.get_loops("C")[0], factors=[None, 2])
+    assert len(sch.trace) == 2 and len(sch.at(1).trace) == 1
+
+
+@pytest.mark.parametrize("count", [-1, 3])
+def test_given_no_such_moment_then_it_is_refused(count: int) -> None:
+    with pytest.raises(ScheduleError) as refused:
+        made().at(count)
+    assert refused.value.refusal.code == "no-such-step"
+
+
+def test_given_a_copy_that_went_on_when_gone_to_then_holders_see_its_calls() -> None:
+    sch = made()
+    other = sch.copy()
+    other.unroll(other.get_loop("ii"))
+    sch.go_to(other)
+    assert sch.mod is other.mod and sch.trace is other.trace
+    sch.undo()
+    assert len(other.trace) == 4, "the copy stays where it is"
+    sch.vectorize(sch.get_loop("ii"))
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.times = 0
+
+    def told(self) -> None:
+        self.times += 1
+
+
+def test_given_followers_when_it_goes_elsewhere_then_those_that_live_are_told() -> None:
+    sch, one, other = made(), Holder(), Holder()
+    sch.follow(one.told)
+    sch.follow(other.told)
+    went = sch.copy()
+    went.unroll(went.get_loop("ii"))
+    del other
+    sch.go_to(went)
+    went.go_to(sch)
+    assert one.times == 1
+
+
+def test_given_another_program_when_gone_to_then_refused_and_unchanged() -> None:
+    sch = made()
+    before = sch.mod
+    with pytest.raises(ScheduleError) as refused:
+        sch.go_to(made())
+    assert refused.value.refusal.code == "other-program" and sch.mod is before

@@ -1,0 +1,129 @@
+"""A Jupyter server of one's own, and notebooks driven in its pages as a person drives them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as TooLate
+
+START_SECONDS = 120.0
+CELL_MS = 60_000
+FIRST_TRY_MS = 15_000
+
+
+class Server:
+    """Where it listens, and what its pages are opened with."""
+
+    def __init__(self, address: str, token: str, folder: Path) -> None:
+        self.address, self.token, self.folder = address, token, folder
+
+    def url(self, front_end: str, name: str) -> str:
+        """The page of a notebook in JupyterLab ("lab") or in Notebook 7 ("notebook")."""
+        path = "lab/tree" if front_end == "lab" else "notebooks"
+        return f"{self.address}/{path}/{name}?token={self.token}"
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """Variables that keep Jupyter and IPython to a folder: nothing of the person's own settings, nothing left behind."""
+    names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_WORKSPACES_DIR")
+    found = {name: str(folder / name.lower()) for name in names}
+    return {**found, "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"), "JUPYTER_PREFER_ENV_PATH": "1"}
+
+
+@contextmanager
+def jupyter_server(folder: Path) -> Iterator[Server]:
+    """JupyterLab and Notebook on a free port of 127.0.0.1, with a token, over `folder / "work"`; gone with its kernels afterwards."""
+    (folder / "work").mkdir(parents=True, exist_ok=True)
+    quiet = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    quiet.parent.mkdir(parents=True, exist_ok=True)
+    quiet.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}), encoding="utf-8")
+    token, port = secrets.token_hex(16), _free_port()
+    command = [
+        sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", f"--ServerApp.root_dir={folder / 'work'}",
+        "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",
+        "--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    log = (folder / "server.log").open("w", encoding="utf-8")
+    process = subprocess.Popen(
+        command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **surroundings(folder)}
+    )
+    server = Server(f"http://127.0.0.1:{port}", token, folder / "work")
+    try:
+        _wait_for(server, process, folder / "server.log")
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        log.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"Jupyter ended: {log.read_text(encoding='utf-8')[-2000:]}")
+        try:
+            with urllib.request.urlopen(f"{server.address}/api", timeout=2):
+                return
+        except (OSError, urllib.error.URLError):
+            time.sleep(0.2)
+    raise TimeoutError(f"Jupyter does not answer: {log.read_text(encoding='utf-8')[-2000:]}")
+
+
+def write_notebook(path: Path, *cells: str, metadata: Mapping[str, object] | None = None) -> None:
+    """A notebook of code cells for the Python that runs here."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel, **(metadata or {})}
+    )
+    nbformat.write(made, path)
+
+
+def cell(page: Page, number: int) -> Locator:
+    return page.locator(".jp-Notebook .jp-Cell").nth(number)
+
+
+def run_cell(page: Page, number: int) -> Locator:
+    """Run a cell with Shift+Enter and wait until it is done. What is asked of a kernel that is still starting may be lost: then again."""
+    found = cell(page, number)
+    prompt = found.locator(".jp-InputPrompt").first
+    before = prompt.inner_text()
+    for patience in (FIRST_TRY_MS, FIRST_TRY_MS, CELL_MS):
+        found.locator(".jp-InputArea-editor").click()
+        page.keyboard.press("Shift+Enter")
+        try:
+            page.wait_for_function(
+                "([element, before]) => /\\[\\d+\\]/.test(element.textContent) && element.textContent.trim() !== before.trim()",
+                arg=[prompt.element_handle(), before],
+                timeout=patience,
+            )
+        except TooLate:
+            if "[*]" in prompt.inner_text():
+                continue
+        else:
+            return found
+    expect(prompt).to_contain_text("[1]")
+    return found
