@@ -15,8 +15,8 @@ from tilewright.app.work import Work
 
 def turning(begun: threading.Event, ended: list[str]) -> Iterator[int]:
     """Pure Python that does not end by itself."""
-    begun.set()
     try:
+        begun.set()
         while True:
             sum(range(100))
     finally:
