@@ -1,6 +1,6 @@
 """What a notebook can be taken away as: code for other systems, the timeline for other viewers, pictures, a replay that stands alone.
 
-One table, `EXPORTS`: the command line's choices, the page's menu and its commands are made of it.
+`views.export_kinds` has the kinds by their names; here each is made.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from ..engine.export import chrome_trace, to_c, to_tvm_python
 from ..engine.hwsim import Machine, Report
@@ -16,14 +17,12 @@ from ..engine.ir import Refusal, TilewrightError
 from ..engine.lower import with_sizes
 from .document.from_schedule import notebook_of_schedule
 from .state import State
-from .store import Store
-from .views.code import EXPORT_FILE
+from .store import Store, sizes_of
 from .views.drawings import Theme, timeline_svg, tree_svg
 from .views.drawings.png import png_of
+from .views.export_kinds import EXPORT_KINDS, ExportKind
 from .views.timeline import timeline_value
 from .views.tree_now import costs_now, rows_now
-
-TVM = EXPORT_FILE.removesuffix(".py")
 
 
 class Subject(msgspec.Struct, frozen=True, eq=False):
@@ -50,17 +49,6 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-class Export(msgspec.Struct, frozen=True, eq=False):
-    """`key` is what the command line calls it; files are called `stem` (of the notebook where it is "") and `suffix`."""
-
-    key: str
-    label: str
-    help: str
-    suffix: str
-    make: Callable[[Subject], str | bytes]
-    stem: str = ""
-
-
 class Made(msgspec.Struct, frozen=True):
     """A file to give away."""
 
@@ -68,9 +56,28 @@ class Made(msgspec.Struct, frozen=True):
     data: str | bytes
 
 
-def made(export: Export, subject: Subject) -> Made:
-    """The file. Raises TilewrightError where the program has no such form."""
-    return Made(f"{export.stem or file_stem(subject.state.title)}{export.suffix}", export.make(subject))
+def made(key: str, subject: Subject) -> Made:
+    """The file of a kind. Raises TilewrightError where the program has no such form, KeyError where there is no such kind."""
+    kind = EXPORTS[key]
+    return Made(f"{kind.stem or file_stem(subject.state.title)}{kind.suffix}", _MAKERS[key](subject))
+
+
+def apart(state: State, store: Store) -> Subject:
+    """What a thread may export while the page goes on: a store of its own, with the report and the verdict that are known."""
+    own = Store()
+    machine = store.machine(state)
+    if state.shown is None or state.moment is None or not isinstance(machine, Machine):
+        return Subject(state, own)
+    state = replace(state, shown=replace(state.shown, machine=machine))
+    schedule = state.shown.states[state.step_count].schedule
+    sizes = sizes_of(state, schedule.func)
+    report = store.report_now(state)
+    if report is not None:
+        own.reported(own.costed(state, schedule), own.machine(state), report)
+    verdict = store.verdict(state, schedule)
+    if verdict is not None:
+        own.verified(schedule.func, sizes, verdict)
+    return Subject(state, own)
 
 
 def file_stem(title: str) -> str:
@@ -135,23 +142,19 @@ def _png(draw: Callable[[Subject], str]) -> Callable[[Subject], bytes]:
     return lambda subject: png_of(draw(subject), subject.scale)
 
 
-_ALL = (
-    Export("tvm", "Python for TVM 0.26 or newer", "the program and its schedule as a file", ".py", _tvm(None), TVM),
-    Export(
-        "tvm-0.25", "Python for TVM 0.24 and 0.25", "in the names of these versions", ".py", _tvm("0.25"), f"{TVM}_0_25"
-    ),
-    Export("tvm-0.23", "Python for TVM 0.23 or older", "in the names before s_tir", ".py", _tvm("0.23"), f"{TVM}_0_23"),
-    Export("tilewright", "Tilewright Python", "the notebook, which Python runs too", ".py", _tilewright),
-    Export("tvmscript", "TVMScript", "the scheduled program", "_scheduled.py", _script),
-    Export("c", "C", "the scheduled program as one function", ".c", _c),
-    Export(
-        "replay", "Replay as a web page", "tree, code and timeline in a file that plays by itself", ".html", _replay
-    ),
-    Export("tree-svg", "Loop tree as SVG", "a picture in any size", "_tree.svg", _tree),
-    Export("tree-png", "Loop tree as PNG", "a picture of points", "_tree.png", _png(_tree)),
-    Export("timeline-svg", "Timeline as SVG", "a picture in any size", "_timeline.svg", _timeline),
-    Export("timeline-png", "Timeline as PNG", "a picture of points", "_timeline.png", _png(_timeline)),
-    Export("trace", "Chrome trace", "the timeline for Perfetto and chrome://tracing", "_trace.json", _trace),
-)
+EXPORTS: Mapping[str, ExportKind] = {kind.key: kind for kind in EXPORT_KINDS}
 
-EXPORTS: Mapping[str, Export] = {export.key: export for export in _ALL}
+_MAKERS: Mapping[str, Callable[[Subject], str | bytes]] = {
+    "tvm": _tvm(None),
+    "tvm-0.25": _tvm("0.25"),
+    "tvm-0.23": _tvm("0.23"),
+    "tilewright": _tilewright,
+    "tvmscript": _script,
+    "c": _c,
+    "replay": _replay,
+    "trace": _trace,
+    "tree-svg": _tree,
+    "tree-png": _png(_tree),
+    "timeline-svg": _timeline,
+    "timeline-png": _png(_timeline),
+}

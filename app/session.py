@@ -28,14 +28,15 @@ from .afterwards import Afterwards
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import DocumentError, Notebook
+from .exports import Made
 from .filing import NEW_NOTEBOOK, Filing, readable
 from .forecast import Forecast
+from .handing import as_text, hand_out
 from .messages import MOVED, Message, call_of, intent_of
 from .sides import Compare, side_of, usual_sides
 from .state import Notice, Side, State
 from .store import Store
 from .studies import Studies
-from .views.code import EXPORT_FILE
 from .views.gallery import Example
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, menu_of, scopes_of
@@ -84,7 +85,7 @@ class Screen(Protocol):
         ...
 
     def download(self, name: str, text: str) -> None:
-        """Give the person a file."""
+        """Give the person a file: its text, or a data: address of what is none."""
         ...
 
     def draw_studies(self, state: State, store: Store) -> None:
@@ -153,7 +154,7 @@ class Session:
         elif message["kind"] in COMPARISONS:
             self._compare(message)
         elif message["kind"] == "export":
-            self._export()
+            self._export(message)
         elif message["kind"] in FILES:
             self._file(message)
         elif message["kind"] == "tour":
@@ -332,14 +333,15 @@ class Session:
 
     # Files.
 
-    def _export(self) -> None:
-        if self.state.moment is None:
-            return
-        text = self.store.exported(self.state.moment)
-        if isinstance(text, TilewrightError):
-            raise text
-        if self.screen is not None:
-            self.screen.download(EXPORT_FILE, text)
+    def _export(self, message: Message) -> None:
+        if self.state.moment is not None:
+            hand_out(str(message.get("to", "tvm")), self.state, self.store, self._clock, self._given)
+
+    def _given(self, file: Made | TilewrightError) -> None:
+        if isinstance(file, TilewrightError):
+            self.dispatch(Say(file.refusal))
+        elif self.screen is not None and not self._closed:
+            self.screen.download(file.name, as_text(file))
 
     def _file(self, message: Message) -> None:
         """What is done with files. A notebook without one is saved by being downloaded."""

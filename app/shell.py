@@ -38,6 +38,7 @@ from .document import load_document
 from .guard import Door, make_door
 from .seats import Seats
 from .serving import open_server, written_down
+from .links import fragment_of
 from .session import Session
 from .shelf import Shelf, Thumbnails
 from .state import Notice, State
@@ -114,6 +115,8 @@ class Page:
             view.on_intent(session.receive)
         self.page.on_intent(self._explain)
         self.notebook.on_intent(lambda message: self._offer(message, session))
+        for view in (self.headline, self.commands):
+            view.on_intent(lambda message: self._link(message, session))
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
@@ -200,6 +203,15 @@ class Page:
     def _offer(self, message: dict[str, Any], session: Session) -> None:
         if message["kind"] == "words":
             self.notebook.offer(words_value(session.state, session.store))
+
+    def _link(self, message: dict[str, Any], session: Session) -> None:
+        """A link that carries the notebook, to be copied by the browser."""
+        notebook = session.state.notebook
+        if message["kind"] == "link" and notebook is not None:
+            try:
+                self.page.link(fragment_of(notebook.document.text))
+            except TilewrightError as error:
+                session.dispatch(Say(error.refusal))
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)

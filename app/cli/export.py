@@ -112,9 +112,9 @@ def _made(arguments: Namespace, found: Opened) -> str | bytes:
         arguments.tvm,
     )
     if arguments.to.startswith("tvm"):
-        return made(EXPORTS[arguments.to], subject).data
+        return made(arguments.to, subject).data
     try:
-        return made(EXPORTS[arguments.to], subject).data
+        return made(arguments.to, subject).data
     except TilewrightError as error:
         raise RefusedError(error) from error
 

@@ -20,15 +20,21 @@ class PageView(JsonView):
         """What is being worked out: key, area, text, done, total, stopped."""
         self._send_msg({"kind": "doing", "doing": doing})
 
+    def link(self, fragment: str) -> None:
+        """Give the browser a link to copy: the part of it from the # on."""
+        self._send_msg({"kind": "link", "fragment": fragment})
+
     def explain(self, pages: list[dict[str, Any]]) -> None:
         """The pages of all primitives, which the browser asked for with a message "primitives"."""
         self._send_msg({"kind": "primitives", "pages": pages})
 
 
 class HeadlineView(JsonView):
-    """The top bar. Messages: gallery, machine, undo, redo, theme, export."""
+    """The top bar. Messages: gallery, machine, undo, redo, theme, export, link."""
 
     _esm = bundle("headline.js")
+    # Menus look as the tree's do.
+    _stylesheets: ClassVar[list[str]] = [style("components/loop_tree.css"), *JsonView._stylesheets]
 
 
 class NotebookView(JsonView):

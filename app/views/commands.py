@@ -8,6 +8,7 @@ from typing import Any
 from ...engine.hwsim import preset_names
 from ..state import State
 from .buffer_ids import buffer_ids
+from .export_kinds import EXPORT_KINDS
 from .gallery import Example
 from .menus import BLOCK_ITEMS, LOOP_ITEMS
 from .menus.entry import Item
@@ -54,7 +55,8 @@ def _page_commands(state: State) -> list[Command]:
         _command("Save", "Page", "the notebook's file", {"kind": "save"}, "Ctrl S"),
         _comparison(state),
         *(_command(label, "Page", text, {"kind": "pane", "pane": pane}) for pane, label, text in PANES),
-        _command("Export Python for TVM", "Page", "the program and its schedule as a file", {"kind": "export"}),
+        *(_command(f"Export {k.label}", "Page", k.help, {"kind": "export", "to": k.key}) for k in EXPORT_KINDS),
+        _command("Copy link", "Page", "an address that carries the notebook itself", {"kind": "link"}),
         _command("Back to the gallery", "Page", "the examples, and a place to paste", {"kind": "gallery"}),
     ]
 

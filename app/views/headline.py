@@ -11,9 +11,13 @@ from ...engine.ir import TilewrightError
 from ..document.knobs import turned_paths
 from ..state import DEFAULT_MACHINE, State
 from ..store import CHECK_STOPPED, Store, attempt
+from .export_kinds import EXPORT_KINDS
 from .numbers import change_of, grouped, percent_text, size_text
 
 Figure = dict[str, Any]
+
+MENU = [{"key": k.key, "label": k.label, "help": k.help, "group": k.group} for k in EXPORT_KINDS]
+"""The forms that the notebook can be taken away in."""
 
 
 def headline_value(state: State, store: Store) -> dict[str, Any]:
@@ -37,6 +41,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "theme": state.theme,
         "unsaved": state.unsaved,
         "leaving": state.loses_work,
+        "exports": MENU,
     }
 
 

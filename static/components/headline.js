@@ -1,6 +1,7 @@
 // The top bar: what is open, on which machine, whether it is tested, and what it costs.
 
 import { h, icon, follow } from "./dom.js";
+import { ExportMenu } from "./export_menu.js";
 
 const VERDICT = {
   checking: ["◌", "checking…"],
@@ -78,6 +79,7 @@ export function render({ model }) {
   const row = h("div", { class: "headline-row" });
   const bar = h("div", { class: "headline" }, row);
   const basis = { against: 0 };
+  const forms = new ExportMenu(model, bar);
   follow(model, (data) => {
     const machine = h(
       "select",
@@ -151,10 +153,11 @@ export function render({ model }) {
         ),
         h(
           "button",
-          { class: "tool primary", title: "Python for Apache TVM", "aria-label": "Export", onclick: () => model.send_msg({ kind: "export" }) },
+          { class: "tool primary", title: "Python for Apache TVM 0.26 or newer", "aria-label": "Export", onclick: () => model.send_msg({ kind: "export" }) },
           icon("export"),
           h("span", { class: "words" }, "Export"),
         ),
+        forms.draw(data.exports),
       ),
     );
   });

@@ -3,6 +3,7 @@
 import { h, icon, follow } from "./dom.js";
 import { Doing } from "./doing.js";
 import { Help } from "./help.js";
+import { copyLink, followLinks } from "./links.js";
 import { splitters, unfold } from "./splitters.js";
 import { Tour } from "./tour.js";
 
@@ -15,8 +16,9 @@ function focused() {
   return element;
 }
 
+/** A file for the person: its text, or a data: address of what is none. */
 function download(name, text) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/x-python" }));
+  const url = text.startsWith("data:") ? text : URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   const link = h("a", { href: url, download: name });
   document.body.append(link);
   link.click();
@@ -126,7 +128,9 @@ export function render({ model }) {
   });
   const learnt = primitivePages(model);
   const doing = new Doing((message) => model.send_msg(message));
-  const tour = new Tour(model, holder, () => (!unsaved && root.dataset.editing === undefined) || window.confirm("Leave the notebook? Its changes are not saved."));
+  const mayLeave = () => (!unsaved && root.dataset.editing === undefined) || window.confirm("Leave the notebook? Its changes are not saved.");
+  const tour = new Tour(model, holder, mayLeave);
+  followLinks(holder, (text) => model.send_msg({ kind: "open_text", text }), mayLeave);
   window.addEventListener("tilewright:problem", () => {
     unfold("lower", "panes");
     wish("problems");
@@ -137,6 +141,7 @@ export function render({ model }) {
     const data = message.data ?? message;
     if (data.kind === "primitives") learnt(data.pages);
     else if (data.kind === "doing") doing.draw(data.doing);
+    else if (data.kind === "link") copyLink(holder, data.fragment);
     else download(data.name, data.text);
   });
   let screen = null;

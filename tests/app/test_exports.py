@@ -36,7 +36,7 @@ def subject(name_or_text: str, **options: Any) -> Subject:
 
 
 def exported(key: str, of: Subject) -> Made:
-    return made(EXPORTS[key], of)
+    return made(key, of)
 
 
 def test_every_kind_is_made_and_has_a_name_of_its_own() -> None:

@@ -1,0 +1,44 @@
+"""Files that a page hands to its person: made in a thread, since a picture or a replay takes longer than a repaint may wait."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Callable
+
+from ..engine.ir import TilewrightError
+from .clock import Clock
+from .exports import EXPORTS, Made, apart, made
+from .state import State
+from .store import Store, attempt
+
+AT_ONCE = ("tvm", "tilewright", "tvmscript")
+"""Kinds that are there already, or nearly."""
+
+
+def hand_out(
+    key: str, state: State, store: Store, clock: Clock, given: Callable[[Made | TilewrightError], None]
+) -> None:
+    """Make an export of what is shown; `given` gets it, or why there is none, on the loop. Raises KeyError for a kind that there is not."""
+    label = EXPORTS[key].label
+    subject = apart(state, store)
+
+    def make() -> Made | TilewrightError:
+        return attempt(label, lambda: made(key, subject))
+
+    if key in AT_ONCE:
+        given(make())
+        return
+
+    def work() -> None:
+        found = make()
+        clock.soon(lambda: given(found))
+
+    threading.Thread(target=work, name="export", daemon=True).start()
+
+
+def as_text(file: Made) -> str:
+    """What travels to the browser: the text, or a data: address of what is none."""
+    if isinstance(file.data, str):
+        return file.data
+    return f"data:image/png;base64,{base64.b64encode(file.data).decode('ascii')}"
