@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ from .clock import Clock
 from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
 from .document.history import History
 from .document.merge import Part, resolved
+from .document.notebook import revision_of
 from .edits import picture, settled
 from .open_file import Line, OpenFile
 from .state import Filed, State
@@ -122,8 +122,14 @@ class Filing:
             return self.caught_up(replace(state, past=line.past, future=line.future))
         return self.caught_up(followed(state, line))
 
+    def placed(self, state: State) -> State:
+        """The state with the folder that new notebooks go to."""
+        folder = self.cabinet.folder if self.cabinet is not None else None
+        return state if folder is None or state.folder else replace(state, folder=folder.resolve().name or str(folder))
+
     def after(self, before: State, after: State) -> State:
         """The state after what a person did, and after what came of it with what others did."""
+        after = self.placed(after)
         if self._file is None:
             return after
         if after.file is None or after.notebook is None:
@@ -177,6 +183,11 @@ class Filing:
         return replace(state, notebook=old, draft_of=old)
 
     # What a person asks for.
+
+    def heard(self) -> None:
+        """What was told is known."""
+        if self._file is not None:
+            self._file.heard()
 
     def save(self, state: State) -> State:
         """Write it now."""
@@ -244,7 +255,10 @@ class Filing:
         if path.exists() and not replacing:
             raise DocumentError(
                 Refusal(
-                    "file-exists", f"there is a file {path.name} already", expected="another name, or to replace it"
+                    "file-exists",
+                    f"there is a file {path.name} already",
+                    found=path.name,
+                    expected="another name, or to replace it",
                 )
             )
         return path
@@ -295,11 +309,6 @@ def followed(state: State, line: Line) -> State:
     )
 
 
-def revision_of(notebook: Notebook) -> int:
-    """By this the text is known that a page shows."""
-    return zlib.crc32(notebook.document.text.encode("utf-8", "surrogatepass"))
-
-
 def _way(before: State, after: State) -> str:
     """How the page got there: by an edit, or by undo or redo."""
     assert after.notebook is not None
@@ -313,4 +322,4 @@ def _at(notebook: Notebook, path: Path) -> Notebook:
     return replace(notebook, document=replace(notebook.document, path=str(path)))
 
 
-__all__ = ["NEW_NOTEBOOK", "Filing", "readable", "revision_of"]
+__all__ = ["NEW_NOTEBOOK", "Filing", "readable"]

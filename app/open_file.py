@@ -87,6 +87,7 @@ class OpenFile:
         self._base: str | None = None
         self._stamp: Stamp | None = None
         self._untouched: str | None = None
+        self._writing: str | None = None
         self._edits: list[Edit] = []
         self._source: tuple[str, str] | None = None
         self._drafts: dict[str, Draft] = {}
@@ -198,7 +199,8 @@ class OpenFile:
             return Standing("saving" if unsaved else "saved", self._no_history, kept, told=self._told)
 
     def _unsaved(self) -> bool:
-        return self._now().text not in (self._disk, self._untouched)
+        text = self._now().text
+        return text not in (self._disk, self._untouched) or self._writing not in (None, text)
 
     def join(self, follower: Follower) -> None:
         with self._lock:
@@ -272,6 +274,12 @@ class OpenFile:
             self._untouched = None
             if self._not_there is not None and self._not_there.code == "gone":
                 self._not_there, self._missing = None, 0
+        self._tell()
+
+    def heard(self) -> None:
+        """What was told is known."""
+        with self._lock:
+            self._told = ""
         self._tell()
 
     def _move(self, *notebooks: Notebook) -> None:
@@ -382,18 +390,21 @@ class OpenFile:
     def _write(self, text: str) -> None:
         """`text` is in the history, so that a file that holds it is known to be ours."""
         with self._lock:
-            stamp, self._first_edit = self._stamp, None
+            stamp, self._first_edit, self._writing = self._stamp, None, text
         self._note(lambda: self._history.writing(self._name, text))
         try:
             made = write_text(self.path, text, stamp)
         except DocumentError as error:
+            with self._lock:
+                self._writing = None
             if error.code != "changed-on-disk":
                 raise
             self._look()
             return
         with self._lock:
             self._disk = self._base = text
-            self._stamp, self._not_written, self._untouched, self._missing = made, None, None, 0
+            self._stamp, self._writing, self._untouched = made, None, None
+            self._not_written, self._missing = None, 0
         self._note(lambda: self._history.record(self._name, (), text))
 
     def _note(self, write: Callable[[], None]) -> None:

@@ -38,9 +38,16 @@ class Shelf:
 
     def __init__(self, folder: Path | None = None, thumbnails: Thumbnails | None = None) -> None:
         self.folder = "" if folder is None or folder == FOLDER else folder.name or str(folder)
+        self._folder = folder if folder != FOLDER else None
         own = load_folder(folder) if folder is not None and folder != FOLDER else ()
         self.examples: tuple[Example, ...] = (*own, *load_examples())
         self.thumbnails = thumbnails or Thumbnails()
+
+    def renew(self) -> None:
+        """Look at the folder again."""
+        if self._folder is not None:
+            others = tuple(example for example in self.examples if example.path is None)
+            self.examples = (*load_folder(self._folder), *others)
 
     @property
     def missing(self) -> list[str]:

@@ -98,7 +98,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
     None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
     the wait that was chosen on the timeline, until something else is chosen. `file` is where edits go by themselves, None for a notebook
-    without one.
+    without one; `folder` is where new ones can be made, "" for nowhere.
     """
 
     notebook: Notebook | None = None
@@ -119,6 +119,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     comparison: Comparison | None = None
     blamed: Blamed | None = None
     file: Filed | None = None
+    folder: str = ""
 
     @property
     def good(self) -> Notebook | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -77,3 +78,8 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     def names(self) -> Mapping[str, Any]:
         """Variable -> handle (loop `Var` or block name) or tuple of handles."""
         return self.states[-1].names if self.states else {}
+
+
+def revision_of(notebook: Notebook) -> int:
+    """By this the text is known that a page shows."""
+    return zlib.crc32(notebook.document.text.encode("utf-8", "surrogatepass"))

@@ -173,6 +173,7 @@ def gallery_value(
         "theme": state.theme,
         "problem": state.notice if state.notebook is None else None,
         "folder": folder,
+        "can_make": bool(state.folder),
     }
 
 

@@ -10,9 +10,11 @@ from ..document import Cell, Notebook
 from ..document.branches import branches, steps_shared
 from ..document.cells import lines_of
 from ..document.items import Item, takes_steps
+from ..document.notebook import revision_of
 from ..document.suggestions import culprit, suggestion
 from ..state import State
 from ..store import Store
+from .filing import file_banners
 from .step_costs import known_changes
 from .steps import items_of, schedule_rows, step_numbers
 
@@ -23,7 +25,7 @@ def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str
     """Cells in the file's order. `changes` is what `known_changes` found so far, by step.
 
     banners [{kind, text, count}], branches [{name, current, steps, shared}], problems [{line, column, end_line, end_column, message, found,
-    expected, code, mend}] with the file's lines; `draft`: something is being typed.
+    expected, code, mend}] with the file's lines; `draft`: something is being typed; `revision`: by this the text is known that is shown.
     """
     if state.notebook is None:
         return {"title": "", "cells": [], "chosen": 0, "banners": [], "branches": [], "problems": [], "draft": False}
@@ -36,10 +38,11 @@ def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str
     ]
     return {
         "title": state.title,
+        "revision": revision_of(notebook),
         "cells": cells,
         "chosen": state.step_count,
         "examined": state.chosen_step is not None,
-        "banners": _banners(state),
+        "banners": [*file_banners(state), *_banners(state)],
         "branches": store.remember("branches", (notebook.document,), lambda: _branches(notebook)),
         "problems": _problems(notebook),
         "draft": state.draft_of is not None,

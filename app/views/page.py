@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..state import State
+from .filing import question_value
 
 
 def page_value(state: State, problem_count: int) -> dict[str, Any]:
     """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there).
 
+    `question`: where two versions of the file clash. `save_as`: saving asks for a name.
     `unsaved`: whether leaving would lose something that was done here.
     """
     notice = (
@@ -25,6 +27,8 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "comparing": state.comparison is not None,
         "title": f"{mark}{state.title} · Tilewright" if state.title else "Tilewright",
         "notice": notice,
+        "question": question_value(state),
+        "save_as": state.file is None and bool(state.folder),
         "unsaved": state.loses_work,
         "problem_count": problem_count,
     }

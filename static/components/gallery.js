@@ -1,6 +1,8 @@
 // The start screen: a program of one's own, recent files, and worked examples with their pictures, to be looked through by word and by kind.
 
 import { h, icon, follow } from "./dom.js";
+import { askFileName } from "./files.js";
+import { Popup } from "./popup.js";
 import { thumbnail } from "./thumbnail.js";
 
 const FORUM = "forum";
@@ -46,6 +48,13 @@ function fileRow(model, example) {
       ),
     ),
   );
+}
+
+/** A new notebook in the folder, by a name that is asked for. */
+function newButton(model, popup) {
+  const done = (name) => model.send_msg({ kind: "new_file", name });
+  const ask = (event) => askFileName(popup, event.currentTarget, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
+  return h("button", { class: "tool framed", type: "button", onclick: ask }, icon("add"), "New notebook…");
 }
 
 /** "3 minutes ago", for a time in seconds. */
@@ -180,6 +189,7 @@ export function render({ model }) {
     "?",
   );
   const none = h("p", { class: "quiet none" }, "No example has these words.");
+  const popup = new Popup(view, "file-ask");
   let shown = [];
   const narrow = () => {
     const found = shown.filter((example) => finder.fits(example));
@@ -214,8 +224,8 @@ export function render({ model }) {
     narrow();
     files.hidden = !data.folder;
     files.replaceChildren(
-      h("h2", { id: "files-title" }, `Recent files in ${data.folder}`),
-      mine.length ? h("ul", {}, mine.map((example) => fileRow(model, example))) : h("p", { class: "quiet" }, "No notebook and no program is in this folder yet."),
+      h("div", { class: "files-head" }, h("h2", { id: "files-title" }, `Recent files in ${data.folder}`), data.can_make ? newButton(model, popup) : null),
+      mine.length ? h("ul", {}, mine.map((example) => fileRow(model, example))) : h("p", { class: "quiet" }, "Nothing is in this folder yet. Notebooks and programs (.py files with TVMScript or TE) stand here, those that were changed last first: begin with an example below, or paste a program above."),
     );
     const dark = data.theme === "dark";
     theme.replaceChildren(icon(dark ? "sun" : "moon"));

@@ -38,7 +38,8 @@ class Notebook {
   send(message) {
     // An editor opens on a new cell once it is there, unless something else was done since.
     if (message.kind !== "insert_cell") this.newCell = undefined;
-    this.model.send_msg(message);
+    // What is shown is said too: another page may have changed it meanwhile.
+    this.model.send_msg({ base: this.data.revision, ...message });
   }
 
   take(fresh) {
@@ -95,15 +96,15 @@ class Notebook {
     const kind = isItem ? "line" : isProse ? "prose" : "python";
     const draft = (typed) => {
       if (this.editing) this.editing.drafted = true;
-      this.send(isItem ? { kind: "draft_item", item: what.item, text: typed } : { kind: "draft_cell", cell: what.cell, text: typed });
+      this.send(isItem ? { kind: "draft_item", base, item: what.item, text: typed } : { kind: "draft_cell", base, cell: what.cell, text: typed });
     };
     const done = (typed, byKey) => {
       const { drafted } = this.editing ?? {};
       this.stopEditing(byKey ? (isItem ? `item-${what.item}` : `edit-${what.cell}`) : undefined);
       if (typed !== text) {
-        if (isItem) this.send({ kind: "edit_item", item: what.item, text: typed });
-        else if (isProse) this.send({ kind: "edit_prose", cell: what.cell, text: typed });
-        else this.send({ kind: "edit", cell: what.cell, body: typed });
+        if (isItem) this.send({ kind: "edit_item", base, item: what.item, text: typed });
+        else if (isProse) this.send({ kind: "edit_prose", base, cell: what.cell, text: typed });
+        else this.send({ kind: "edit", base, cell: what.cell, body: typed });
       } else if (drafted) this.send({ kind: "drop_draft" });
     };
     const dropped = () => {
@@ -111,6 +112,7 @@ class Notebook {
       this.stopEditing(isItem ? `item-${what.item}` : `edit-${what.cell}`);
       if (drafted) this.send({ kind: "drop_draft" });
     };
+    const base = this.data.revision;
     const label = isItem ? `Step ${text}` : `Text of the ${cell.kind} cell`;
     const editor = new CellEditor(text, { label, kind, comment: cell.kind === "schedule" ? "# off: " : "# ", draft, done, dropped });
     this.editing = { ...what, editor, kind, line: isItem ? what.line : cell.first_line, element: null };
@@ -176,12 +178,19 @@ class Notebook {
   }
 
   banner({ kind, text, count }) {
+    const tool = (words, message) => h("button", { class: "tool small", type: "button", onclick: () => this.send(message) }, words);
+    const event = (words, name) => h("button", { class: "tool small", type: "button", onclick: () => window.dispatchEvent(new CustomEvent(name)) }, words);
     const now = h("button", { class: "tool small", type: "button", onclick: () => this.send({ kind: "view", count: null }) }, "Back to now");
     const branch = h("button", { class: "tool small", type: "button", title: "A branch that goes on from here; what is there now is kept", onclick: (e) => nameBranch(this, e.currentTarget, count) }, "Branch from here…");
     const show = h("button", { class: "tool small", type: "button", onclick: () => this.showError() }, "Show");
     const undo = h("button", { class: "tool small", type: "button", onclick: () => this.send({ kind: "undo" }) }, "Undo the edit");
-    const tools = kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo];
-    return h("div", { class: `banner is-${kind}`, role: "status" }, h("span", {}, text), h("span", { class: "banner-tools" }, tools));
+    const files = {
+      unsaved: [tool("Try again", { kind: "save" }), event("Save as…", "tilewright:save-as")],
+      clash: [event("Decide…", "tilewright:decide")],
+      told: [tool("Undo it", { kind: "undo" }), tool("OK", { kind: "heard" })],
+    };
+    const tools = files[kind] ?? (kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo]);
+    return h("div", { class: `banner is-${kind}`, role: kind === "unsaved" || kind === "clash" ? "alert" : "status" }, h("span", {}, text), h("span", { class: "banner-tools" }, tools));
   }
 
   showError() {

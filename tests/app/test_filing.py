@@ -12,7 +12,7 @@ from support.filed import Desk, filed, send, text_of
 from support.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.document import files
-from tilewright.app.filing import revision_of
+from tilewright.app.document.notebook import revision_of
 from tilewright.app.session import Session
 
 

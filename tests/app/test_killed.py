@@ -123,5 +123,5 @@ def one_life(nursery: subprocess.Popen[bytes], seed: int, seconds: float) -> lis
 def _readable(nursery: subprocess.Popen[bytes], until: float | None) -> bool:
     wait = 20.0 if until in (None, float("inf")) else max(0.0, until - time.monotonic())
     found, _, _ = select.select([nursery.stdout], [], [], wait)
-    assert found or until is not None and until != float("inf"), "nothing was heard"
+    assert found or (until is not None and until != float("inf")), "nothing was heard"
     return bool(found)

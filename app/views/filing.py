@@ -1,0 +1,110 @@
+"""What the page says of the notebook's file: how it stands, what was done to it from elsewhere, and where two texts clash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..document.merge import Clash, Part
+from ..state import Filed, State
+
+_SHORT = {
+    "no-space": "the disk is full",
+    "read-only": "read-only",
+    "gone": "the file is gone",
+    "not-a-file": "a folder is there",
+    "no-folder": "its folder is gone",
+    "not-utf-8": "not UTF-8 text",
+    "file-too-large": "too large",
+}
+
+MOST_LINES = 400
+"""Of each side of a clash that are shown."""
+
+
+def file_value(state: State) -> dict[str, Any]:
+    """name ("" for a notebook without a file), status, text and hint of it; `folder`: whether there is a place to save it to."""
+    folder = bool(state.folder)
+    if state.file is None:
+        hint = "This notebook is in no file: its edits are on this page only."
+        hint += " Save it into the folder that is served, or download it." if folder else " Download it to keep it."
+        return {"name": "", "status": "none", "text": "not in a file", "hint": hint, "folder": folder}
+    status, text, hint = _words(state.file)
+    return {"name": state.file.name, "status": status, "text": text, "hint": hint, "folder": folder}
+
+
+def _words(file: Filed) -> tuple[str, str, str]:
+    standing, name = file.standing, file.name
+    if file.apart:
+        return "asking", "Two versions", f"{name}: another page changed the same lines. Decide which to keep."
+    match standing.status:
+        case "asking":
+            return "asking", "Two versions", f"{name}: another program changed the same lines. Decide which to keep."
+        case "failed":
+            assert standing.why is not None
+            where = (
+                "Your edits are safe in the history beside it."
+                if standing.kept
+                else "Your edits are on this server only."
+            )
+            short = _SHORT.get(standing.why.code, "see why")
+            return "failed", f"Not saved: {short}", f"{standing.why.message}. {where}"
+        case "new":
+            return "new", "Not written yet", f"{name} is written with the first edit."
+        case "saving":
+            return "saving", "Saving…", f"{name}: the last edit is on its way to the disk."
+        case "saved":
+            if standing.why is not None:
+                return "saved", "Saved", f"{name} has every edit; undo ends with the server: {standing.why.message}"
+            return "saved", "Saved", f"{name} has every edit; undo goes on after a restart."
+
+
+def file_banners(state: State) -> list[dict[str, Any]]:
+    """What is to be known at the notebook: that it is not saved and why, that two versions wait, what others did."""
+    if state.file is None:
+        return []
+    status, text, hint = _words(state.file)
+    if status == "failed":
+        why = state.file.standing.why
+        expected = f" {why.expected}." if why is not None and why.expected else ""
+        return [{"kind": "unsaved", "text": f"{text}. {hint}{expected}", "count": None}]
+    if status == "asking":
+        return [{"kind": "clash", "text": hint, "count": None}]
+    told = state.file.standing.told
+    return [{"kind": "told", "text": told, "count": None}] if told else []
+
+
+def question_value(state: State) -> dict[str, Any] | None:
+    """Where two texts clash: `who` made the other one, and each place {line, ours, theirs}; None where all is one."""
+    if state.file is None:
+        return None
+    parts, who = (state.file.apart, "page") if state.file.apart else (state.file.standing.clashes, "program")
+    clashes = [part for part in parts if isinstance(part, Clash)]
+    if not clashes:
+        return None
+    return {"who": who, "name": state.file.name, "clashes": [_clash(n, parts) for n in _places(parts)]}
+
+
+def _places(parts: tuple[Part, ...]) -> list[int]:
+    return [n for n, part in enumerate(parts) if isinstance(part, Clash)]
+
+
+def _clash(at: int, parts: tuple[Part, ...]) -> dict[str, Any]:
+    """A clash with the line above and below it, which both sides have."""
+    part = parts[at]
+    assert isinstance(part, Clash)
+    above, below = parts[at - 1] if at else "", parts[at + 1] if at + 1 < len(parts) else ""
+    return {
+        "line": part.line,
+        "ours": _lines(part.ours),
+        "theirs": _lines(part.theirs),
+        "above": _lines(above)[-1:] if isinstance(above, str) else [],
+        "below": _lines(below)[:1] if isinstance(below, str) else [],
+    }
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.splitlines()
+    return [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else lines
+
+
+__all__ = ["file_banners", "file_value", "question_value"]
