@@ -14,10 +14,10 @@ from ..store import Store, attempt
 from .buffer_ids import buffer_ids
 from .glance import glance_value
 from .layouts import layout_value
-from .numbers import grouped, percent_text
+from .numbers import grouped, percent_text, size_text
 from .palette import buffer_colours
 from .row_ids import row_ids
-from .sizes import annotation_text, buffer_bytes, plain_text, size_text
+from .sizes import annotation_text, buffer_bytes, plain_text
 from .waits import blame_section, wait_rows
 
 Section = dict[str, Any]

@@ -12,12 +12,14 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", THIN_SPACE)
 
 
-def size_text(size_bytes: int) -> str:
-    """`96 KiB`; bytes below 1 KiB, one decimal where it is not whole."""
+def size_text(size_bytes: int | None) -> str:
+    """`96 KiB`, `1.125 MiB`; bytes below 1 KiB; nothing for an unknown size."""
+    if size_bytes is None:
+        return ""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size_bytes >= scale:
             whole = size_bytes % scale == 0
-            return f"{size_bytes // scale if whole else format(size_bytes / scale, '.1f')}{THIN_SPACE}{unit}"
+            return f"{size_bytes // scale if whole else format(size_bytes / scale, '.4g')}{THIN_SPACE}{unit}"
     return f"{size_bytes}{THIN_SPACE}B"
 
 

@@ -1,4 +1,4 @@
-"""Sizes of buffers, and numbers as people read them."""
+"""Sizes of buffers, and expressions as people read them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,6 @@ def buffer_bytes(buffer: Buffer) -> int | None:
     return count
 
 
-def size_text(size_bytes: int | None) -> str:
-    """ "512 B", "16 KiB", "1.5 MiB"; "" for an unknown size."""
-    if size_bytes is None:
-        return ""
-    size, unit = float(size_bytes), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:.4g} {unit}"
-
-
 _TYPED = re.compile(r"T\.u?int(?:8|16|32|64)\((-?\d+)\)")
 
 
@@ -46,8 +34,3 @@ def annotation_text(value: Annotation) -> str:
     if isinstance(value, AnnotationMap):
         return f"{{{', '.join(f'{key}: {annotation_text(item)}' for key, item in value.items)}}}"
     return value.value if isinstance(value, StringImm) else plain_text(value)
-
-
-def grouped(value: int) -> str:
-    """ "41 216": digits in groups of three."""
-    return f"{value:,}".replace(",", " ")

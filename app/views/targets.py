@@ -23,8 +23,9 @@ from ...engine.ir import (
     uses_var,
 )
 from ...engine.schedule import Schedule, Target
+from .numbers import grouped, size_text
 from .row_ids import RowIds, row_ids
-from .sizes import buffer_bytes, grouped, size_text
+from .sizes import buffer_bytes
 
 Entry = dict[str, Any]
 

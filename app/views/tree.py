@@ -30,12 +30,13 @@ from ...engine.ir import (
 from ..document import State as Moment
 from .buffer_ids import buffer_ids
 from .menus import row_menus
+from .numbers import size_text
 from .palette import buffer_colours
 from .row_ids import RowIds, row_ids
-from .sizes import annotation_text, buffer_bytes, plain_text, size_text
+from .sizes import annotation_text, buffer_bytes, plain_text
 from .targets import drop_targets
 
-__all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "size_text", "tree_rows"]
+__all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "tree_rows"]
 
 Row = dict[str, Any]
 

@@ -22,10 +22,12 @@ def test_given_a_count_then_digits_stand_in_groups(number: int, text: str) -> No
         (1023, f"1023{THIN}B"),
         (16384, f"16{THIN}KiB"),
         (1536, f"1.5{THIN}KiB"),
+        (1152, f"1.125{THIN}KiB"),
         (1 << 20, f"1{THIN}MiB"),
+        (None, ""),
     ],
 )
-def test_given_bytes_then_the_unit_fits(size_bytes: int, text: str) -> None:
+def test_given_bytes_then_the_unit_fits(size_bytes: int | None, text: str) -> None:
     assert size_text(size_bytes) == text
 
 
