@@ -92,9 +92,9 @@ export class Overview {
       else if (part === "end") this.look(start, Math.max(at, start + 1));
       else if (Math.abs(at - from) * this.width > 3 * this.data.cycles) this.look(Math.min(at, from), Math.max(at, from));
     };
-    this.element.onpointerup = (up) => {
-      this.element.onpointermove = this.element.onpointerup = null;
-      if (!part && Math.abs(this.cycleAt(up) - from) * this.width <= 3 * this.data.cycles) this.seek(from);
+    this.element.onpointerup = this.element.onpointercancel = (up) => {
+      this.element.onpointermove = this.element.onpointerup = this.element.onpointercancel = null;
+      if (up.type === "pointerup" && !part && Math.abs(this.cycleAt(up) - from) * this.width <= 3 * this.data.cycles) this.seek(from);
     };
   }
 

@@ -1,11 +1,13 @@
 // The hand on the timeline: the wheel zooms about the pointer, a drag moves the view or the playhead, a click chooses, hovering tells.
 
+import { Fingers } from "./timeline_fingers.js";
 import { GUTTER } from "./timeline_gutter.js";
 import { CAUSES, waitText } from "./timeline_inks.js";
 import { grouped } from "./timeline_clock.js";
 import { indicesText } from "./timeline_model.js";
 
 const FAR = 4;
+const FAR_BY_FINGER = 10;
 
 /** What is at a point: {task: {found, n}}, {wait: {found, n}}, {tile: {found, n, filling}}, {bin: {found, n, lane, row}}, or {}. */
 export function hit(model, layout, x, y, time) {
@@ -105,6 +107,7 @@ export class TimelinePointer {
   constructor(host) {
     this.host = host;
     const { stage } = host;
+    this.fingers = new Fingers(host, () => host.plot.getBoundingClientRect().left + GUTTER, () => Math.max(1, host.layout.width - GUTTER - 10));
     stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     stage.addEventListener("pointerdown", (event) => this.down(event));
     stage.addEventListener("pointermove", (event) => this.hover(event));
@@ -141,6 +144,10 @@ export class TimelinePointer {
   down(event) {
     const { host } = this;
     if (event.button !== 0 || !this.ready(event)) return;
+    if (this.fingers.down(event)) {
+      host.stage.onpointermove = host.stage.onpointerup = host.stage.onpointercancel = null; // one finger was nothing but the first of two
+      return;
+    }
     const from = this.point(event);
     if (from.x < GUTTER) return;
     event.preventDefault();
@@ -149,13 +156,16 @@ export class TimelinePointer {
     const ruler = from.y > host.layout.axis;
     const scrubs = ruler || event.target.closest(".playhead");
     const { start, end } = host.model.view;
+    const { scrollTop } = host.stage;
+    const finger = event.pointerType === "touch";
     let moved = false;
     host.stage.setPointerCapture(event.pointerId);
     if (ruler) host.seekDrawn(from.time);
     host.stage.onpointermove = (move) => {
       const by = move.clientX - event.clientX;
-      moved ||= Math.abs(by) > FAR;
-      if (!moved) return;
+      moved ||= Math.hypot(by, finger ? move.clientY - event.clientY : 0) > (finger ? FAR_BY_FINGER : FAR);
+      if (!moved || move.pointerId !== event.pointerId) return;
+      if (finger && !scrubs) host.stage.scrollTop = scrollTop + event.clientY - move.clientY; // rows, where there are more than fit
       if (scrubs) host.seekDrawn(this.point(move).time);
       else {
         const shift = (-by * (end - start)) / Math.max(1, host.layout.width - GUTTER - 10);

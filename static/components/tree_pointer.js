@@ -5,6 +5,8 @@ import { markTip } from "./tree_problems.js";
 import { rowOf } from "./tree_rows.js";
 
 const DRAG_PIXELS = 4;
+const FINGER_PIXELS = 9;
+const HOLD_DELAY = 380;
 const TIP_DELAY = 650;
 const SIGN_DELAY = 150;
 const ASK_DELAY = 60;
@@ -20,12 +22,14 @@ export class Pointer {
     list.addEventListener("pointerdown", (e) => this.down(e));
     list.addEventListener("pointerover", (e) => this.over(e));
     list.addEventListener("pointerleave", () => this.left());
+    // A finger scrolls, until it has taken hold of something.
+    list.addEventListener("touchmove", (e) => tree.hand.grab?.by === "pointer" && e.cancelable && e.preventDefault(), {passive: false});
     list.addEventListener("contextmenu", (e) => this.contextMenu(e));
     list.addEventListener("click", (e) => this.click(e));
     list.addEventListener("dblclick", (e) => this.doubleClick(e));
     list.addEventListener("scroll", () => this.hideTip(), {passive: true});
     this.anywhere = {
-      pointermove: (e) => this.move(e), pointerup: (e) => this.up(e), pointercancel: () => tree.hand.cancel(), pointerdown: (e) => this.elsewhere(e),
+      pointermove: (e) => this.move(e), pointerup: (e) => this.up(e), pointercancel: () => this.cancelled(), pointerdown: (e) => this.elsewhere(e),
     };
     for (const [name, handler] of Object.entries(this.anywhere)) window.addEventListener(name, handler, true);
   }
@@ -34,6 +38,7 @@ export class Pointer {
     for (const [name, handler] of Object.entries(this.anywhere)) window.removeEventListener(name, handler, true);
     clearTimeout(this.tipTimer);
     clearTimeout(this.askTimer);
+    clearTimeout(this.holdTimer);
     this.ghost.hide();
   }
 
@@ -52,10 +57,27 @@ export class Pointer {
     if (act === "menu") return this.toggleMenu(event, id);
     if (act === "fold") return this.tree.fold(id, !this.tree.folded.has(id));
     if (this.tree.hand.grab?.by === "click" || act === "problem") return undefined;
-    if (event.pointerType !== "mouse" && act !== "grip") return undefined;
+    const finger = event.pointerType !== "mouse";
     const {buffer} = event.target.closest("[data-buffer]")?.dataset ?? {};
-    this.press = {id, act, buffer, x: event.clientX, y: event.clientY, pointer: event.pointerId};
+    this.press = {id, act, buffer, finger, scrolls: finger && act !== "grip", x: event.clientX, y: event.clientY, pointer: event.pointerId};
+    clearTimeout(this.holdTimer);
+    if (finger) this.holdTimer = setTimeout(() => this.hold(), HOLD_DELAY);
     return undefined;
+  }
+
+  /** A finger that rests takes hold of the row: it can be drawn to a loop then, or let go of, to press a loop next. */
+  hold() {
+    const {press, tree: {hand}} = this;
+    if (!press || hand.grab) return;
+    hand.start(press.id, "pointer");
+    if (hand.grab) this.showGhost({x: press.x, y: press.y});
+    else this.press = null;
+  }
+
+  cancelled() {
+    clearTimeout(this.holdTimer);
+    this.press = null;
+    this.tree.hand.cancel();
   }
 
   toggleMenu(event, id) {
@@ -70,7 +92,12 @@ export class Pointer {
     const {hand} = this.tree;
     if (this.press && !hand.grab) {
       const far = Math.hypot(event.clientX - this.press.x, event.clientY - this.press.y);
-      if (far < DRAG_PIXELS) return undefined;
+      if (far < (this.press.finger ? FINGER_PIXELS : DRAG_PIXELS)) return undefined;
+      clearTimeout(this.holdTimer);
+      if (this.press.scrolls) {
+        this.press = null;
+        return undefined;
+      }
       hand.start(this.press.id, "pointer");
       if (!hand.grab) this.press = null;
     }
@@ -91,7 +118,13 @@ export class Pointer {
     const {press, tree: {hand}} = this;
     const {grab} = hand;
     this.press = null;
+    clearTimeout(this.holdTimer);
     const point = {x: event.clientX, y: event.clientY};
+    if (grab?.by === "pointer" && press?.finger && this.rowAt(point) === grab.row.id) {
+      grab.by = "click";
+      this.ghost.hide();
+      return;
+    }
     if (grab?.by === "pointer") {
       hand.drop(this.rowAt(point), point);
       return;
@@ -224,6 +257,7 @@ export class Pointer {
     const id = rowOf(event.target);
     if (!id) return;
     event.preventDefault();
+    if (this.tree.hand.grab) return; // a finger that rests has taken hold
     this.press = null;
     this.tree.sheets.rowMenu(id, pointRect(event.clientX, event.clientY));
   }

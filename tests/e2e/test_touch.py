@@ -1,0 +1,134 @@
+"""Fingers: pinch and pan on the timeline, rows of the tree that are held and drawn to a loop. Touches are the browser's own, by its protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import CDPSession, Page, expect
+from support.page import point_in, row, steps
+
+from tilewright.app.shell import make_page
+
+Point = tuple[float, float]
+
+
+class Hand:
+    """Fingers on a page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._session: CDPSession = page.context.new_cdp_session(page)
+
+    def _send(self, kind: str, *points: Point) -> None:
+        touches = [{"x": x, "y": y, "id": n} for n, (x, y) in enumerate(points)]
+        self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+    def down(self, *points: Point) -> None:
+        """One finger after the other."""
+        for count in range(1, len(points) + 1):
+            self._send("touchStart", *points[:count])
+
+    def move(self, *ways: tuple[Point, Point], parts: int = 6) -> None:
+        """Each finger from one point to another, all at once."""
+        for n in range(1, parts + 1):
+            self._send(
+                "touchMove", *((a[0] + (b[0] - a[0]) * n / parts, a[1] + (b[1] - a[1]) * n / parts) for a, b in ways)
+            )
+
+    def up(self) -> None:
+        self._send("touchEnd")
+
+    def tap(self, point: Point) -> None:
+        self.down(point)
+        self.up()
+
+
+@pytest.fixture
+def page_and_hand(open_page: Callable[..., Page], serve: Callable[..., str]) -> Iterator[tuple[Page, Hand]]:
+    page = open_page(has_touch=True)
+    page.goto(f"{serve(make_page)}?example=vtcm_double_buffer")
+    page.get_by_role("treeitem").first.wait_for()
+    page.get_by_role("slider", name="Start of what is in sight").wait_for()
+    yield page, Hand(page)
+
+
+def name_of(page: Page, block: str) -> Point:
+    """The middle of a row's name."""
+    name = row(page, block).locator(".loop-name, .block-name")
+    name.scroll_into_view_if_needed()
+    box = name.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def sight(page: Page) -> tuple[int, int]:
+    sliders = [page.get_by_role("slider", name=f"{end} of what is in sight") for end in ("Start", "End")]
+    start, end = (int(slider.get_attribute("aria-valuenow") or 0) for slider in sliders)
+    return start, end
+
+
+def test_given_two_fingers_on_the_timeline_then_they_zoom_and_one_pans(page_and_hand: tuple[Page, Hand]) -> None:
+    page, hand = page_and_hand
+    page.get_by_role("button", name="By the clock").click()
+    start, end = sight(page)
+    canvas = page.locator(".stage canvas").first.bounding_box()
+    assert canvas is not None
+    y, middle = canvas["y"] + 30, canvas["x"] + canvas["width"] * 0.6
+    hand.down((middle - 20, y), (middle + 20, y))
+    hand.move(((middle - 20, y), (middle - 120, y)), ((middle + 20, y), (middle + 120, y)))
+    hand.up()
+    first = page.get_by_role("slider", name="Start of what is in sight")
+    expect(first).not_to_have_attribute("aria-valuenow", str(start))
+    nearer = sight(page)
+    assert (nearer[1] - nearer[0]) == pytest.approx((end - start) / 6, rel=0.05)
+
+    hand.down((middle, y))
+    hand.move(((middle, y), (middle + 100, y)))
+    hand.up()
+    expect(first).not_to_have_attribute("aria-valuenow", str(nearer[0]))
+    moved = sight(page)
+    assert moved[0] < nearer[0] and moved[1] - moved[0] == pytest.approx(nearer[1] - nearer[0], abs=2)
+
+    hand.down((middle - 120, y), (middle + 120, y))
+    hand.move(((middle - 120, y), (middle - 30, y)), ((middle + 120, y), (middle + 30, y)))
+    hand.up()
+    expect(first).not_to_have_attribute("aria-valuenow", str(moved[0]))
+    assert sight(page)[1] - sight(page)[0] > 2 * (moved[1] - moved[0])
+
+
+def test_given_a_finger_that_rests_on_a_row_then_it_is_held_and_dropped_where_it_is_drawn(
+    page_and_hand: tuple[Page, Hand],
+) -> None:
+    page, hand = page_and_hand
+    count = len(steps(page))
+    from_, to = point_in(page, "A_local.vtcm"), point_in(page, "mi")
+    hand.down(from_)
+    expect(page.locator(".tw-tree.is-grabbing .row[data-offer]").first).to_be_visible()
+    hand.move((from_, to))
+    expect(row(page, "mi")).to_have_class("row row-loop is-over")
+    hand.up()
+    expect(page.locator(".step code").nth(count)).to_have_text("sch.compute_at(AL, mi)")
+
+
+def test_given_a_finger_then_a_tap_chooses_a_quick_move_scrolls_and_a_hold_lets_a_loop_be_tapped(
+    page_and_hand: tuple[Page, Hand],
+) -> None:
+    page, hand = page_and_hand
+    hand.tap(name_of(page, "ko"))
+    expect(row(page, "ko")).to_have_attribute("aria-selected", "true")
+    start = name_of(page, "C")
+    hand.down(start)
+    hand.move((start, (start[0], start[1] - 120)))
+    hand.up()
+    expect(page.locator(".tw-tree.is-grabbing")).to_have_count(0)
+    assert page.locator(".tw-tree .list").evaluate("e => e.scrollTop") > 20
+
+    count = len(steps(page))
+    point = point_in(page, "A_local.vtcm")
+    hand.down(point)
+    expect(page.locator(".tw-tree.is-grabbing .row[data-offer]").first).to_be_visible()
+    hand.up()
+    expect(page.locator(".tw-tree.is-grabbing")).to_have_count(1)
+    hand.tap(point_in(page, "mi"))
+    expect(page.locator(".step code").nth(count)).to_have_text("sch.compute_at(AL, mi)")
