@@ -46,7 +46,7 @@ from .work import Doing
 
 COMPARISONS = ("compare", "compare_text")
 
-FILES = ("save", "save_as", "new_file", "download", "resolve")
+FILES = ("save", "save_as", "new_file", "download", "resolve", "heard")
 
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""
@@ -117,6 +117,7 @@ class Session:
         self._clock = clock
         self.examples = examples
         self.filing = Filing(cabinet, clock, self._filed)
+        self.state = self.filing.placed(self.state)
         self.forecast = Forecast(self.store, clock, self._foretell)
         self.afterwards = Afterwards(
             self.store, clock, patience, drawn=self._drawn, found=self._found, turned=self._turned
@@ -356,6 +357,8 @@ class Session:
             self._show(
                 self.filing.save_as(self.state, str(message["name"]), replacing=message.get("replacing") is True)
             )
+        elif kind == "heard":
+            self.filing.heard()
         elif kind == "resolve":
             self._show(self.filing.resolve(self.state, [str(choice) for choice in message["choices"]]))
         elif kind == "save" and self.filing.has_file:

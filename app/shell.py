@@ -36,13 +36,14 @@ from .components.panels import (
 from .components.timeline import TimelineView
 from .document import load_document
 from .guard import Door, make_door
+from .links import fragment_of
 from .seats import Seats
 from .serving import open_server, written_down
-from .links import fragment_of
 from .session import Session
 from .shelf import Shelf, Thumbnails
 from .state import Notice, State
 from .store import Store
+from .turns import Turns
 from .views.code import python_value, script_value
 from .views.commands import commands_value
 from .views.compare import compare_value, compared_script, overlay_now
@@ -72,7 +73,8 @@ class Page:
     """The components of one page; a session's screen."""
 
     def __init__(self, session: Session, shelf: Shelf) -> None:
-        self._shelf = shelf
+        self._shelf, self._session, self._opened = shelf, session, False
+        self.renewed: Callable[[], None] = lambda: None
         self._notice: Notice | None = None
         self.page = PageView(
             data=page_value(session.state, 0) | {"tour": None}, sizing_mode="fixed", width=0, height=0, margin=0
@@ -105,6 +107,7 @@ class Page:
             self.python,
             self.problems,
             self.machine,
+            self.traffic,
             self.compare,
             self.overlay,
             self.inspector,
@@ -128,6 +131,7 @@ class Page:
 
     def draw(self, state: State, store: Store) -> None:
         """Show `state`. Each component compares with what it shows already, so only differences travel; they travel together."""
+        self._renew_shelf(state)
         with pn.io.hold():
             problems = problems_value(state, store)
             self.page.draw(_page_of(state, store, problems))
@@ -144,6 +148,14 @@ class Page:
             self.inspector.draw(inspector_value(state, store))
             self.problems.draw(problems)
             self._draw_code(state, store)
+
+    def _renew_shelf(self, state: State) -> None:
+        """Back at the gallery the folder may be another one."""
+        opened, self._opened = self._opened, state.notebook is not None
+        if opened and not self._opened:
+            self._shelf.renew()
+            self._session.examples = self._shelf.examples
+            self.renewed()
 
     def _gallery(self, state: State) -> dict[str, Any]:
         return gallery_value(state, self._shelf.examples, self._shelf.thumbnails.known, self._shelf.folder)
@@ -315,7 +327,13 @@ def make_page(
     shelf = Shelf(folder, thumbnails)
     document = pn.state.curdoc
     clock = ServerClock(document)
-    session = Session(clock, shelf.examples, cabinet=cabinet or cabinet_of(path), patience=clock.patience)
+    session = Session(
+        clock,
+        shelf.examples,
+        cabinet=cabinet or cabinet_of(path),
+        patience=clock.patience,
+        turns=None if seats is None else seats.turns,
+    )
     page = Page(session, shelf)
     session.screen, session.tell_doing = page, page.tell_doing
     if document is not None:
@@ -324,6 +342,7 @@ def make_page(
             _seat(seats, session, clock, page, document)
     _open_first(session, path if folder is None else None)
     _draw_missing(shelf, session, clock)
+    page.renewed = lambda: _draw_missing(shelf, session, clock)
     template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
     return template
@@ -385,7 +404,8 @@ def serve(
 
 
 async def _serve(path: str | Path | None, port: int, show: bool, door: Door) -> None:
-    thumbnails, seats, cabinet = Thumbnails(), Seats(), cabinet_of(path)
+    loop = asyncio.get_running_loop()
+    thumbnails, seats, cabinet = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe)), cabinet_of(path)
 
     def page() -> pn.Template:
         return make_page(path, thumbnails, seats, cabinet)
@@ -400,7 +420,7 @@ async def _serve(path: str | Path | None, port: int, show: bool, door: Door) -> 
     print(f"Tilewright is at {url}{door.invitation}", flush=True)
     ended = asyncio.Event()
     with suppress(NotImplementedError):  # where there are no such signals
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+        loop.add_signal_handler(signal.SIGTERM, ended.set)
     try:
         with written_down(door, url):
             await ended.wait()

@@ -10,7 +10,7 @@ class PageView(JsonView):
     """Screen, theme, tabs, notice, keys and downloads. Messages: pane, dismiss, undo, redo."""
 
     _esm = bundle("page.js")
-    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css"), style("help.css")]
+    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css"), style("help.css"), style("files.css")]
 
     def download(self, name: str, text: str) -> None:
         """Give the browser a file to save."""
@@ -30,11 +30,15 @@ class PageView(JsonView):
 
 
 class HeadlineView(JsonView):
-    """The top bar. Messages: gallery, machine, undo, redo, theme, export, link."""
+    """The top bar. Messages: gallery, machine, undo, redo, theme, export, link, save, save_as, download."""
 
     _esm = bundle("headline.js")
     # Menus look as the tree's do.
-    _stylesheets: ClassVar[list[str]] = [style("components/loop_tree.css"), *JsonView._stylesheets]
+    _stylesheets: ClassVar[list[str]] = [
+        style("components/loop_tree.css"),
+        *JsonView._stylesheets,
+        style("files.css"),
+    ]
 
 
 class NotebookView(JsonView):
@@ -74,7 +78,7 @@ class ProblemsView(JsonView):
 
 
 class GalleryView(JsonView):
-    """The start screen. Messages: open, open_text, theme."""
+    """The start screen. Messages: open, open_text, new_file, theme."""
 
     _esm = bundle("gallery.js")
-    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("gallery.css")]
+    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("gallery.css"), style("files.css")]

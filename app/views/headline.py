@@ -12,6 +12,7 @@ from ..document.knobs import turned_paths
 from ..state import DEFAULT_MACHINE, State
 from ..store import CHECK_STOPPED, Store, attempt
 from .export_kinds import EXPORT_KINDS
+from .filing import file_value
 from .numbers import change_of, grouped, percent_text, size_text
 
 Figure = dict[str, Any]
@@ -42,6 +43,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "unsaved": state.unsaved,
         "leaving": state.loses_work,
         "exports": MENU,
+        "file": file_value(state),
     }
 
 

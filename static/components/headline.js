@@ -2,6 +2,7 @@
 
 import { h, icon, follow } from "./dom.js";
 import { ExportMenu } from "./export_menu.js";
+import { FileChip } from "./files.js";
 
 const VERDICT = {
   checking: ["◌", "checking…"],
@@ -80,6 +81,7 @@ export function render({ model }) {
   const bar = h("div", { class: "headline" }, row);
   const basis = { against: 0 };
   const forms = new ExportMenu(model, bar);
+  const chip = new FileChip(model, bar);
   follow(model, (data) => {
     const machine = h(
       "select",
@@ -120,6 +122,7 @@ export function render({ model }) {
             words,
           ),
           waitButton(model, data.verdict),
+          chip.draw(data.file),
         ),
       ),
       h("div", { class: "figures" }, data.figures.map((item) => figure(item, basis))),

@@ -2,6 +2,7 @@
 
 import { h, icon, follow } from "./dom.js";
 import { Doing } from "./doing.js";
+import { Decision } from "./files.js";
 import { Help } from "./help.js";
 import { copyLink, followLinks } from "./links.js";
 import { splitters, unfold } from "./splitters.js";
@@ -37,6 +38,9 @@ function noticeBox(model, notice) {
       notice.found ? h("div", {}, h("span", { class: "quiet" }, "found "), notice.found) : null,
       notice.expected ? h("div", {}, h("span", { class: "quiet" }, "expected "), notice.expected) : null,
       notice.fix.length ? h("div", {}, h("span", { class: "quiet" }, "try "), notice.fix.map((call) => h("code", {}, call))) : null,
+      notice.code === "file-exists"
+        ? h("button", { class: "tool framed small", type: "button", onclick: () => model.send_msg({ kind: "save_as", name: notice.found, replacing: true }) }, "Replace it")
+        : null,
       h("span", { class: "quiet code" }, [notice.code, notice.place].filter(Boolean).join(" · ")),
     ),
     h("button", { class: "tool small", "aria-label": "Close", onclick: () => model.send_msg({ kind: "dismiss" }) }, icon("remove")),
@@ -111,16 +115,25 @@ export function render({ model }) {
   document.querySelector(".pane-tabs")?.addEventListener("keydown", tabKeys);
   splitters();
   document.addEventListener("keydown", (event) => {
+    const saves = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "s";
+    if (saves && root.dataset.screen === "notebook") {
+      event.preventDefault();
+      if (event.shiftKey || asksName) window.dispatchEvent(new CustomEvent("tilewright:save-as"));
+      else model.send_msg({ kind: "save" });
+      return;
+    }
     if (TYPING.has(focused()?.tagName) || event.defaultPrevented) return;
     if (event.key === "?" && !event.altKey) return openHelp(event);
     if (!(event.ctrlKey || event.metaKey)) return;
     const key = event.key.toLowerCase();
-    const kind = { s: "save", y: "redo", z: event.shiftKey ? "redo" : "undo" }[key];
+    const kind = { y: "redo", z: event.shiftKey ? "redo" : "undo" }[key];
     if (!kind || event.defaultPrevented) return;
     event.preventDefault();
     model.send_msg({ kind });
   });
   let unsaved = false;
+  let asksName = false;
+  const decision = new Decision(model, holder);
   window.addEventListener("beforeunload", (event) => {
     if (!unsaved && root.dataset.editing === undefined) return;
     event.preventDefault();
@@ -152,6 +165,8 @@ export function render({ model }) {
     root.style.colorScheme = data.theme;
     document.title = data.title;
     unsaved = data.unsaved;
+    asksName = data.save_as;
+    decision.draw(data.question);
     for (const tab of document.querySelectorAll("[data-pane-tab]")) {
       tab.querySelector(".count").textContent = tab.dataset.paneTab === "problems" && data.problem_count ? data.problem_count : "";
     }
