@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...engine.hwsim import EngineAccess, Machine, Report, Traffic
+from ...engine.hwsim import CacheCounts, EngineAccess, Machine, Report, Traffic
 from ...engine.ir import TilewrightError
 from ..state import State
 from ..store import Store
-from .numbers import grouped, size_text
+from .numbers import grouped, percent_text, size_text
 from .palette import buffer_colours
 
 Value = dict[str, Any]
@@ -20,11 +20,11 @@ GREY = 9
 
 def traffic_value(state: State, store: Store) -> Value:
     """columns: the memories, the largest first, and the engines that compute. flows: rows, copies first, each from one column to
-    another with its bytes. trips: what leaves a memory and comes back. total, note."""
+    another with its bytes. trips: what leaves a memory and comes back. caches: a row for each level. total, note."""
     report, machine = store.report_now(state), store.machine(state)
     if state.moment is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
         note = store.no_report(state)
-        return {"columns": [], "flows": [], "trips": [], "total": "", "note": note}
+        return {"columns": [], "flows": [], "trips": [], "caches": [], "total": "", "note": note}
     func = state.moment.schedule.func
     colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
     return store.remember("traffic", (report, func, machine), lambda: value_of(report, machine, colours))
@@ -44,6 +44,7 @@ def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> Value
         "columns": _columns(machine, flows),
         "flows": flows,
         "trips": [_trip(buffer, scope, report.traffic) for buffer, scope in round_trips(report)],
+        "caches": _caches(machine, report.caches),
         "total": total,
         "note": "",
     }
@@ -118,6 +119,28 @@ def _accesses(row: EngineAccess, colour: int) -> list[Value]:
         found.append(_flow("access", row.buffer, row.scope, row.engine, row.read_bytes, colour))
     if row.written_bytes:
         found.append(_flow("access", row.buffer, row.engine, row.scope, row.written_bytes, colour))
+    return found
+
+
+def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
+    """What is asked of each level and not there, the nearest first, and which block's buffer misses most in it."""
+    found: list[Value] = []
+    for cache in machine.caches if counts is not None else ():
+        rows = [r for r in counts.rows if r.cache == cache.name]
+        asked, missed = sum(r.reads + r.writes for r in rows), sum(r.read_misses + r.write_misses for r in rows)
+        if asked:
+            worst = max(rows, key=lambda r: r.read_misses + r.write_misses)
+            most = worst.read_misses + worst.write_misses
+            found.append(
+                {
+                    "name": cache.name,
+                    "size": size_text(cache.size_bytes),
+                    "asked": grouped(asked),
+                    "missed": grouped(missed),
+                    "share": percent_text(missed / asked),
+                    "worst": f"{worst.buffer} in {worst.block}, {grouped(most)}" if most else "",
+                }
+            )
     return found
 
 

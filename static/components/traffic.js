@@ -125,12 +125,25 @@ function table(data) {
   );
 }
 
+/** What each cache is asked for and lacks, the nearest first. */
+function cacheTable(caches) {
+  const names = ["cache", "size", "asked", "missed", "of them", "most of these"];
+  const cells = (cache) => [cache.name, cache.size, cache.asked, cache.missed, cache.share, cache.worst];
+  return h(
+    "table",
+    { class: "flow-table cache-table", "aria-label": "Caches" },
+    h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, caches.map((cache) => h("tr", {}, cells(cache).map((text, n) => h(n ? "td" : "th", n ? null : { scope: "row" }, text))))),
+  );
+}
+
 function trafficSection(data, width, open) {
   const usual = data.trips[0]?.text ?? data.total;
   const readout = h("p", { class: `picture-readout ${data.trips.length ? "is-warning" : ""}`, "aria-live": "polite" }, data.note || usual);
   const tell = (text) => (readout.textContent = text ?? usual);
   const drawn = data.flows.length ? [picture(data, width, tell), readout, table(data)] : [readout];
   const made = h("section", { class: "picture traffic-flow" }, h("h3", {}, "Traffic", h("span", { class: "quiet" }, data.flows.length && data.trips.length ? data.total : "")), ...drawn);
+  if (data.caches.length) made.append(cacheTable(data.caches));
   const details = made.querySelector("details");
   if (details) details.open = open;
   return made;

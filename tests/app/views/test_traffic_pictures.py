@@ -8,6 +8,7 @@ from support.pages import machine_now, opened_example, report_now, simulate_step
 from tilewright.app.actions import PickMachine, ViewStep, act
 from tilewright.app.store import Store
 from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.numbers import grouped
 from tilewright.app.views.palette import buffer_colours
 from tilewright.app.views.roofline import roofline_value
 from tilewright.app.views.traffic import traffic_value
@@ -44,6 +45,17 @@ def test_given_the_discussions_round_trip_then_it_is_one_and_stands_together() -
     assert len(places) == 2 and places[1] == places[0] + 1
     assert [value["flows"][n]["destination"] for n in places] == ["global", "local"]
     assert not traffic_value(opened_example("fused_matmul_relu"), store)["trips"]
+
+
+def test_given_caches_then_each_level_says_what_it_is_asked_and_lacks() -> None:
+    state, store = opened_example("cache_blocking"), Store()
+    counts, value = report_now(state, store).caches, traffic_value(state, store)
+    assert counts is not None
+    levels = [counts.total(row["name"]) for row in value["caches"]]
+    assert [row["name"] for row in value["caches"]] == ["L1", "L2", "L3"]
+    assert [row["asked"] for row in value["caches"]] == [grouped(t.reads + t.writes) for t in levels]
+    assert [row["missed"] for row in value["caches"]] == [grouped(t.read_misses + t.write_misses) for t in levels]
+    assert not traffic_value(opened_example("gemmini_gemm"), store)["caches"]
 
 
 @pytest.mark.parametrize("name", NAMES)
