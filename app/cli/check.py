@@ -181,7 +181,7 @@ def _budgets(report: Report, machine: Machine, arguments: Namespace) -> Iterator
         name = max(peaks, key=lambda n: peaks[n])
         yield _at_most(f"peak {scope}", peaks[name], limit, "bytes" if name == scope else f"bytes in {name}")
     if arguments.max_traffic is not None:
-        yield _at_most("traffic", sum(row.bytes for row in report.traffic), arguments.max_traffic, "bytes")
+        yield _at_most("traffic", report.copied_bytes, arguments.max_traffic, "bytes")
     if arguments.min_overlap is not None:
         found, least = 100 * float(report.overlap), arguments.min_overlap
         yield Check("overlap", found >= least, f"{found:.1f} %, at least {least:g} %", round(found, 4), least)

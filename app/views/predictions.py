@@ -41,7 +41,7 @@ def prediction_value(
             lines.insert(0, _line("Cycles", grouped(then.cycles)))
         return _value(why, parts, lines, "worse" if why else "")
     cycles = _change("Cycles", now.cycles, then.cycles, grouped)
-    moved = _change("Bytes moved", moved_bytes(now), moved_bytes(then), size_text)
+    moved = _change("Bytes moved", now.copied_bytes, then.copied_bytes, size_text)
     peaks, over, fits = _peaks(now, then)
     if cycles["trend"] == "worse":
         why.insert(0, f"{cycles['change']} cycles")
@@ -61,11 +61,6 @@ def _often(times: list[str]) -> list[str]:
     if len(set(times)) < 2:
         return [f"runs {TIMES}{t}" for t in times[:1]]
     return [f"run {TIMES}{', '.join(times)}"]
-
-
-def moved_bytes(report: Report) -> int:
-    """Bytes that are copied from memory to memory."""
-    return sum(traffic.bytes for traffic in report.traffic)
 
 
 def _value(why: list[str], parts: list[str], lines: list[Line], trend: str) -> dict[str, Any]:

@@ -59,9 +59,8 @@ def cost_figures(before: Report, after: Report) -> list[Figure]:
     found: list[Figure] = []
     if before.cycles != after.cycles:
         found.append(_figure("Cycles", before.cycles, after.cycles, grouped))
-    moved = sum(t.bytes for t in before.traffic), sum(t.bytes for t in after.traffic)
-    if moved[0] != moved[1]:
-        found.append(_figure("Bytes moved", *moved, size_text))
+    if before.copied_bytes != after.copied_bytes:
+        found.append(_figure("Bytes moved", before.copied_bytes, after.copied_bytes, size_text))
     peaks = _peak(before), _peak(after)
     if peaks[0] != peaks[1]:
         found.append(_figure("Peak on chip", *peaks, size_text))

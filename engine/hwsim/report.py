@@ -305,6 +305,11 @@ class Report(msgspec.Struct, frozen=True, eq=False):
         return max((b.cycles for b in self.bounds), default=0)
 
     @property
+    def copied_bytes(self) -> int:
+        """Bytes that are copied from memory to memory."""
+        return sum(row.bytes for row in self.traffic)
+
+    @property
     def energy_pj(self) -> float:
         """All of the energy."""
         return sum(self.energy.values())
