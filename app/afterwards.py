@@ -17,6 +17,7 @@ from ..engine.schedule import Schedule
 from .clock import Clock
 from .state import State
 from .store import CHECK_STOPPED, Store, attempt, report_of, sizes_of
+from .turns import Turns
 from .work import Doing, Work
 
 STAND_STILL_MS = 200
@@ -38,6 +39,7 @@ class Afterwards:
         drawn: Callable[[], None],
         found: Callable[[], None],
         turned: Callable[[], None],
+        turns: Turns,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -45,6 +47,7 @@ class Afterwards:
         self._drawn = drawn
         self._found = found
         self._turned = turned
+        self._turns = turns
         self._simulating: Work | None = None
         self._work: Work | None = None
         self._turn = 0
@@ -174,7 +177,7 @@ class Afterwards:
                 self._tell_steps(done, len(missing))
 
         pieces = _pieces(schedule if wants_verdict else None, sizes, missing, machine)
-        self._work = Work("afterwards", pieces, self._clock, keep, self._ended).start()
+        self._work = Work("afterwards", pieces, self._clock, keep, self._ended, self._turns).start()
         self._turned()
 
     def _tell_steps(self, done: int, total: int) -> None:

@@ -180,7 +180,9 @@ class Sessions(Handler):
         except (msgspec.MsgspecError, RecursionError) as error:
             raise HTTPError(400, str(error).replace("%", "%%")) from None
         clock = LoopClock(asyncio.get_running_loop())
-        session = Session(clock, self.office.notebooks(), cabinet=self.office.cabinet, patience=lambda: 0.0)
+        session = Session(
+            clock, self.office.notebooks(), cabinet=self.office.cabinet, patience=lambda: 0.0, turns=self.seats.turns
+        )
         seat = self.seats.take(session, clock)
         refused = _opened(session, opening)
         if refused is not None:

@@ -1,14 +1,15 @@
 """What drops would do, worked out while the thing is still in the hand: the map of where it may go at once, then figures, nearest first.
 
 A prediction is the drop itself, made and simulated in a thread. What it came to is kept in the store, so that the drop has only to be
-written down. A person who lets go, or takes hold of something else, ends the work after the drop that is being tried.
+written down. A person who lets go, or takes hold of something else, ends the work at once; a drop that is just being tried when it is
+made is waited for, which is sooner than making it again.
 """
 
 from __future__ import annotations
 
-import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,12 +23,17 @@ from .clock import Clock
 from .document import Notebook
 from .state import State
 from .store import Store, attempt, report_of, sizes_of
+from .turns import Turns
 from .views.predictions import prediction_value
 from .views.row_ids import RowIds, row_ids
 from .views.targets import moves_of, targets_of
+from .work import Work
 
 MOST_KEPT = 64
 """Drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
+
+LONGEST_WAIT_S = 2.0
+"""A drop that takes longer to try is made again, and its report comes after the paint."""
 
 Entry = dict[str, Any]
 Asked = tuple[str, tuple[object, ...]]
@@ -48,6 +54,7 @@ class Grab:
         self.places = {row: n for n, row in enumerate(self.ids)}
         self.near = near
         self.over = False
+        self.trying: tuple[object, ...] | None = None
         self._left = list(entries)
 
     def next(self) -> Entry | None:
@@ -63,11 +70,13 @@ class Grab:
 class Forecast:
     """The map and the predictions of one page. `tell` gets each prediction, on the loop."""
 
-    def __init__(self, store: Store, clock: Clock, tell: Tell) -> None:
+    def __init__(self, store: Store, clock: Clock, tell: Tell, turns: Turns | None = None) -> None:
         self._store = store
         self._clock = clock
         self._tell = tell
+        self._turns = turns or Turns()
         self._grab: Grab | None = None
+        self._work: Work | None = None
         self._kept: OrderedDict[Notebook, list[Asked]] = OrderedDict()
 
     def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
@@ -93,9 +102,13 @@ class Forecast:
             if value is not None:
                 self._tell(value)
         left = [entry for entry, value in zip(entries, known, strict=True) if value is None and entry["legal"]]
+        if not left:
+            return
         grab = self._grab = Grab(state, rows, left, near)
         now = self._store.known("report", (self._store.costed(state, grab.schedule), machine))
-        threading.Thread(target=lambda: self._try_all(grab, machine, now), name="forecast", daemon=True).start()
+        pieces = self._try_all(grab, machine, now)
+        work = Work("forecast", pieces, self._clock, lambda told: self._found(grab, *told), turns=self._turns)
+        self._work = work.start()
 
     def look(self, row: str) -> None:
         """The hand is over `row` now."""
@@ -107,29 +120,44 @@ class Forecast:
         if self._grab is not None:
             self._grab.over = True
             self._grab = None
+        if self._work is not None:
+            self._work.give_up()
+            self._work = None
 
     def with_made(self, state: State, move: Call | Calls) -> Call | Calls:
-        """The move with the notebook that a prediction made of it, where there is one."""
+        """The move with the notebook that a prediction made of it, where there is one. What is in the hand is let go."""
         if state.notebook is None or any(c.kwargs for c in (move.calls if isinstance(move, Calls) else (move,))):
+            self.stop()
             return move
         what, of = _key(state.notebook, move)
+        self._wait_for(what, of)
+        self.stop()
         made = self._store.known(what, of)
         # It is a step now, and asked for as such.
         self._kept.pop(made, None)
         return move if made is None else replace(move, made=made)
 
+    def _wait_for(self, what: str, of: tuple[object, ...]) -> None:
+        """Where just this drop is being tried, until it is known."""
+        grab, work = self._grab, self._work
+        if grab is None or work is None:
+            return
+        end = time.monotonic() + LONGEST_WAIT_S
+        while grab.trying == (what, *map(id, of)) and not work.over and time.monotonic() < end:
+            time.sleep(0.0005)
+        work.tell()
+
     # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
 
-    def _try_all(self, grab: Grab, machine: Machine, known: Any) -> None:
+    def _try_all(self, grab: Grab, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
         costed = with_sizes(grab.schedule.described, sizes_of(grab.state, grab.schedule.described)).func
         now = known if known is not None else report_of(costed, machine)
         before = ProgramIndex(grab.schedule.func)
         while (entry := grab.next()) is not None:
             told = attempt("prediction", lambda entry=entry: self._tried(grab, entry, machine, now, before))
-            if isinstance(told, TilewrightError):
-                continue
-            value, keep = told
-            self._clock.soon(lambda value=value, keep=keep: self._found(grab, value, keep))
+            if not isinstance(told, TilewrightError):
+                yield told
+            grab.trying = None
 
     def _found(self, grab: Grab, value: Entry, keep: Callable[[], None]) -> None:
         keep()
@@ -149,9 +177,11 @@ class Forecast:
         """What to say of a drop, and how to remember what it came to."""
         state = grab.state
         move = move_of(grab.ids, grab.schedule, {**entry, "rows": grab.rows})
+        assert state.notebook is not None
+        what, of = _key(state.notebook, move)
+        grab.trying = (what, *map(id, of))
         after = act(state, move)
         said = {"kind": "predicted", "rows": list(grab.rows), "loop": entry["loop"], "primitive": entry["primitive"]}
-        assert state.notebook is not None
         if after.notice is not None or after.notebook is None or after.moment is None:
             refused = {"refused": after.notice.message, "code": after.notice.code} if after.notice else {"refused": ""}
             return {**said, "value": refused}, lambda: None
@@ -163,7 +193,6 @@ class Forecast:
         report = report_of(sized.func, machine, plan)
         blocks = tuple(handle for row in grab.rows if isinstance(handle := grab.ids[row], str))
         value = prediction_value(now, report, before, ProgramIndex(schedule.func), blocks)
-        what, of = _key(state.notebook, move)
         made, moment = after.notebook, state.moment
         prediction = {**said, "value": value}
 

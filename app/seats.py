@@ -17,6 +17,7 @@ from .limits import LIMITS
 from .session import Screen, Session
 from .state import State
 from .store import Store
+from .turns import Turns
 
 Result = TypeVar("Result")
 
@@ -134,10 +135,11 @@ class LoopClock:
 
 
 class Seats:
-    """All sessions of a server by their keys, the oldest first."""
+    """All sessions of a server by their keys, the oldest first; they share their `turns`."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: Turns | None = None) -> None:
         self.all: dict[str, Seat] = {}
+        self.turns = turns or Turns()
 
     def take(self, session: Session, clock: Clock, page: Screen | None = None) -> Seat:
         """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened

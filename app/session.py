@@ -37,6 +37,7 @@ from .sides import Compare, side_of, usual_sides
 from .state import Notice, Side, State
 from .store import Store
 from .studies import Studies
+from .turns import Turns
 from .views.gallery import Example
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, menu_of, scopes_of
@@ -99,7 +100,8 @@ class Screen(Protocol):
 
 class Session:
     """The state of one page and what changes it. `screen` is set once the views exist, and `tell_doing`, which is told what is being
-    worked out, where somebody looks at that. `patience`: how many seconds a paint may wait for a simulation."""
+    worked out, where somebody looks at that. `patience`: how many seconds a paint may wait for a simulation; `turns` are those of all
+    sessions of a server, for what is worked out ahead."""
 
     def __init__(
         self,
@@ -109,6 +111,7 @@ class Session:
         cabinet: Cabinet | None = None,
         store: Store | None = None,
         patience: Callable[[], float] = lambda: FOREVER_S,
+        turns: Turns | None = None,
     ) -> None:
         self.state = State()
         self.store = store or Store()
@@ -118,11 +121,12 @@ class Session:
         self.examples = examples
         self.filing = Filing(cabinet, clock, self._filed)
         self.state = self.filing.placed(self.state)
-        self.forecast = Forecast(self.store, clock, self._foretell)
+        turns = turns or Turns()
+        self.forecast = Forecast(self.store, clock, self._foretell, turns)
         self.afterwards = Afterwards(
-            self.store, clock, patience, drawn=self._drawn, found=self._found, turned=self._turned
+            self.store, clock, patience, drawn=self._drawn, found=self._found, turned=self._turned, turns=turns
         )
-        self.studies = Studies(self.store, clock, self._studied, self._turned)
+        self.studies = Studies(self.store, clock, self._studied, self._turned, turns)
         self._closed = False
 
     def receive(self, message: Message) -> None:
@@ -171,7 +175,6 @@ class Session:
     def _with_known(self, intent: Intent) -> Intent:
         """The intent with what was worked out for it before: a drop that was foretold, a fix that was tried."""
         if isinstance(intent, Call | Calls):
-            self.forecast.stop()
             return self.forecast.with_made(self.state, intent)
         if isinstance(intent, ApplyFix):
             return replace(intent, fix=offered_fix(self.state, self.store, intent.calls, intent.replaces))

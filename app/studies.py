@@ -18,6 +18,7 @@ from .clock import Clock
 from .sides import side_state
 from .state import State
 from .store import Store, report_of
+from .turns import Turns
 from .views.explanation import explained_now, explaining, study_of
 from .views.layouts import layout_work
 from .views.lints import lint_work
@@ -49,12 +50,18 @@ class Studies:
     """The studies of one page, one at a time. `found` is called on the loop after each piece, `turned` when `doing` is another."""
 
     def __init__(
-        self, store: Store, clock: Clock, found: Callable[[], None], turned: Callable[[], None] = lambda: None
+        self,
+        store: Store,
+        clock: Clock,
+        found: Callable[[], None],
+        turned: Callable[[], None] = lambda: None,
+        turns: Turns | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._found = found
         self._turned = turned
+        self._turns = turns or Turns()
         self._turn = 0
         self._running: Study | None = None
         self._stopped: Study | None = None
@@ -122,7 +129,9 @@ class Studies:
         def pieces() -> Iterator[Any]:
             yield from study.pieces()
 
-        self._work = Work(study.what, pieces(), self._clock, lambda piece: self._keep(study, piece), self._end).start()
+        self._work = Work(
+            study.what, pieces(), self._clock, lambda piece: self._keep(study, piece), self._end, self._turns
+        ).start()
         self._turned()
 
     def _keep(self, study: Study, piece: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from .clock import Clock
+from .turns import Turns
 
 Found = Callable[[Any], None]
 
@@ -38,16 +39,23 @@ class Work:
     """The pieces of an iterator, made in a thread one after the other; `found` gets each on the loop, `ended` is called after the last.
 
     The iterator only reads what is frozen, and what it makes is its own until it is told: it may be ended anywhere. Nothing is told of
-    work that was given up.
+    work that was given up. With `turns` each piece waits for its turn.
     """
 
     def __init__(
-        self, name: str, pieces: Iterator[Any], clock: Clock, found: Found, ended: Callable[[], None] = lambda: None
+        self,
+        name: str,
+        pieces: Iterator[Any],
+        clock: Clock,
+        found: Found,
+        ended: Callable[[], None] = lambda: None,
+        turns: Turns | None = None,
     ) -> None:
         self._pieces = pieces
         self._clock = clock
         self._found = found
         self._ended = ended
+        self._turns = turns
         self._ready: list[Any] = []
         self._lock = threading.Lock()
         self._breakable = self._struck = False
@@ -65,7 +73,7 @@ class Work:
         """On the loop: whether all is worked out within so many seconds, and told already."""
         if not self._done.wait(seconds):
             return False
-        self._tell()
+        self.tell()
         return True
 
     def give_up(self) -> None:
@@ -87,7 +95,8 @@ class Work:
 
     # On the loop.
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Tell what is ready."""
         while self._ready and not self.over:
             self._found(self._ready.pop(0))
         if self._done.is_set() and not self.over and not self._ready:
@@ -98,15 +107,22 @@ class Work:
 
     def _run(self) -> None:
         try:
-            while not self.over and self._next():
-                self._clock.soon(self._tell)
+            while not self.over and self._in_turn():
+                self._clock.soon(self.tell)
                 self._free.wait()
         except GivenUp:
             pass
         finally:
             self._done.set()
             if not self.over:
-                self._clock.soon(self._tell)
+                self._clock.soon(self.tell)
+
+    def _in_turn(self) -> bool:
+        """The next piece, once it is its turn: a person who waits for it asks nobody."""
+        if self._turns is None:
+            return self._next()
+        with self._turns.taken():
+            return self._next()
 
     def _next(self) -> bool:
         """Make the next piece; whether there was one."""
