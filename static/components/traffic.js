@@ -133,7 +133,7 @@ function cacheTable(caches) {
     "table",
     { class: "flow-table cache-table", "aria-label": "Caches" },
     h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, caches.map((cache) => h("tr", {}, cells(cache).map((text, n) => h(n ? "td" : "th", n ? null : { scope: "row" }, text))))),
+    h("tbody", {}, caches.map((cache) => h("tr", {}, cells(cache).map((text, n) => h(n ? "td" : "th", n ? {} : { scope: "row" }, text))))),
   );
 }
 
