@@ -1,6 +1,7 @@
 """What the browser tests share: a Chromium, pages that fail on console errors and on requests to the outside, servers, screenshots.
 
 - `page`: a 1280x800 page in light mode. `open_page(width=…, height=…, dark=…, **context)`: more pages, other sizes and themes.
+- `app_url`: Tilewright as a person starts it, one server for all tests that look at the page only; each page has a session of its own.
 - `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
 - `serve_command(*argv)`: `python argv… ` as a process of its own; `{port}` in an argument becomes a free port. Returns the address.
 - `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png`; a failing test leaves one of each of its pages.
@@ -19,6 +20,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -162,31 +164,43 @@ def serve() -> Iterator[Callable[..., str]]:
         server.stop()
 
 
-@pytest.fixture
-def serve_command(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    processes: list[subprocess.Popen[bytes]] = []
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """In a process of its own: it does not share Python with the browser's driver, and starts once."""
+    yield from _served(tmp_path_factory.mktemp("app") / "server.log", "-m", "tilewright", "serve", "--port", "{port}")
 
-    def start(*argv: str, **options: Any) -> str:
-        port = free_port()
-        log = (tmp_path / f"server-{len(processes)}.log").open("wb")
+
+def _served(log: Path, *argv: str) -> Iterator[str]:
+    """The address of `python argv…`, which ends with the generator."""
+    port = free_port()
+    with log.open("wb") as out:
         command = [sys.executable, *(a.replace("{port}", str(port)) for a in argv)]
-        processes.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, **options))
-        log.close()
-        url = f"http://127.0.0.1:{port}"
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+    url = f"http://127.0.0.1:{port}"
+    try:
         try:
-            wait_until_serving(url, processes[-1])
+            wait_until_serving(url, process)
         except TimeoutError as error:
-            raise AssertionError(f"{error}\n{Path(log.name).read_text()}") from None
-        return url
-
-    yield start
-    for process in processes:
+            raise AssertionError(f"{error}\n{log.read_text()}") from None
+        yield url
+    finally:
         process.terminate()
         try:
             process.wait(10)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(10)
+
+
+@pytest.fixture
+def serve_command(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    with ExitStack() as servers:
+
+        def start(*argv: str) -> str:
+            log = tmp_path / f"server-{time.monotonic_ns()}.log"
+            return servers.enter_context(contextmanager(_served)(log, *argv))
+
+        yield start
 
 
 def wait_until_serving(url: str, process: subprocess.Popen[bytes] | None = None) -> None:

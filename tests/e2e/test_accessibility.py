@@ -9,13 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support.page import choose, grab, open_example, row
 
-from tilewright.app.shell import make_page
-
 
 @pytest.fixture(params=["light", "dark"])
-def gallery(request: pytest.FixtureRequest, open_page: Callable[..., Page], serve: Callable[..., str]) -> Page:
+def gallery(request: pytest.FixtureRequest, open_page: Callable[..., Page], app_url: str) -> Page:
     page = open_page()
-    page.goto(serve(make_page))
+    page.goto(app_url)
     page.locator(".card").first.wait_for()
     if request.param == "dark":
         page.get_by_label("Dark theme").locator("visible=true").click()
@@ -128,10 +126,10 @@ def test_given_a_search_without_a_result_and_a_refused_text_then_axe_has_no_comp
 
 @pytest.mark.parametrize("wish", [{"forced_colors": "active"}, {"reduced_motion": "reduce"}])
 def test_given_a_wish_of_the_system_then_what_is_chosen_can_be_told_and_nothing_moves(
-    open_page: Callable[..., Page], serve: Callable[..., str], wish: dict[str, str]
+    open_page: Callable[..., Page], app_url: str, wish: dict[str, str]
 ) -> None:
     page = open_page(**wish)
-    page.goto(serve(make_page))
+    page.goto(app_url)
     page.locator(".card").first.wait_for()
     page.get_by_role("button", name="Guided tour").click()
     page.locator(".tour-ring").first.wait_for()
@@ -148,10 +146,10 @@ def test_given_a_wish_of_the_system_then_what_is_chosen_can_be_told_and_nothing_
 
 
 def test_given_the_keyboard_alone_then_a_block_is_moved_and_panes_change(
-    open_page: Callable[..., Page], serve: Callable[..., str]
+    open_page: Callable[..., Page], app_url: str
 ) -> None:
     page = open_page()
-    page.goto(f"{serve(make_page)}?example=place_the_copies")
+    page.goto(f"{app_url}?example=place_the_copies")
     page.get_by_role("treeitem").first.wait_for()
     count = page.locator(".step").count()
     page.locator('.row[tabindex="0"]').focus()

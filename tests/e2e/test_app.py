@@ -11,20 +11,14 @@ from playwright.sync_api import Page, expect
 from support.page import code, drag, figure, open_example, steps, tree_text
 from support.sources import MATMUL
 
-from tilewright.app.shell import make_page
 from tilewright.app.views.gallery import load_examples
 
 Shoot = Callable[[Page, str], Path]
 
 
 @pytest.fixture
-def url(serve: Callable[..., str]) -> str:
-    return serve(make_page)
-
-
-@pytest.fixture
-def app(page: Page, url: str) -> Iterator[Page]:
-    page.goto(url)
+def app(page: Page, app_url: str) -> Iterator[Page]:
+    page.goto(app_url)
     page.locator(".card").first.wait_for()
     yield page
 
@@ -136,10 +130,10 @@ def test_given_pasted_tvmscript_then_it_opens_and_nonsense_is_refused_with_a_rea
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1920, 1080)])
 @pytest.mark.parametrize("dark", [False, True])
 def test_given_any_size_and_theme_then_nothing_is_cut_off_and_the_page_does_not_scroll(
-    open_page: Callable[..., Page], url: str, shoot: Shoot, width: int, height: int, dark: bool
+    open_page: Callable[..., Page], app_url: str, shoot: Shoot, width: int, height: int, dark: bool
 ) -> None:
     page = open_page(width=width, height=height)
-    page.goto(f"{url}?example=vtcm_double_buffer")
+    page.goto(f"{app_url}?example=vtcm_double_buffer")
     page.get_by_role("treeitem").first.wait_for()
     if dark:
         page.get_by_label("Dark theme").locator("visible=true").click()

@@ -8,21 +8,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.notebooks import MATMUL_NOTEBOOK
-from support.page import drag, figure, open_example
-
-from tilewright.app.shell import make_page
+from support.page import drag, figure, go_to_example
 
 Shoot = Callable[[Page, str], Path]
 PATIENT = 60_000
 
 
 @pytest.fixture
-def page_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+def page_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     def opened(example: str, **options: object) -> Page:
         page = open_page(**options)
-        page.goto(serve(make_page))
-        page.locator(".card").first.wait_for()
-        open_example(page, example)
+        go_to_example(page, app_url, example)
         return page
 
     return opened

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from tilewright.app.shell import make_page
-
 
 @pytest.fixture
-def editor(page: Page, serve: Callable[..., str]) -> Locator:
+def editor(page: Page, app_url: str) -> Locator:
     """The first schedule cell of the double buffer, open in an editor, the caret at its end."""
-    page.goto(f"{serve(make_page)}?example=vtcm_double_buffer")
+    page.goto(f"{app_url}?example=vtcm_double_buffer")
     page.get_by_role("treeitem").first.wait_for()
     cell = page.locator(".cell.schedule").first
     cell.hover()

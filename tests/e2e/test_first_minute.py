@@ -10,16 +10,15 @@ from playwright.sync_api import Page, expect
 from support.page import choose, drag, figure, grab, number, open_example, point_in, steps, tree_text
 
 import tilewright.app
-from tilewright.app.shell import make_page
 
 Shoot = Callable[[Page, str], Path]
 
 
 @pytest.fixture
-def page_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+def page_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     def opened(**options: object) -> Page:
         page = open_page(**options)
-        page.goto(serve(make_page))
+        page.goto(app_url)
         page.locator(".card").first.wait_for()
         return page
 

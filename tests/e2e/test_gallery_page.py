@@ -12,7 +12,6 @@ from support.notebooks import with_lines
 from support.page import drag
 from support.sources import MATMUL
 
-from tilewright.app.shell import make_page
 from tilewright.app.views.gallery import load_examples
 
 Open = Callable[..., Page]
@@ -20,8 +19,8 @@ Serve = Callable[..., str]
 
 
 @pytest.fixture
-def gallery(page: Page, serve: Serve) -> Page:
-    page.goto(serve(make_page))
+def gallery(page: Page, app_url: str) -> Page:
+    page.goto(app_url)
     page.locator(".card").first.wait_for()
     return page
 
@@ -64,7 +63,7 @@ def test_given_words_and_kinds_then_the_cards_are_those_that_have_them(gallery: 
 def test_given_a_file_when_chosen_or_dropped_then_it_opens(gallery: Page, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text("def f(:\n")
-    gallery.get_by_label("A file").set_input_files(file)
+    gallery.get_by_label("A file", exact=True).set_input_files(file)
     expect(gallery.locator(".paste-problem")).to_contain_text("line 1")
     drop = """
         (view, text) => {

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Page, expect
 from support.page import choose, drag, row, steps
 
-from tilewright.app.shell import make_page
 from tilewright.app.views.tour import STEPS
 from tilewright.engine.schedule import PRIMITIVES
 
@@ -17,8 +14,8 @@ COMPUTE_AT, SET_SCOPE = AT["compute_at moves a computation"], AT["set_scope move
 
 
 @pytest.fixture
-def gallery(page: Page, serve: Callable[..., str]) -> Page:
-    page.goto(serve(make_page))
+def gallery(page: Page, app_url: str) -> Page:
+    page.goto(app_url)
     page.locator(".card").first.wait_for()
     return page
 

@@ -7,18 +7,14 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.page import code, figure, open_example, row, steps, tree_text
-
-from tilewright.app.shell import make_page
+from support.page import code, figure, go_to_example, row, steps, tree_text
 
 WAIT = 15_000
 
 
 @pytest.fixture
-def app(page: Page, serve: Callable[..., str]) -> Iterator[Page]:
-    page.goto(serve(make_page))
-    page.locator(".card").first.wait_for()
-    open_example(page, "vtcm_double_buffer")
+def app(page: Page, app_url: str) -> Iterator[Page]:
+    go_to_example(page, app_url, "vtcm_double_buffer")
     yield page
 
 

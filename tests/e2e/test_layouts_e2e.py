@@ -10,16 +10,14 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 from support.page import number, steps
 
-from tilewright.app.shell import make_page
-
 WAIT = 20_000
 
 
 @pytest.fixture
-def example(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+def example(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     def open_one(name: str, **size: int) -> Page:
         page = open_page(**size)
-        page.goto(f"{serve(make_page)}?example={name}")
+        page.goto(f"{app_url}?example={name}")
         page.get_by_role("treeitem").first.wait_for()
         return page
 
@@ -213,11 +211,9 @@ def test_given_scopes_then_what_fits_is_said_and_the_choice_becomes_a_line(examp
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_given_the_picker_then_axe_has_no_complaint(
-    open_page: Callable[..., Page], serve: Callable[..., str], dark: bool
-) -> None:
+def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Page], app_url: str, dark: bool) -> None:
     page = open_page()
-    page.goto(f"{serve(make_page)}?example=bank_conflicts")
+    page.goto(f"{app_url}?example=bank_conflicts")
     page.get_by_role("treeitem").first.wait_for()
     if dark:
         page.get_by_label("Dark theme").locator("visible=true").click()

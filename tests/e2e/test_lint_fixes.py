@@ -10,8 +10,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 from support.page import number, steps
 
-from tilewright.app.shell import make_page
-
 OURS = ('class="problem', 'class="fix', 'class="sign', "Choose ", "Apply")
 """In the text of the pane's elements."""
 
@@ -20,12 +18,12 @@ SLOW = 30_000
 
 
 @pytest.fixture
-def problems_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+def problems_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     """A page with an example, its Problems in sight."""
 
     def opened(example: str, **options: object) -> Page:
         page = open_page(**options)
-        page.goto(f"{serve(make_page)}?example={example}")
+        page.goto(f"{app_url}?example={example}")
         page.get_by_role("treeitem").first.wait_for()
         page.get_by_role("tab", name="Problems").click()
         return page

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.page import number, open_example
+from support.page import go_to_example, number
 
-from tilewright.app.shell import make_page
 from tilewright.engine.hwsim import load_machine
 
 Shoot = Callable[[Page, str], Path]
@@ -19,12 +18,10 @@ PATIENT = 60_000
 
 
 @pytest.fixture
-def page_of(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+def page_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     def opened(example: str, tab: str, **options: object) -> Page:
         page = open_page(**options)
-        page.goto(serve(make_page))
-        page.locator(".card").first.wait_for()
-        open_example(page, example)
+        go_to_example(page, app_url, example)
         page.get_by_role("tab", name=tab).click()
         return page
 

@@ -9,14 +9,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.page import drag, open_example, row, steps, tree_text
 
-from tilewright.app.shell import make_page
-
 WAIT = 15_000
 
 
 @pytest.fixture
-def app(page: Page, serve: Callable[..., str]) -> Iterator[Page]:
-    page.goto(serve(make_page))
+def app(page: Page, app_url: str) -> Iterator[Page]:
+    page.goto(app_url)
     page.locator(".card").first.wait_for()
     yield page
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tilewright.app.shell import make_page
 from tilewright.app.views.gallery import load_examples
 
 Open = Callable[..., Page]
@@ -30,8 +29,8 @@ def size(page: Page, area: str) -> tuple[float, float]:
     return (0, 0) if box is None else (round(box["width"]), round(box["height"]))
 
 
-def test_given_a_bar_when_dragged_then_its_pane_follows_and_the_size_stays(page: Page, serve: Serve) -> None:
-    opened(page, serve(make_page))
+def test_given_a_bar_when_dragged_then_its_pane_follows_and_the_size_stays(page: Page, app_url: str) -> None:
+    opened(page, app_url)
     before = size(page, "notebook")[0]
     box = bar(page, "Notebook").bounding_box()
     assert box is not None
@@ -48,8 +47,8 @@ def test_given_a_bar_when_dragged_then_its_pane_follows_and_the_size_stays(page:
     assert size(page, "notebook")[0] == before + 60
 
 
-def test_given_the_keyboard_then_bars_move_fold_and_come_back(page: Page, serve: Serve) -> None:
-    opened(page, serve(make_page))
+def test_given_the_keyboard_then_bars_move_fold_and_come_back(page: Page, app_url: str) -> None:
+    opened(page, app_url)
     lower = size(page, "timeline")[1]
     bar(page, "Timeline and code").focus()
     page.keyboard.press("ArrowUp")
@@ -71,8 +70,8 @@ def test_given_the_keyboard_then_bars_move_fold_and_come_back(page: Page, serve:
     assert size(page, "inspector")[0] == right + 64
 
 
-def test_given_a_pane_pulled_to_nothing_then_it_is_folded_and_a_click_brings_it_back(page: Page, serve: Serve) -> None:
-    opened(page, serve(make_page))
+def test_given_a_pane_pulled_to_nothing_then_it_is_folded_and_a_click_brings_it_back(page: Page, app_url: str) -> None:
+    opened(page, app_url)
     before = size(page, "inspector")[0]
     box = bar(page, "Inspector").bounding_box()
     assert box is not None
@@ -86,8 +85,8 @@ def test_given_a_pane_pulled_to_nothing_then_it_is_folded_and_a_click_brings_it_
     assert size(page, "inspector")[0] == before
 
 
-def test_given_panes_wider_than_a_small_window_then_the_tree_keeps_room(open_page: Open, serve: Serve) -> None:
-    page = opened(open_page(width=1920, height=1080), serve(make_page))
+def test_given_panes_wider_than_a_small_window_then_the_tree_keeps_room(open_page: Open, app_url: str) -> None:
+    page = opened(open_page(width=1920, height=1080), app_url)
     for name in ("Notebook", "Inspector"):
         bar(page, name).focus()
         page.keyboard.press("End")
@@ -96,8 +95,8 @@ def test_given_panes_wider_than_a_small_window_then_the_tree_keeps_room(open_pag
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_given_1280_pixels_then_nothing_in_the_top_bar_is_cut_off(page: Page, serve: Serve) -> None:
-    url = serve(make_page)
+def test_given_1280_pixels_then_nothing_in_the_top_bar_is_cut_off(page: Page, app_url: str) -> None:
+    url = app_url
     page.goto(url)
     page.locator(".card").first.wait_for()
     for example in (e.name for e in load_examples()):
@@ -118,10 +117,10 @@ def test_given_1280_pixels_then_nothing_in_the_top_bar_is_cut_off(page: Page, se
 
 @pytest.mark.parametrize(("width", "height"), [(640, 400), (320, 512)])
 def test_given_a_large_zoom_then_everything_is_there_in_one_column(
-    open_page: Open, serve: Serve, width: int, height: int
+    open_page: Open, app_url: str, width: int, height: int
 ) -> None:
     """640x400 is 1280x800 at 200 %; 320 is what WCAG asks for (1.4.10)."""
-    url = serve(make_page)
+    url = app_url
     page = open_page(width=width, height=height)
     page.goto(url)
     page.locator(".card").first.wait_for()

@@ -11,18 +11,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 from support.page import row
 
-from tilewright.app.shell import make_page
-
 Shoot = Callable[[Page, str], Path]
 
 
-@pytest.fixture
-def url(serve: Callable[..., str]) -> str:
-    return serve(make_page)
-
-
-def opened(page: Page, url: str, name: str) -> Page:
-    page.goto(f"{url}/?example={name}")
+def opened(page: Page, app_url: str, name: str) -> Page:
+    page.goto(f"{app_url}/?example={name}")
     page.get_by_role("treeitem").first.wait_for()
     playhead(page).wait_for()
     expect(playhead(page)).to_have_attribute("aria-valuemax", re.compile(r"\d+"))
@@ -67,9 +60,9 @@ def at(page: Page, part: float, y: float) -> tuple[float, float]:
 
 
 def test_given_keys_then_the_playhead_moves_and_tree_code_and_its_own_words_say_what_runs(
-    page: Page, url: str, shoot: Shoot
+    page: Page, app_url: str, shoot: Shoot
 ) -> None:
-    opened(page, url, "vtcm_double_buffer")
+    opened(page, app_url, "vtcm_double_buffer")
     expect(page.locator(".row.is-active")).to_have_count(0)
     playhead(page).focus()
     for _ in range(8):
@@ -93,8 +86,10 @@ def test_given_keys_then_the_playhead_moves_and_tree_code_and_its_own_words_say_
     shoot(page, "timeline-playhead")
 
 
-def test_given_the_mouse_then_it_zooms_pans_fits_scrubs_and_chooses(page: Page, url: str, shoot: Shoot) -> None:
-    opened(page, url, "vtcm_double_buffer")
+def test_given_the_mouse_then_it_zooms_pans_fits_scrubs_and_chooses(page: Page, app_url: str, shoot: Shoot) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
+    page.get_by_role("button", name="By the clock").click()
+    expect(page.get_by_role("button", name="By the clock")).to_have_attribute("aria-pressed", "true")
     whole = span(page)
     page.mouse.move(*at(page, 0.5, 20))
     for _ in range(14):
@@ -136,9 +131,9 @@ def test_given_the_mouse_then_it_zooms_pans_fits_scrubs_and_chooses(page: Page, 
 
 
 def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_views_say_the_same(
-    page: Page, url: str, shoot: Shoot
+    page: Page, app_url: str, shoot: Shoot
 ) -> None:
-    opened(page, url, "gemmini_gemm")
+    opened(page, app_url, "gemmini_gemm")
     expect(page.get_by_role("button", name="Folded")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Repeats 60 times: io, jo").click()
     card = page.get_by_role("dialog", name=re.compile("×60"))
@@ -176,9 +171,9 @@ def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_vi
 
 
 def test_given_a_wait_then_its_block_buffer_and_step_are_shown_by_key_and_by_click(
-    page: Page, url: str, shoot: Shoot
+    page: Page, app_url: str, shoot: Shoot
 ) -> None:
-    opened(page, url, "vtcm_double_buffer")
+    opened(page, app_url, "vtcm_double_buffer")
     playhead(page).focus()
     page.keyboard.press("w")
     page.keyboard.press("Enter")
@@ -209,8 +204,8 @@ def test_given_a_wait_then_its_block_buffer_and_step_are_shown_by_key_and_by_cli
     expect(page.get_by_role("dialog", name="matrix waits: operand")).to_contain_text("for this cause in all")
 
 
-def test_given_the_overview_then_its_window_ends_and_keys_choose_what_is_in_sight(page: Page, url: str) -> None:
-    opened(page, url, "gemmini_gemm")
+def test_given_the_overview_then_its_window_ends_and_keys_choose_what_is_in_sight(page: Page, app_url: str) -> None:
+    opened(page, app_url, "gemmini_gemm")
     overview = page.get_by_role("group", name="The whole run")
     box = overview.bounding_box()
     assert box is not None
@@ -247,8 +242,8 @@ def test_given_the_overview_then_its_window_ends_and_keys_choose_what_is_in_sigh
     assert cycle(page) == pytest.approx(100_220, rel=0.02)
 
 
-def test_given_sliders_of_loops_then_the_playhead_goes_to_that_iteration(page: Page, url: str) -> None:
-    opened(page, url, "gemmini_gemm")
+def test_given_sliders_of_loops_then_the_playhead_goes_to_that_iteration(page: Page, app_url: str) -> None:
+    opened(page, app_url, "gemmini_gemm")
     for loop, value in (("io", 6), ("jo", 3), ("ko", 5)):
         page.get_by_role("slider", name=f"{loop} of C").fill(str(value))
     expect(playhead(page)).to_have_attribute("aria-valuetext", re.compile("array C: io = 6, jo = 3, ko = 5"))
@@ -256,8 +251,8 @@ def test_given_sliders_of_loops_then_the_playhead_goes_to_that_iteration(page: P
     assert cycle(page) > 700_000
 
 
-def test_given_replay_then_the_playhead_runs_until_it_is_paused(page: Page, url: str) -> None:
-    opened(page, url, "vtcm_double_buffer")
+def test_given_replay_then_the_playhead_runs_until_it_is_paused(page: Page, app_url: str) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
     page.get_by_label("Speed").select_option("4")
     playhead(page).focus()
     page.keyboard.press("Space")
@@ -271,8 +266,8 @@ def test_given_replay_then_the_playhead_runs_until_it_is_paused(page: Page, url:
     assert cycle(page) == here
 
 
-def test_given_the_table_then_the_figures_are_there_as_text(page: Page, url: str, shoot: Shoot) -> None:
-    opened(page, url, "vtcm_double_buffer")
+def test_given_the_table_then_the_figures_are_there_as_text(page: Page, app_url: str, shoot: Shoot) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
     page.get_by_role("button", name="Table").click()
     tables = page.get_by_role("region", name="Timeline as tables")
     expect(tables.get_by_role("table", name=re.compile("Engines over 203"))).to_contain_text("matrix")
@@ -283,8 +278,8 @@ def test_given_the_table_then_the_figures_are_there_as_text(page: Page, url: str
     expect(tables).to_be_hidden()
 
 
-def test_given_another_schedule_then_the_picture_follows_and_the_zoom_starts_anew(page: Page, url: str) -> None:
-    opened(page, url, "what_moves_what")
+def test_given_another_schedule_then_the_picture_follows_and_the_zoom_starts_anew(page: Page, app_url: str) -> None:
+    opened(page, app_url, "what_moves_what")
     before = playhead(page).get_attribute("aria-valuemax")
     page.mouse.move(*at(page, 0.5, 20))
     page.mouse.wheel(0, -600)
@@ -299,8 +294,8 @@ def test_given_another_schedule_then_the_picture_follows_and_the_zoom_starts_ane
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_given_cards_and_tables_then_axe_has_no_complaint(page: Page, url: str, dark: bool) -> None:
-    opened(page, url, "gemmini_gemm")
+def test_given_cards_and_tables_then_axe_has_no_complaint(page: Page, app_url: str, dark: bool) -> None:
+    opened(page, app_url, "gemmini_gemm")
     if dark:
         page.get_by_label("Dark theme").locator("visible=true").click()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")

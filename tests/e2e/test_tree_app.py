@@ -11,12 +11,11 @@ import panel as pn
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
-from support.page import drag, figure, grab, open_example, point_in, row, steps
+from support.page import drag, figure, go_to_example, grab, point_in, row, steps
 from support.sources import elementwise_stages
 from support.tree_bench import PAGE_CSS, Bench
 
 from tilewright.app.components.esm import style
-from tilewright.app.shell import make_page
 
 Shoot = Callable[[Page, str], Path]
 LONG = 30_000
@@ -26,12 +25,10 @@ COPIES = ("B_local.vtcm", "A_local.vtcm")
 
 
 @pytest.fixture
-def opened(open_page: Callable[..., Page], serve: Callable[..., str]) -> Callable[..., Page]:
+def opened(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     def make(example: str = "place_the_copies", **options: object) -> Page:
         page = open_page(**options)
-        page.goto(serve(make_page))
-        page.locator(".card").first.wait_for()
-        open_example(page, example)
+        go_to_example(page, app_url, example)
         return page
 
     return make

@@ -6,20 +6,18 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tilewright.app.shell import make_page
 
-
-def opened(open_page: Callable[..., Page], serve: Callable[..., str], example: str) -> Page:
+def opened(open_page: Callable[..., Page], app_url: str, example: str) -> Page:
     page = open_page()
-    page.goto(f"{serve(make_page)}?example={example}")
+    page.goto(f"{app_url}?example={example}")
     page.get_by_role("treeitem").first.wait_for()
     return page
 
 
 def test_given_rows_with_problems_then_their_signs_lead_to_them_by_mouse_and_keyboard(
-    open_page: Callable[..., Page], serve: Callable[..., str]
+    open_page: Callable[..., Page], app_url: str
 ) -> None:
-    page = opened(open_page, serve, "box_blur")
+    page = opened(open_page, app_url, "box_blur")
     row, quiet = page.locator('.row[data-id="x"]'), page.locator('.row[data-id="y"]')
     sign = row.locator(".problem-mark")
     expect(sign).to_have_text("!")
@@ -44,10 +42,8 @@ def test_given_rows_with_problems_then_their_signs_lead_to_them_by_mouse_and_key
     expect(page.locator('.problem[data-code="bank-conflict"]')).to_be_focused()
 
 
-def test_given_a_problem_that_is_mended_then_its_sign_goes(
-    open_page: Callable[..., Page], serve: Callable[..., str]
-) -> None:
-    page = opened(open_page, serve, "box_blur")
+def test_given_a_problem_that_is_mended_then_its_sign_goes(open_page: Callable[..., Page], app_url: str) -> None:
+    page = opened(open_page, app_url, "box_blur")
     page.locator('.row[data-id="x_blur"] .problem-mark').click()
     page.locator('.problem[data-code="recompute"]').get_by_role("button", name="Apply").click()
     expect(page.locator('.problem[data-code="recompute"]')).to_have_count(0)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 
 def open_example(page: Page, name: str) -> None:
     """From the gallery, by its card."""
     page.locator(f'[data-example="{name}"]').click()
+    _simulated(page)
+
+
+def go_to_example(page: Page, url: str, name: str) -> None:
+    """By its address, which spares a page the gallery."""
+    page.goto(f"{url}?example={name}")
+    _simulated(page)
+
+
+def _simulated(page: Page) -> None:
+    """The tree is there, and what a busy machine works out after the paint: its cost."""
     page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
+    expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("…")
 
 
 def row(page: Page, name: str) -> Locator:
@@ -55,7 +67,9 @@ def tree_text(page: Page) -> list[str]:
 
 
 def figure(page: Page, label: str) -> str:
-    return page.locator(f'[data-figure="{label}"] b').inner_text()
+    value = page.locator(f'[data-figure="{label}"] b')
+    expect(value).not_to_have_text("…")
+    return value.inner_text()
 
 
 def number(page: Page, label: str) -> int:
