@@ -173,7 +173,35 @@ def tour(page: Page, url: str) -> None:
 
 
 def timeline(page: Page, url: str) -> Locator:
-    opened(page, url, "what_moves_what")
+    return timeline_of(page, url, "what_moves_what")
+
+
+def timeline_dual_bank_npu(page: Page, url: str) -> Locator:
+    return timeline_of(page, url, "vtcm_double_buffer")
+
+
+def timeline_matrix_vector_npu(page: Page, url: str) -> Locator:
+    return timeline_of(page, url, "fused_matmul_relu")
+
+
+def timeline_vta(page: Page, url: str) -> Locator:
+    return timeline_of(page, url, "vta_gemm")
+
+
+def timeline_gemmini(page: Page, url: str) -> Locator:
+    return timeline_of(page, url, "gemmini_gemm")
+
+
+def timeline_gpu_sm(page: Page, url: str) -> Locator:
+    return timeline_of(page, url, "bank_conflicts")
+
+
+def timeline_cpu_core(page: Page, url: str) -> Locator:
+    return timeline_of(page, url, "cache_blocking")
+
+
+def timeline_of(page: Page, url: str, example: str) -> Locator:
+    opened(page, url, example)
     return page.locator("#area-timeline")
 
 
@@ -223,7 +251,8 @@ PICTURES: dict[str, Picture] = {
     made.__name__: made
     for made in (
         gallery, notebook, notebook_dark, large, zoomed, tour, drop_map, menu_card, reference, palette, timeline, layout_picker, history,
-        comparison, machine, traffic, problems,
+        comparison, machine, traffic, problems, timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini,
+        timeline_gpu_sm, timeline_cpu_core,
     )
 }  # fmt: skip
 
