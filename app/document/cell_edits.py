@@ -8,6 +8,7 @@ from ...engine.ir import Refusal
 from .cells import MARKER, Cell, CellKind, Document, read_document
 from .edit import replace_cell
 from .files import DocumentError
+from .merge import alike
 from .workload import program_names
 
 _BEFORE_SCHEDULE = ("machine", "workload", "intrinsic")
@@ -86,9 +87,9 @@ def with_prose(document: Document, index: int, prose: str) -> Document:
     prose = prose.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if cell.kind != "markdown" or prose == cell.prose.strip("\n"):
         return document
-    newline, body = document.newline, cell.body
+    body = re.sub("\r\n?", "\n", cell.body)
     lead = body[: len(body) - len(body.lstrip("\r\n"))] if body.strip() else ""
-    tail = body[len(body.rstrip()) :] or newline
+    tail = body[len(body.rstrip()) :] or "\n"
     quotes = next((q for q in ('"""', "'''") if body.strip().startswith(q) and len(body.strip()) >= 6), None)
     if (
         quotes is not None
@@ -96,10 +97,19 @@ def with_prose(document: Document, index: int, prose: str) -> Document:
         and "\\" not in prose
         and not any(map(MARKER.match, prose.split("\n")))
     ):
-        text = quotes + newline + prose.replace("\n", newline) + newline + quotes
+        text = f"{quotes}\n{prose}\n{quotes}"
     else:
-        text = newline.join(cell.comments_of(prose))
+        text = "\n".join(_comments(cell, body.strip(), prose))
     return replace_cell(document, cell, lead + text + tail)
+
+
+def _comments(cell: Cell, body: str, prose: str) -> list[str]:
+    """The words as comments; lines whose words are not new stay as they were written."""
+    made, written, words = cell.comments_of(prose), body.split("\n"), cell.prose.split("\n")
+    if len(written) == len(words):
+        for old, new, length in alike(words, prose.split("\n")):
+            made[new : new + length] = written[old : old + length]
+    return made
 
 
 def cell_at(document: Document, index: int) -> Cell:

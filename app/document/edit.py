@@ -13,6 +13,7 @@ from ...engine.ir import Place, Refusal
 from .calls import schedule_calls
 from .cells import Cell, Document, lines_of, read_document
 from .files import DocumentError
+from .merge import alike
 from .workload import program_names
 
 
@@ -73,10 +74,27 @@ def remove_call(document: Document, n: int) -> Document:
 
 
 def replace_cell(document: Document, cell: Cell, body: str) -> Document:
-    """The document with the text below the marker of `cell` replaced; for editors of whole cells."""
+    """The document with the text below the marker of `cell` replaced; for editors of whole cells.
+
+    A text field has line feeds only: a `body` without carriage returns gets the line endings that its lines had, new lines the document's.
+    """
     if body and not body.endswith(("\n", "\r")) and cell is not document.cells[-1]:
-        body += document.newline
+        body += document.newline if "\r" in body else "\n"
+    body = _with_endings(body, cell, document.newline)
     return _with_cell_text(document, cell, cell.marker + body)
+
+
+def _with_endings(body: str, cell: Cell, newline: str) -> str:
+    if "\r" in body or (newline == "\n" and "\r" not in cell.text):
+        return body
+    before = lines_of(cell.body)
+    bare, typed = [line.rstrip("\r\n") for line in before], body.split("\n")
+    ended = [line + newline for line in typed[:-1]] + typed[-1:]
+    for old, new, length in alike(bare, typed[:-1]):
+        ended[new : new + length] = [
+            line if line.endswith(("\n", "\r")) else line + newline for line in before[old : old + length]
+        ]
+    return "".join(ended)
 
 
 def _place(document: Document, n: int) -> Place:

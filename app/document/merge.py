@@ -70,7 +70,7 @@ def _part(base: str, ours: str, theirs: str, line: int) -> list[Part]:
 
 def _in_all(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
     """Runs of lines that all three have: start and end in `base`, start in `a`, start in `b`. The last one is empty, at the end."""
-    in_a, in_b = _alike(base, a), _alike(base, b)
+    in_a, in_b = alike(base, a), alike(base, b)
     n = m = 0
     while n < len(in_a) and m < len(in_b):
         (base_a, at_a, length_a), (base_b, at_b, length_b) = in_a[n], in_b[m]
@@ -84,7 +84,7 @@ def _in_all(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, 
     yield len(base), len(base), len(a), len(b)
 
 
-def _alike(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
+def alike(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     """Runs of lines that two texts share: start in each, and length."""
     head = next((n for n, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), min(len(old), len(new)))
     most = min(len(old), len(new)) - head
@@ -98,4 +98,4 @@ def _alike(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     return [run for run in runs if run[2]]
 
 
-__all__ = ["Clash", "Part", "merge", "merged", "resolved"]
+__all__ = ["Clash", "Part", "alike", "merge", "merged", "resolved"]

@@ -62,11 +62,11 @@ def file_banners(state: State) -> list[dict[str, Any]]:
     """What is to be known at the notebook: that it is not saved and why, that two versions wait, what others did."""
     if state.file is None:
         return []
-    status, text, hint = _words(state.file)
+    status, _, hint = _words(state.file)
     if status == "failed":
         why = state.file.standing.why
-        expected = f" {why.expected}." if why is not None and why.expected else ""
-        return [{"kind": "unsaved", "text": f"{text}. {hint}{expected}", "count": None}]
+        needed = f" Needed: {why.expected}." if why is not None and why.expected else ""
+        return [{"kind": "unsaved", "text": f"Not saved: {hint}{needed}", "count": None}]
     if status == "asking":
         return [{"kind": "clash", "text": hint, "count": None}]
     told = state.file.standing.told
