@@ -32,6 +32,9 @@ class Notebook {
       const data = message.data ?? message;
       if (data.kind === "words") this.editing?.editor.help?.tell(data);
     });
+    // On paper nothing can be pressed open.
+    window.addEventListener("beforeprint", () => this.openAll(true));
+    window.addEventListener("afterprint", () => this.openAll(false));
     follow(model, (fresh) => this.take(fresh));
   }
 
@@ -278,6 +281,13 @@ class Notebook {
 
   toggleOpen(cell) {
     if (!this.open.delete(cell.index)) this.open.add(cell.index);
+    this.draw();
+  }
+
+  openAll(all) {
+    this.before ??= this.open;
+    this.open = all ? new Set(this.data.cells.map((cell) => cell.index)) : this.before;
+    if (!all) this.before = undefined;
     this.draw();
   }
 

@@ -98,6 +98,19 @@ function tabKeys(event) {
   next.click();
 }
 
+const PAPER = 690; // pixels between the margins of a sheet
+
+/** The timeline is drawn for its place on the screen: on paper it keeps that width, and is made smaller. */
+function measureForPaper() {
+  const root = document.documentElement;
+  const area = document.getElementById(root.dataset.mode === "compare" ? "area-overlay" : "area-timeline");
+  const { width, height } = area.getBoundingClientRect();
+  if (!width || matchMedia("print").matches) return;
+  root.style.setProperty("--print-width", `${Math.round(width)}px`);
+  root.style.setProperty("--print-height", `${Math.round(height)}px`);
+  root.style.setProperty("--print-zoom", Math.min(1, PAPER / width).toFixed(3));
+}
+
 export function render({ model }) {
   const root = document.documentElement;
   const notices = h("div", { class: "page-notice" });
@@ -114,6 +127,7 @@ export function render({ model }) {
   }
   document.querySelector(".pane-tabs")?.addEventListener("keydown", tabKeys);
   splitters();
+  window.addEventListener("beforeprint", measureForPaper);
   document.addEventListener("keydown", (event) => {
     const saves = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "s";
     if (saves && root.dataset.screen === "notebook") {

@@ -25,7 +25,7 @@ const INKS = {
 
 /** {text, …, buffers: [12 colours], causes: {data: colour, …}} as the browser resolves them inside of `host`. */
 export function readInks(host) {
-  const probe = h("span", { style: "position:absolute;visibility:hidden" });
+  const probe = h("span", { style: "position:absolute;visibility:hidden;forced-color-adjust:none" });
   host.append(probe);
   const read = (variable) => {
     probe.style.color = `var(${variable})`;

@@ -1,0 +1,99 @@
+"""The page on paper, in the system's own colours (Windows high contrast), and with less motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.page import drag
+
+from tilewright.app.shell import make_page
+
+
+def opened(page: Page, serve: Callable[..., str], example: str = "vtcm_double_buffer") -> Page:
+    page.goto(f"{serve(make_page)}?example={example}")
+    page.get_by_role("treeitem").first.wait_for()
+    page.get_by_role("slider", name="Playhead").wait_for()
+    return page
+
+
+COLOURS = """canvas => {
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const found = new Set();
+  for (let n = 0; n < data.length; n += 4 * 97) {
+    const [r, g, b] = [data[n], data[n + 1], data[n + 2]];
+    if (Math.max(r, g, b) - Math.min(r, g, b) > 70) found.add([r, g, b].map((c) => c >> 6).join(" "));
+  }
+  return found.size;
+}"""
+"""How many saturated colours a canvas has."""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_given_forced_colours_then_pictures_keep_the_colours_of_buffers_on_the_systems_ground(
+    open_page: Callable[..., Page], serve: Callable[..., str], shoot: Callable[[Page, str], Path], dark: bool
+) -> None:
+    page = opened(open_page(dark=dark, forced_colors="active"), serve)
+    canvas = page.locator(".timeline canvas.plot")
+    expect(page.locator(".timeline .stall-swatch").first).to_be_visible()
+    for _ in range(100):
+        if canvas.evaluate(COLOURS) >= 3:
+            break
+        page.wait_for_timeout(50)
+    assert canvas.evaluate(COLOURS) >= 3
+    text = page.locator(".row .loop-name").first.evaluate("e => getComputedStyle(e).color")
+    assert text == ("rgb(255, 255, 255)" if dark else "rgb(0, 0, 0)")
+    head = page.locator(".playhead").evaluate("e => getComputedStyle(e, '::before').backgroundColor")
+    assert head == text, "the playhead is seen on the system's ground"
+    shoot(page, f"forced-colours-{'dark' if dark else 'light'}")
+
+
+def test_given_a_sheet_of_paper_then_notebook_tree_and_timeline_are_whole_and_tools_are_away(
+    open_page: Callable[..., Page], serve: Callable[..., str], shoot: Callable[[Page, str], Path]
+) -> None:
+    page = opened(open_page(), serve)
+    rows = page.get_by_role("treeitem").count()
+    wide = page.locator("#area-timeline").bounding_box()
+    page.evaluate("() => void window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 1000})
+    for area in ("#area-inspector", "#area-panes", ".gutter >> nth=0", ".headline .tools", ".transport"):
+        expect(page.locator(area)).to_be_hidden()
+    expect(page.locator(".cell.workload")).to_contain_text("T.axis.remap")  # unfolded, for nothing can be pressed
+    boxes = [row.bounding_box() for row in page.get_by_role("treeitem").all()]
+    assert len(boxes) == rows
+    timeline, tree, cells = (page.locator(f"#area-{name}").bounding_box() for name in ("timeline", "tree", "notebook"))
+    assert timeline is not None and tree is not None and cells is not None and wide is not None
+    assert cells["y"] + cells["height"] <= tree["y"] and tree["y"] + tree["height"] <= timeline["y"]
+    assert all(box is not None and box["y"] + box["height"] <= tree["y"] + tree["height"] + 1 for box in boxes)
+    assert timeline["width"] <= 700 and timeline["height"] / timeline["width"] == pytest.approx(
+        wide["height"] / wide["width"], rel=0.05
+    )
+    shoot(page, "print")
+    page.emulate_media(media="screen")
+    page.evaluate("() => void window.dispatchEvent(new Event('afterprint'))")
+    expect(page.locator(".cell.workload")).not_to_contain_text("C[vm, vn] + A")
+
+
+def test_given_less_motion_then_nothing_moves_after_a_drop(
+    open_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    page = opened(open_page(reduced_motion="reduce"), serve)
+    page.evaluate(
+        """() => {
+          window.moved = [];
+          const animate = Element.prototype.animate;
+          Element.prototype.animate = function (frames, ...rest) {
+            if (JSON.stringify(frames).includes("translate")) window.moved.push(this.className);
+            return animate.call(this, frames, ...rest);
+          };
+        }"""
+    )
+    count = page.locator(".step").count()
+    drag(page, "A_local.vtcm", "mi")
+    expect(page.locator(".step")).to_have_count(count + 1)
+    assert page.evaluate("() => window.moved") == []
+    slow = "() => document.getAnimations().filter((a) => (a.effect.getComputedTiming().duration ?? 0) > 1 && a.transitionProperty).length"
+    assert page.evaluate(slow) == 0
