@@ -40,7 +40,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 def replay_html(state: State, store: Store, report: Report) -> str:
     """The file's text. Raises TilewrightError "replay-too-large" where even bins are too many."""
     for most in (*DETAIL, 0):
-        page = _page(state, store, _data(state, store, report, most))
+        page = _page(state, store, recording(state, store, report, most))
         if len(page.encode()) <= MAX_BYTES:
             return page
     raise TilewrightError(
@@ -52,7 +52,7 @@ def replay_html(state: State, store: Store, report: Report) -> str:
     )
 
 
-def _data(state: State, store: Store, report: Report, most: int) -> dict[str, Any]:
+def recording(state: State, store: Store, report: Report, most: int) -> dict[str, Any]:
     """The timeline's value, all tasks where there are no more than `most`, and what the server would answer."""
     assert state.moment is not None
     value = timeline_value(state, store)

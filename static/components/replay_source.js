@@ -76,7 +76,7 @@ export class Recorded {
         tasks.kind.push(detail.tasks.kind[n]);
         tasks.start.push(begin + x.later - start);
         tasks.length.push(detail.tasks.length[n]);
-        tasks.place.push(folded ? detail.tasks.place[n] : this.placed(n, begin, begin + x.later));
+        tasks.place.push(folded ? detail.tasks.place[n] : this.placed(n, Math.max(begin, x.start), x.later));
         tasks.row.push(folded ? detail.tasks.row[n] : 0);
       }
       if (tasks.start.length > MOST_TASKS) return null;
@@ -85,10 +85,10 @@ export class Recorded {
     return { folded, start, end, exact: true, tasks, ...pieces, bytes: detail.bytes.map((line) => cutLine(line, stretches, start)) };
   }
 
-  /** The iterations of task `n`, in the copies of what repeats that the clock is in. */
-  placed(n, begin, cycle) {
+  /** The iterations of task `n` as it is seen at a time of the timeline, which the clock reaches `later`. */
+  placed(n, at, later) {
     const { tasks } = this.detail;
-    return this.folding.place(tasks.place[n], tasks.row[n], begin, Object.fromEntries(this.folding.at(cycle).copies));
+    return this.folding.place(tasks.place[n], tasks.row[n], at, Object.fromEntries(this.folding.at(at + later).copies));
   }
 
   // ---- Tasks.

@@ -80,12 +80,12 @@ export class Folding {
 
   /** The iterations of the loops around the task of row `row` that is looked at at time `at`, in the chosen copies.
    *
-   * Engines are apart: what a repeat shows at its beginning are tasks of the iteration before (rows before its first), and its own last
-   * ones run on after its end, where they are those of its last copy. */
+   * Engines are apart: what a repeat shows are tasks of the iterations before too (rows before its first), and its last ones run on after
+   * its end, where they are those of its last copy. */
   place(base, row, at, chosen) {
     let place = base;
     this.repeats.forEach((repeat, n) => {
-      const runsOn = at >= repeat.end && row >= repeat.first && row < repeat.last;
+      const runsOn = at >= repeat.end && row < repeat.last;
       const copy = runsOn ? repeat.extra : at >= repeat.start && at < repeat.end ? chosen[n] ?? 0 : 0;
       if (!copy || place.length < repeat.depth + repeat.extents.length) return;
       place = place.slice();

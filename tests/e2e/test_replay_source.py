@@ -1,0 +1,121 @@
+"""What a replay answers from its recording is what the server would: windows of random stretches, starts of random tasks."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.sync_api import Page
+
+from tilewright.app.components.esm import bundle
+from tilewright.app.document import evaluate, load_document
+from tilewright.app.replay import recording
+from tilewright.app.state import State
+from tilewright.app.store import Store
+from tilewright.app.views.lens import window
+from tilewright.app.views.timeline import answer, scene_of
+from tilewright.engine.hwsim import Report
+
+EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
+PIECES = ("waits", "fills", "lives")
+
+
+@pytest.fixture
+def blank(open_page: Callable[..., Page]) -> Page:
+    return open_page()
+
+
+def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
+    """An example, and `window.replay` that answers of it."""
+    notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
+    state, store = State(notebook=notebook, shown=notebook), Store()
+    report = store.report_now(state)
+    assert isinstance(report, Report)
+    page.set_content(f"<script type=module>{bundle('replay_source.js')}\nwindow.Recorded = Recorded;</script>")
+    page.wait_for_function("() => Boolean(window.Recorded)")
+    replay(page, state, store, report, 40_000)
+    return state, store, report
+
+
+def replay(page: Page, state: State, store: Store, report: Report, most: int) -> None:
+    """A recording with no more than so many tasks, as a replay has it."""
+    data = json.loads(msgspec.json.encode(recording(state, store, report, most)))
+    page.evaluate("data => { window.replay = new Recorded(data, () => {}); }", data)
+
+
+def events(found: dict[str, Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    columns = [[tuple(v) if isinstance(v, list | tuple) else v for v in found[name]] for name in names]
+    return sorted(zip(*columns, strict=True))
+
+
+def seen(found: dict[str, Any], length: int) -> list[tuple[Any, ...]]:
+    """The tasks of a window that are in sight."""
+    tasks = events(found["tasks"], ("start", "length", "kind", "place"))
+    return [task for task in tasks if task[0] < length and task[0] + task[1] > 0]
+
+
+def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
+    """Live and allocated bytes at a hundred moments of a window."""
+    found: list[tuple[int, int]] = []
+    for moment in (length * n // 100 for n in range(100)):
+        last = max(n for n, at in enumerate(line["at"]) if at <= moment)
+        found.append((line["live"][last], line["allocated"][last]))
+    return found
+
+
+@pytest.mark.parametrize("name", ["gemmini_gemm", "vtcm_double_buffer", "vta_gemm"])
+def test_given_any_stretch_then_the_recording_has_what_the_server_has(blank: Page, name: str) -> None:
+    _, store, report = recorded(blank, name)
+    scene = scene_of(report, store)
+    chance = random.Random(name)
+    for folded in (True, False):
+        total = scene.length if folded else report.cycles
+        for _ in range(8):
+            length = chance.choice([1, 60, total // 300, total // 40]) or 1
+            start = chance.randrange(max(1, total - length))
+            wanted = window(scene, start, start + length, folded=folded)
+            found = blank.evaluate(
+                "([start, end, folded]) => replay.window({ start, end, folded })", [start, start + length, folded]
+            )
+            assert found["exact"] and wanted["exact"]
+            assert (found["start"], found["end"]) == (wanted["start"], wanted["end"])
+            assert seen(found, length) == seen(wanted, length)
+            for what in PIECES:
+                assert events(found[what], ("start", "length", "of")) == events(wanted[what], ("start", "length", "of"))
+            for mine, its in zip(found["bytes"], wanted["bytes"], strict=True):
+                if not its["least"]:
+                    assert heights(mine, length) == heights(its, length)
+
+
+@pytest.mark.parametrize("name", ["gemmini_gemm", "vta_gemm"])
+def test_given_iterations_then_the_recording_finds_the_task_where_the_server_does(blank: Page, name: str) -> None:
+    state, store, report = recorded(blank, name)
+    scene = scene_of(report, store)
+    chance = random.Random(name)
+    for number, kind in enumerate(scene.templates):
+        for _ in range(15):
+            place = [chance.randrange(loop.extent) for loop in kind.loops]
+            message = {"kind": "find", "ticket": 1, "template": number, "place": place}
+            told = answer(state, store, message)
+            assert told is not None
+            assert blank.evaluate("([t, p]) => replay.find(t, p)", [number, place]) == told["cycle"], (
+                kind.block,
+                place,
+            )
+
+
+def test_given_too_many_tasks_then_bins_answer_for_every_stretch(blank: Page) -> None:
+    state, store, report = recorded(blank, "gemmini_gemm")
+    replay(blank, state, store, report, 0)
+    for start, end, folded in ((0, 500, True), (10_000, 900_000, False), (5, 6, False)):
+        found = blank.evaluate("([start, end, folded]) => replay.window({ start, end, folded })", [start, end, folded])
+        assert not found["exact"] and (found["start"], found["end"]) == (start, end)
+        assert found["bins"]["count"] == min(240, end - start) and len(found["bytes"]) == len(
+            scene_of(report, store).rows
+        )
+    assert blank.evaluate("replay.find(0, [0, 0, 0])") is None
