@@ -51,14 +51,16 @@ export class Pointer {
   }
 
   down(event) {
-    const id = rowOf(event.target);
+    // Browsers give a finger to what can be pressed nearby: here a name is no caret.
+    const finger = event.pointerType !== "mouse";
+    const target = (finger && this.tree.list.getRootNode().elementFromPoint?.(event.clientX, event.clientY)) || event.target;
+    const id = rowOf(target);
     if (!id || event.button !== 0) return undefined;
-    const act = event.target.closest("[data-act]")?.dataset.act;
-    if (act === "menu") return this.toggleMenu(event, id);
+    const act = target.closest("[data-act]")?.dataset.act;
+    if (act === "menu") return this.toggleMenu(event, id, target);
     if (act === "fold") return this.tree.fold(id, !this.tree.folded.has(id));
     if (this.tree.hand.grab?.by === "click" || act === "problem") return undefined;
-    const finger = event.pointerType !== "mouse";
-    const {buffer} = event.target.closest("[data-buffer]")?.dataset ?? {};
+    const {buffer} = target.closest("[data-buffer]")?.dataset ?? {};
     this.press = {id, act, buffer, finger, scrolls: finger && act !== "grip", x: event.clientX, y: event.clientY, pointer: event.pointerId};
     clearTimeout(this.holdTimer);
     if (finger) this.holdTimer = setTimeout(() => this.hold(), HOLD_DELAY);
@@ -80,10 +82,10 @@ export class Pointer {
     this.tree.hand.cancel();
   }
 
-  toggleMenu(event, id) {
+  toggleMenu(event, id, target) {
     event.preventDefault();
     event.stopPropagation();
-    const anchor = event.target.closest("[data-act]").getBoundingClientRect();
+    const anchor = target.closest("[data-act]").getBoundingClientRect();
     if (this.tree.sheets.shown && this.tree.sheets.of === id) this.tree.sheets.close(true);
     else this.tree.sheets.rowMenu(id, anchor);
   }

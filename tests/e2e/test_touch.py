@@ -117,12 +117,14 @@ def test_given_a_finger_then_a_tap_chooses_a_quick_move_scrolls_and_a_hold_lets_
     page, hand = page_and_hand
     hand.tap(name_of(page, "ko"))
     expect(row(page, "ko")).to_have_attribute("aria-selected", "true")
+    nest = page.locator(".tw-tree .list")
     start = name_of(page, "C")
+    nest.evaluate("e => { e.scrollTop = 0; }")
     hand.down(start)
     hand.move((start, (start[0], start[1] - 120)))
     hand.up()
     expect(page.locator(".tw-tree.is-grabbing")).to_have_count(0)
-    assert page.locator(".tw-tree .list").evaluate("e => e.scrollTop") > 20
+    assert nest.evaluate("e => e.scrollTop") > 0
 
     count = len(steps(page))
     point = point_in(page, "A_local.vtcm")
