@@ -21,7 +21,7 @@ from ..state import State
 from ..store import Store
 from .kernel import KernelClock
 from .stills import timeline_picture, tree_picture
-from .views import View
+from .views import ScheduleSession, View
 
 PANES = {"script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic"}
 
@@ -29,7 +29,7 @@ ELSEWHERE = ("gallery", "theme", "compare", "uncompare", "compare_text", "open",
 """Messages about a page that a notebook's cell is not."""
 
 
-class CellSession(Session):
+class CellSession(ScheduleSession):
     """A session whose screen is a cell's output."""
 
     def receive(self, message: dict[str, Any]) -> None:

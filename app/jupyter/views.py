@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import param
+from msgspec.structs import replace
 
 from ...engine.hwsim import Machine, Report, load_machine, preset_names
 from ...engine.ir import IRModule, PrimFunc
@@ -48,6 +49,18 @@ class MachineStore(Store):
         return self._machines.setdefault(self.given, self.given)
 
 
+class ScheduleSession(Session):
+    """A session that begins in the middle: what the schedule's calls did before it can be undone, too."""
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Do what a view's message asks for."""
+        begins = not self.state.past and not self.filing.has_file
+        if message["kind"] == "undo" and begins and self.state.notebook is not None:
+            before = before_last_call(self.state.notebook)
+            self.state = replace(self.state, past=() if before is None else (before,))
+        super().receive(message)
+
+
 class View(Shown):
     """What a schedule's views have in common. `schedule` may be a Schedule, a notebook, or a program without calls."""
 
@@ -81,7 +94,7 @@ class View(Shown):
         on_cells_run(self._catch_up)
 
     def _begun(self) -> Session:
-        return Session(HandClock(), store=self._store)
+        return ScheduleSession(HandClock(), store=self._store)
 
     def _made(self) -> Compiled:
         """The component that draws; its messages go to the session."""
@@ -273,7 +286,7 @@ class LayoutPicker(View):
 
     def _begun(self) -> Session:
         # What each layout would come to is worked out while it is looked at.
-        return Session(KernelClock(), store=self._store)
+        return ScheduleSession(KernelClock(), store=self._store)
 
     def _made(self) -> Compiled:
         self.param.watch(lambda event: self._choose(), "buffer")
@@ -317,6 +330,15 @@ def as_schedule(given: Any) -> Schedule | None:
             return given.schedule.copy()  # a notebook's moment stays as it is
         case _:
             raise TypeError(f"a schedule, a notebook or a program is expected, not {type(given).__name__}")
+
+
+def before_last_call(notebook: Notebook) -> Notebook | None:
+    """The notebook without the last call that changed something; None where there is none."""
+    schedule = notebook.schedule
+    changes = [n for n, step in enumerate(schedule.trace.steps) if step.changes] if schedule is not None else []
+    if schedule is None or not changes:
+        return None
+    return notebook_of_schedule(schedule.at(changes[-1]), notebook.machine, notebook.sizes)
 
 
 def named_machine(machine: Machine | None) -> Machine | None:

@@ -44,7 +44,7 @@ class WidgetModel {
 /** A file for the person, out of a message with its name and text. */
 function download({ name, text }) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.href = text.startsWith("data:") ? text : URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -68,12 +68,18 @@ function hidePicture(name) {
   return () => style.remove();
 }
 
+/** Whether a key is the notebook's wherever the focus is: saving. All others are the component's, as `x` and the arrows. */
+function isOfNotebook(event) {
+  return (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";
+}
+
 class Host {
   constructor(render, css, model, el) {
     Object.assign(this, { render, css, model });
     this.element = document.createElement("div");
     this.element.className = "tw-live";
-    this.element.dataset.lmSuppressShortcuts = "true";
+    this.keys = (event) => event.composedPath().includes(this.element) && this.element.toggleAttribute("data-lm-suppress-shortcuts", !isOfNotebook(event));
+    window.addEventListener("keydown", this.keys, true);
     this.element.dataset.jpSuppressContextMenu = "true";
     this.root = this.element.attachShadow({ mode: "open" });
     el.append(this.element);
@@ -103,6 +109,7 @@ class Host {
   remove() {
     this.model.off("change:height", this.sized);
     this.themed.disconnect();
+    window.removeEventListener("keydown", this.keys, true);
     this.component.remove();
     this.show();
   }

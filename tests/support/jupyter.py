@@ -33,7 +33,7 @@ class Server:
     def url(self, front_end: str, name: str) -> str:
         """The page of a notebook in JupyterLab ("lab") or in Notebook 7 ("notebook")."""
         path = "lab/tree" if front_end == "lab" else "notebooks"
-        return f"{self.address}/{path}/{name}?token={self.token}"
+        return f"{self.address}/{path}/{name}?token={self.token}&reset"
 
 
 def surroundings(folder: Path) -> dict[str, str]:

@@ -62,6 +62,17 @@ def test_given_an_undo_then_the_schedule_is_as_it_was(schedule: Schedule) -> Non
     assert calls(schedule)[-1] == "compute_at"
 
 
+def test_given_calls_from_before_the_view_then_they_are_undone_one_by_one_and_redone(schedule: Schedule) -> None:
+    tree, made = LoopTree(schedule), calls(schedule)
+    for left in reversed(range(len(made))):
+        by_hand(tree, {"kind": "undo"})
+        assert calls(schedule) == made[:left]
+    by_hand(tree, {"kind": "undo"})
+    for back in range(len(made)):
+        by_hand(tree, {"kind": "redo"})
+        assert calls(schedule) == made[: back + 1]
+
+
 def test_given_a_refused_drop_then_nothing_changes_and_the_tree_says_why(schedule: Schedule) -> None:
     tree, before = LoopTree(schedule), schedule.mod
     said: list[Any] = []

@@ -1,0 +1,145 @@
+"""The widgets in real JupyterLab and Notebook 7: a block is dragged with the mouse, a following cell prints what came of it, and the saved
+notebook keeps the pictures without a kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.jupyter import Server, cell, jupyter_server, run_cell, surroundings, write_notebook
+
+from tilewright import static
+
+EXAMPLE = Path(static.__file__).parent / "examples" / "place_the_copies.py"
+
+CELLS = (
+    "import tilewright\nsch = tilewright.load('copies.py').schedule.copy()\ntree = tilewright.LoopTree(sch)\ntree",
+    "timeline = tilewright.Timeline(schedule=tree.param.schedule, machine=tree.param.machine)\ntimeline",
+    "print(sch.trace.steps[-1].method, sch.get_loops('A_local.vtcm')[2].name)\nprint(tilewright.simulate(sch, 'dual-bank-npu').cycles)",
+    "sch",
+)
+BEFORE, AFTER = "183\u202f386", "276\u202f261"
+
+
+@pytest.fixture(scope="module")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with jupyter_server(tmp_path_factory.mktemp("jupyter")) as server:
+        (server.folder / "copies.py").write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+        yield server
+
+
+@pytest.fixture
+def opened(jupyter: Server, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    def open_one(front_end: str, name: str) -> Page:
+        page = open_page(width=1280, height=1500)
+        page.goto(jupyter.url(front_end, name))
+        expect(page.locator(".jp-Notebook .jp-Cell").first).to_be_visible(timeout=90_000)
+        return page
+
+    return open_one
+
+
+def live(page: Page, number: int) -> Locator:
+    return cell(page, number).locator(".tw-live")
+
+
+def drag(page: Page, tree: Locator, block: str, loop: str) -> None:
+    """With the mouse, as a hand does: down, away, onto the row, up."""
+    source, target = tree.locator(f'[data-id="{block}"]'), tree.locator(f'[data-id="{loop}"]')
+    source.scroll_into_view_if_needed()
+    start, end = source.bounding_box(), target.bounding_box()
+    assert start is not None and end is not None
+    page.mouse.move(start["x"] + 60, start["y"] + start["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 72, start["y"] + start["height"] / 2 + 12, steps=3)
+    # Where it may go is asked of the kernel.
+    tree.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=6)
+    page.mouse.up()
+
+
+def dragged(page: Page) -> None:
+    """The first two cells run, and the block put where one step needs it; the timeline's picture as it is to be kept, too."""
+    for number in (0, 1):
+        run_cell(page, number)
+    expect(live(page, 1)).to_contain_text(BEFORE)
+    drag(page, live(page, 0), "A_local.vtcm", "ko")
+    expect(live(page, 1)).to_contain_text(AFTER)
+    expect(cell(page, 1).locator("[data-tilewright] img")).to_have_attribute("alt", re.compile(AFTER))
+
+
+@pytest.mark.parametrize("front_end", ["lab", "notebook"])
+def test_given_a_drag_in_the_tree_then_timeline_and_the_next_cells_have_it(
+    jupyter: Server, opened: Callable[..., Page], front_end: str
+) -> None:
+    write_notebook(jupyter.folder / f"{front_end}.ipynb", *CELLS)
+    page = opened(front_end, f"{front_end}.ipynb")
+    dragged(page)
+    run_cell(page, 2)
+    expect(cell(page, 2).locator(".jp-OutputArea")).to_contain_text("compute_at ko")
+    expect(cell(page, 2).locator(".jp-OutputArea")).to_contain_text(AFTER.replace("\u202f", ""))
+    run_cell(page, 3)
+    expect(live(page, 3).get_by_role("treeitem").nth(3)).to_have_attribute("data-id", "mo")
+    # A bare schedule is another view of the same one. While it has the focus, keys are its own: `x` would cut the cell.
+    live(page, 3).locator('[data-id="ko"]').click()
+    page.keyboard.press("x")
+    page.keyboard.press("Control+z")
+    expect(live(page, 1)).to_contain_text(BEFORE)
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(CELLS) + 1)  # running the last one adds an empty one
+
+
+def test_given_a_saved_notebook_then_its_pictures_are_there_without_its_kernel(
+    jupyter: Server, opened: Callable[..., Page], open_page: Callable[..., Page]
+) -> None:
+    path = jupyter.folder / "kept.ipynb"
+    write_notebook(path, *CELLS)
+    page = opened("lab", path.name)
+    dragged(page)
+    page.keyboard.press("Control+s")  # the focus is in the tree
+    wait_for(lambda: AFTER in text_of(path))
+    page.close()
+
+    shutil.copy(
+        path, path.with_name("copy.ipynb")
+    )  # no kernel has its widgets; what is in it is trusted, as it was run here
+    page = opened("lab", "copy.ipynb")
+    for number, alt in ((0, "Loop tree of matmul"), (1, f"Timeline of matmul: {AFTER} cycles")):
+        picture = cell(page, number).locator("[data-tilewright] img")
+        expect(picture).to_be_visible()
+        expect(picture).to_have_attribute("alt", re.compile(alt))
+    expect(page.get_by_text("Error displaying widget").first).to_be_hidden()
+
+    done = subprocess.run(
+        [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html", str(path)],
+        capture_output=True, text=True, check=False, env={**os.environ, **surroundings(jupyter.folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    html = path.with_suffix(".html").read_text(encoding="utf-8")
+    # The page around it asks for a library of formulas; what is ours asks for nothing.
+    plain = re.sub(r"<script[^>]*\bsrc=[^>]*></script>", "", html)
+    path.with_suffix(".html").write_text(plain, encoding="utf-8")
+    page = open_page(width=1100, height=1000)
+    page.goto(f"{jupyter.address}/files/kept.html?token={jupyter.token}")
+    picture = page.get_by_role("img", name=f"Timeline of matmul: {AFTER} cycles")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 500
+
+
+def text_of(path: Path) -> str:
+    return json.dumps(json.loads(path.read_text(encoding="utf-8")), ensure_ascii=False)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
