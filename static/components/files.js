@@ -147,7 +147,7 @@ export class Decision {
       h(
         "label",
         { class: "decision-side" },
-        h("span", { class: "decision-choice" }, h("input", { type: "radio", name: `place-${n}`, value, checked, autofocus: checked && n === 0 }), label),
+        h("span", { class: "decision-choice" }, h("input", { type: "radio", name: `place-${n}`, value, checked, "aria-label": label, autofocus: checked && n === 0 }), label),
         h("pre", {}, clash.above.map((line) => h("span", { class: "quiet" }, line, "\n")), lines.length ? lines.map((line) => h("span", { class: "decision-line" }, line || " ", "\n")) : h("i", { class: "quiet" }, "nothing here\n"), clash.below.map((line) => h("span", { class: "quiet" }, line, "\n"))),
       );
     return h(

@@ -1,0 +1,224 @@
+"""Files as a person has them: saved by themselves, on two pages at once, changed by others, and there again after a kill."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from support.notebooks import MATMUL_NOTEBOOK
+from support.page import row
+
+from tilewright.app.cabinet import cabinet_of
+from tilewright.app.shell import make_page
+
+FAST = {"timeout": 30_000}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    made = folder / "mine.py"
+    made.write_text(MATMUL_NOTEBOOK)
+    return made
+
+
+@pytest.fixture
+def pages(serve: Callable[..., str], open_page: Callable[..., Page], path: Path) -> Callable[[], Page]:
+    """More and more pages of one server on one file."""
+    cabinet = cabinet_of(path)
+    url = serve(lambda: make_page(path, cabinet=cabinet))
+
+    def another() -> Page:
+        page = open_page()
+        page.goto(url)
+        row(page, "C").wait_for(timeout=30_000)
+        return page
+
+    return another
+
+
+def chip(page: Page) -> Locator:
+    return page.locator(".file-chip")
+
+
+def parallel(page: Page, loop: str = "i") -> None:
+    """By its key in the tree."""
+    row(page, loop).click()
+    page.keyboard.press("p")
+
+
+def saved(page: Page) -> None:
+    expect(page.locator('.file-chip[data-file="saved"]')).to_be_visible(**FAST)
+
+
+def until(page: Page, done: Callable[[], bool]) -> None:
+    """Something outside of the page."""
+    for _ in range(600):
+        if done():
+            return
+        page.wait_for_timeout(50)
+    assert done()
+
+
+def write(path: Path, text: str) -> None:
+    """As another editor does."""
+    other = path.with_name("other.tmp")
+    other.write_text(text)
+    os.replace(other, path)
+
+
+def test_an_edit_is_in_the_file_and_on_the_other_page_without_being_asked_for(
+    pages: Callable[[], Page], path: Path
+) -> None:
+    one, two = pages(), pages()
+    expect(chip(one)).to_have_attribute("data-file", "saved")
+    parallel(one)
+    expect(two.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
+    saved(one)
+    saved(two)
+    until(one, lambda: "sch.parallel(i)" in path.read_text())
+    # Undo on the other page: the first follows.
+    two.get_by_label("Undo (Ctrl+Z)").click()
+    expect(one.locator(".step code", has_text="sch.parallel(i)")).to_have_count(0, **FAST)
+    until(one, lambda: path.read_text() == MATMUL_NOTEBOOK)
+
+
+def test_two_pages_that_change_one_line_then_the_later_decides(
+    pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
+) -> None:
+    one, two = pages(), pages()
+    parallel(one)
+    step = two.locator(".step", has_text="sch.parallel(i)")
+    step.wait_for()
+    # One opens the line and types, two changes it meanwhile.
+    one.locator(".step", has_text="sch.parallel(i)").locator(".step-text").press("F2")
+    editor = one.get_by_label(re.compile("^Step sch.parallel"))
+    editor.fill("sch.unroll(ki)")
+    step.locator(".step-text").press("F2")
+    other = two.get_by_label(re.compile("^Step sch.parallel"))
+    other.fill("sch.vectorize(ki)")
+    other.press("Control+Enter")
+    until(two, lambda: "sch.vectorize(ki)" in path.read_text())
+    editor.press("Control+Enter")
+    dialog = one.get_by_role("dialog", name="Two versions of mine.py")
+    expect(dialog).to_be_visible(**FAST)
+    expect(dialog).to_contain_text("sch.unroll(ki)")
+    expect(dialog).to_contain_text("sch.vectorize(ki)")
+    shoot(one, "files-two-versions")
+    assert "sch.unroll" not in path.read_text()  # nothing is written over before it is decided
+    # Later, and then after all.
+    one.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(chip(one)).to_have_attribute("data-file", "asking")
+    one.get_by_role("button", name="Decide…").click()
+    dialog.get_by_label("Mine", exact=True).check()
+    dialog.get_by_role("button", name="Keep what is chosen").click()
+    expect(two.locator(".step code", has_text="sch.unroll(ki)")).to_be_visible(**FAST)
+    until(one, lambda: "sch.unroll(ki)" in path.read_text() and "sch.vectorize" not in path.read_text())
+    saved(one)
+
+
+def test_another_editor_writes_the_file_then_the_page_has_it_and_says_so(pages: Callable[[], Page], path: Path) -> None:
+    page = pages()
+    write(path, MATMUL_NOTEBOOK.replace("# %% report", "sch.parallel(i)\n\n# %% report"))
+    expect(page.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
+    banner = page.locator(".banner.is-told")
+    expect(banner).to_contain_text("Another program changed the file")
+    banner.get_by_role("button", name="Undo it").click()
+    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)
+    expect(banner).to_have_count(0)
+
+
+def test_a_file_that_cannot_be_written_is_said_and_saved_elsewhere(pages: Callable[[], Page], path: Path) -> None:
+    page = pages()
+    path.chmod(0o444)
+    parallel(page)
+    expect(chip(page)).to_contain_text("Not saved: read-only", **FAST)
+    expect(page.locator(".banner.is-unsaved")).to_contain_text("mine.py is read-only")
+    expect(page).to_have_title(re.compile("^• "))
+    page.keyboard.press("Control+Shift+S")
+    name = page.get_by_label("Save as", exact=True).get_by_role("textbox")
+    name.fill("elsewhere")
+    name.press("Enter")
+    saved(page)
+    until(page, (path.parent / "elsewhere.py").is_file)
+    assert "sch.parallel(i)" in (path.parent / "elsewhere.py").read_text() and path.read_text() == MATMUL_NOTEBOOK
+    # The menu by keyboard: a copy to take away.
+    chip(page).focus()
+    page.keyboard.press("Enter")
+    with page.expect_download() as caught:
+        page.keyboard.press("d")
+    assert caught.value.suggested_filename == "elsewhere.py"
+    assert Path(caught.value.path()).read_text() == (path.parent / "elsewhere.py").read_text()
+
+
+def test_a_deleted_file_is_said_and_saving_writes_it_again(pages: Callable[[], Page], path: Path) -> None:
+    page = pages()
+    path.unlink()
+    expect(chip(page)).to_contain_text("the file is gone", **FAST)
+    page.locator(".banner.is-unsaved").get_by_role("button", name="Try again").click()
+    until(page, lambda: path.is_file() and path.read_text() == MATMUL_NOTEBOOK)
+    saved(page)
+
+
+SERVER = """
+import os, sys
+from pathlib import Path
+from tilewright.app.cli import main
+Path(sys.argv[2]).write_text(str(os.getpid()))
+main(["serve", sys.argv[1], "--port", sys.argv[3]])
+"""
+
+
+def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
+    serve_command: Callable[..., str], browser: Browser, path: Path, tmp_path: Path
+) -> None:
+    def opened() -> Page:
+        """On a server of its own; not a watched page, for its console tells of the lost connection."""
+        page = browser.new_context().new_page()
+        page.set_default_timeout(30_000)
+        page.goto(serve_command("-c", SERVER, str(path), str(tmp_path / "pid"), "{port}"))
+        return page
+
+    page = opened()
+    parallel(page)
+    page.locator(".step code", has_text="sch.parallel(i)").wait_for()
+    until(page, lambda: "sch.parallel(i)" in path.read_text())
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    page.context.close()
+
+    page = opened()
+    page.locator(".step code", has_text="sch.parallel(i)").wait_for()
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)
+    expect(page.locator(".step code", has_text="sch.parallel(i)")).to_have_count(0)
+    page.context.close()
+
+
+def test_a_new_notebook_from_the_gallery(serve: Callable[..., str], page: Page, path: Path) -> None:
+    page.goto(serve(lambda: make_page(path.parent)))
+    page.get_by_role("button", name="New notebook…").click()
+    name = page.get_by_label("New notebook", exact=True).get_by_role("textbox")
+    name.fill("fresh")
+    name.press("Enter")
+    row(page, "C").wait_for(timeout=30_000)
+    saved(page)
+    assert (path.parent / "fresh.py").is_file()
+    page.get_by_label("Gallery").click()
+    expect(page.locator('[data-example="fresh.py"]')).to_be_visible(**FAST)
+    # A name that is taken is asked for, and replaced when that is wanted.
+    page.locator('[data-example="mine.py"]').click()
+    row(page, "C").wait_for(timeout=30_000)
+    page.keyboard.press("Control+Shift+S")
+    name = page.get_by_label("Save as", exact=True).get_by_role("textbox")
+    name.fill("fresh")
+    name.press("Enter")
+    expect(page.locator(".page-notice")).to_contain_text("there is a file fresh.py already")
+    page.get_by_role("button", name="Replace it").click()
+    until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK)
