@@ -390,9 +390,10 @@ def serve(
     *,
     show: bool = False,
     door: Door | None = None,
+    tell: Callable[[str], None] = lambda address: print(f"Tilewright is at {address}", flush=True),
 ) -> None:
-    """Serve the page and the API until interrupted, and print the address. Port 0 takes a free one. `path` as in `make_page`; `door`
-    says who gets in, else whoever can reach `address`, which must be this machine's own then.
+    """Serve the page and the API until interrupted, and `tell` the address, which prints it. Port 0 takes a free one. `path` as in
+    `make_page`; `door` says who gets in, else whoever can reach `address`, which must be this machine's own then.
 
     Raises TilewrightError where `path` cannot be read, and for an address that needs a token.
     """
@@ -400,10 +401,10 @@ def serve(
     if path is not None and not Path(path).is_dir():
         load_document(path)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(path, port, show, door))
+        asyncio.run(_serve(path, port, show, door, tell))
 
 
-async def _serve(path: str | Path | None, port: int, show: bool, door: Door) -> None:
+async def _serve(path: str | Path | None, port: int, show: bool, door: Door, tell: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     thumbnails, seats, cabinet = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe)), cabinet_of(path)
 
@@ -417,7 +418,7 @@ async def _serve(path: str | Path | None, port: int, show: bool, door: Door) -> 
     server.start()
     gc.freeze()  # libraries stay: to look through them for garbage holds a drop up for 70 ms now and then
     url = f"http://{door.address}:{server.port}/"
-    print(f"Tilewright is at {url}{door.invitation}", flush=True)
+    tell(f"{url}{door.invitation}")
     ended = asyncio.Event()
     with suppress(NotImplementedError):  # where there are no such signals
         loop.add_signal_handler(signal.SIGTERM, ended.set)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .opened import BAD_INPUT, FINE
+from .output import takes_json, tell_json
 
 ADDRESS = "127.0.0.1"
 
@@ -40,6 +41,7 @@ def add_serve(commands: Any) -> None:
         default=[],
         help="a further name that the server is reached by, as behind a proxy: tiles.example.org or localhost:8888",
     )
+    takes_json(serve, "the address, once it answers,")
     serve.set_defaults(run=_serve)
 
 
@@ -58,7 +60,11 @@ def _serve(arguments: argparse.Namespace) -> int:
         print(f"tilewright: there is no {arguments.path}", file=sys.stderr)
         return BAD_INPUT
     door = make_door(arguments.host, arguments.token, tuple(arguments.allow_host))
-    serve(arguments.path, free_port(arguments.port, arguments.host), door=door)
+    port = free_port(arguments.port, arguments.host)
+    if arguments.json:
+        serve(arguments.path, port, door=door, tell=lambda address: tell_json({"address": address, "pid": os.getpid()}))
+    else:
+        serve(arguments.path, port, door=door)
     return FINE
 
 
