@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts, onlooked, values
@@ -28,6 +29,8 @@ NAMES = sorted({f.encode_name for form in FORMS.values() for f in msgspec.struct
 """Of all fields."""
 
 SOURCES = tuple(example.text for example in EXAMPLES)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of what is meant to be large
 
 PATIENCE_SECONDS = 20.0
 """A message that holds the others up for longer is a fault; far above what is seen, for machines that are busy with other things."""

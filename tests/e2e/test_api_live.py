@@ -1,0 +1,144 @@
+"""A program and a person at one page: what the API does is seen at once; the page runs nothing that the server did not send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.page import choose, drag, steps
+from support.served import Served, served
+
+from tilewright.app.guard import make_door
+
+TOKEN = "a-token-of-some-length"
+
+SCRIPTED = """\
+# %% [markdown]
+# # <img src=x onerror="window.pwned=1"> Title
+#
+# <script>window.pwned=2</script> [a link](javascript:window.pwned=3) ![x](x" onerror="window.pwned=4)
+# %% workload
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.sblock("<img src=x onerror=window.pwned=5>"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi]
+
+# %% schedule
+sch = tilewright.Schedule(f)
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with served() as made:
+        yield made
+
+
+@pytest.fixture
+def page(server: Served, open_page: Callable[..., Page]) -> Page:
+    """Made after the server, so that it is closed before it."""
+    return open_page()
+
+
+def opened(page: Page, server: Served, example: str = "place_the_copies") -> str:
+    """The address of the page's session."""
+    page.goto(f"{server.url}/?example={example}")
+    page.get_by_role("treeitem").first.wait_for()
+    for _ in range(200):
+        found = [s for s in server.ask("GET", "/api/sessions").json["sessions"] if s["page"]]
+        if found:
+            return f"/api/sessions/{found[-1]['session']}"
+        page.wait_for_timeout(50)
+    raise AssertionError("the page is not among the sessions")
+
+
+def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
+    return {"intent": "Call", "method": method, "target": target, "arguments": arguments}
+
+
+def test_given_an_open_page_when_a_program_edits_then_the_person_sees_it_and_the_other_way_round(
+    page: Page, server: Served
+) -> None:
+    session = opened(page, server)
+    count = len(steps(page))
+    done = server.ask("POST", f"{session}?parts=steps", call("compute_at", "A_local.vtcm", loop="ko"))
+    assert done.status == 200, done.body
+    expect(page.locator(".step")).to_have_count(count + 1)
+    assert steps(page)[-1] == "sch.compute_at(AL, ko)"
+
+    refused = server.ask("POST", session, call("compute_at", "C", loop="ko"))
+    assert refused.status == 409
+    expect(page.locator(".page-notice .notice")).to_have_count(0)
+    expect(page.locator(".tw-tree .notice").locator("visible=true")).to_have_count(0)
+
+    drag(page, "B_local.vtcm", "ko")
+    expect(page.locator(".step")).to_have_count(count + 2)
+    told = server.ask("GET", f"{session}?parts=steps").json["state"]["steps"]
+    assert told[-1]["text"] == "sch.compute_at(BL, ko)"
+
+    server.ask("POST", session, {"intent": "SetTheme", "theme": "dark"})
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    server.ask("POST", session, {"intent": "Undo"})
+    server.ask("POST", session, {"intent": "Undo"})
+    expect(page.locator(".step")).to_have_count(count)
+    assert server.ask("DELETE", session).json["error"]["code"] == "has-a-page"
+
+
+def test_given_the_policy_of_the_page_then_every_pane_view_and_mode_works_under_it(page: Page, server: Served) -> None:
+    """What it forbids would be an error on the console, which fails the test."""
+    opened(page, server)
+    for pane in ("Python", "Problems", "Machine", "Traffic", "TVMScript"):
+        page.get_by_role("tab", name=pane).click()
+    page.get_by_role("button", name="A/B").click()
+    page.keyboard.press("Escape")
+    page.goto(server.url)
+    page.locator(".card").first.wait_for()
+    page.goto(f"{server.url}/?example=what_moves_what")
+    page.get_by_role("treeitem").first.wait_for()
+    count = len(steps(page))
+    choose(page, "ii", "Split")
+    page.keyboard.press("Escape")
+    drag(page, "W_local", "ii")
+    expect(page.locator(".step")).to_have_count(count + 1)
+    with page.expect_download():
+        page.get_by_role("button", name="Export").click()
+        if page.get_by_role("menuitem").count():
+            page.get_by_role("menuitem").first.click()
+
+
+def test_given_a_notebook_with_scripts_in_it_then_none_is_run(page: Page, server: Served) -> None:
+    session = opened(page, server)
+    done = server.ask("POST", session, {"intent": "OpenText", "text": SCRIPTED})
+    assert done.status in (200, 202), done.body
+    expect(page.get_by_role("treeitem").nth(1)).to_contain_text("<img src=x")
+    page.get_by_role("treeitem").nth(1).click()
+    for link in page.locator(".cell.markdown a").all():
+        assert not (link.get_attribute("href") or "").startswith("javascript")
+    assert page.evaluate("window.pwned") is None
+
+
+def test_given_a_server_for_others_then_the_token_opens_the_page_once_and_the_cookie_afterwards(
+    open_page: Callable[..., Page],
+) -> None:
+    with served(door=make_door("0.0.0.0", TOKEN)) as server:
+        page = open_page()
+        page.goto(f"{server.url}/?token={TOKEN}&example=box_blur")
+        page.get_by_role("treeitem").first.wait_for()
+        assert TOKEN not in page.url and "example=box_blur" in page.url
+        page.goto(server.url)
+        page.locator(".card").first.wait_for()
+        page.goto("about:blank")
+
+
+def test_given_a_server_for_others_when_the_token_is_typed_then_the_page_opens(open_page: Callable[..., Page]) -> None:
+    with served(door=make_door("0.0.0.0", TOKEN)) as server:
+        page = open_page()
+        page.goto(f"{server.url}/login")
+        page.get_by_label("Token of this server").fill(TOKEN)
+        page.get_by_role("button", name="Open").click()
+        page.locator(".card").first.wait_for()
+        page.goto("about:blank")
