@@ -68,8 +68,8 @@ def apart(state: State, store: Store) -> Subject:
     machine = store.machine(state)
     if state.shown is None or state.moment is None or not isinstance(machine, Machine):
         return Subject(state, own)
+    schedule = state.moment.schedule
     state = replace(state, shown=replace(state.shown, machine=machine))
-    schedule = state.shown.states[state.step_count].schedule
     sizes = sizes_of(state, schedule.func)
     report = store.report_now(state)
     if report is not None:

@@ -111,11 +111,11 @@ def _made(arguments: Namespace, found: Opened) -> str | bytes:
         found.given,
         arguments.tvm,
     )
-    if arguments.to.startswith("tvm"):
-        return made(arguments.to, subject).data
     try:
         return made(arguments.to, subject).data
     except TilewrightError as error:
+        if error.code == "unknown-version":
+            raise
         raise RefusedError(error) from error
 
 
