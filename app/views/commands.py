@@ -53,6 +53,7 @@ def _page_commands(state: State) -> list[Command]:
     return [
         *found,
         _command("Save", "Page", "the notebook's file", {"kind": "save"}, "Ctrl S"),
+        _command("Download the notebook", "Page", "a copy of it as it is on this page", {"kind": "download"}),
         _comparison(state),
         *(_command(label, "Page", text, {"kind": "pane", "pane": pane}) for pane, label, text in PANES),
         *(_command(f"Export {k.label}", "Page", k.help, {"kind": "export", "to": k.key}) for k in EXPORT_KINDS),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from support.axe import assert_no_violations
 from support.page import choose, grab, open_example, row
 
 
@@ -19,14 +19,6 @@ def gallery(request: pytest.FixtureRequest, open_page: Callable[..., Page], app_
         page.get_by_label("Dark theme").locator("visible=true").click()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     return page
-
-
-def assert_no_violations(page: Page) -> None:
-    # Colours fade into one another; a half-way colour is nobody's contrast.
-    page.wait_for_timeout(600)
-    found = Axe().run(page).response["violations"]
-    lines = [f"{v['id']}: {node['target']} {node['html'][:160]}" for v in found for node in v["nodes"][:3]]
-    assert not found, "\n".join(lines)
 
 
 def test_given_the_gallery_then_axe_has_no_complaint(gallery: Page) -> None:

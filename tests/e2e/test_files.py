@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from support.axe import assert_no_violations
 from support.notebooks import MATMUL_NOTEBOOK
 from support.page import row
 
@@ -111,6 +112,7 @@ def test_two_pages_that_change_one_line_then_the_later_decides(
     expect(dialog).to_contain_text("sch.unroll(ki)")
     expect(dialog).to_contain_text("sch.vectorize(ki)")
     shoot(one, "files-two-versions")
+    assert_no_violations(one)
     assert "sch.unroll" not in path.read_text()  # nothing is written over before it is decided
     # Later, and then after all.
     one.keyboard.press("Escape")
@@ -141,6 +143,7 @@ def test_a_file_that_cannot_be_written_is_said_and_saved_elsewhere(pages: Callab
     parallel(page)
     expect(chip(page)).to_contain_text("Not saved: read-only", **FAST)
     expect(page.locator(".banner.is-unsaved")).to_contain_text("mine.py is read-only")
+    assert_no_violations(page)
     expect(page).to_have_title(re.compile("^• "))
     page.keyboard.press("Control+Shift+S")
     name = page.get_by_label("Save as", exact=True).get_by_role("textbox")
@@ -152,6 +155,7 @@ def test_a_file_that_cannot_be_written_is_said_and_saved_elsewhere(pages: Callab
     # The menu by keyboard: a copy to take away.
     chip(page).focus()
     page.keyboard.press("Enter")
+    assert_no_violations(page)
     with page.expect_download() as caught:
         page.keyboard.press("d")
     assert caught.value.suggested_filename == "elsewhere.py"

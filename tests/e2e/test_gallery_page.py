@@ -96,5 +96,6 @@ def test_given_a_folder_then_its_files_stand_there_with_pictures_and_are_saved_w
     expect(page.locator(".step code").last).to_contain_text("sch.compute_at(AL, ko)")
     expect(page.locator(".headline")).to_contain_text("A matmul")
     page.keyboard.press("Control+s")
+    expect(page.locator('.file-chip[data-file="saved"]')).to_be_visible()
     expect(page.get_by_label("Save the notebook (Ctrl+S)")).to_be_disabled()
     assert "sch.compute_at(AL, ko)" in mine.read_text()
