@@ -140,10 +140,14 @@ class LookAt(Intent, frozen=True):
 
 
 class SetTheme(Intent, frozen=True):
+    """Light or dark."""
+
     theme: Theme
 
 
 class ShowPane(Intent, frozen=True):
+    """Show another of the panes beside the timeline; what the machine's figures would gain is worked out while it is looked at."""
+
     pane: Pane
 
 

@@ -151,7 +151,7 @@ class Schema(Handler):
     """GET /api/schema: the JSON schema of intents."""
 
     def get(self) -> None:
-        """As msgspec makes it of the forms."""
+        """The JSON schema of all intents."""
         self.answer(schema())
 
 
@@ -159,7 +159,7 @@ class Notebooks(Handler):
     """GET /api/notebooks: the examples, and what the served folder has."""
 
     def get(self) -> None:
-        """Name (to open it by), title, a sentence, and the path of a person's own."""
+        """What can be opened: name, title, a sentence, and the path of a person's own."""
         found = self.office.notebooks()
         self.answer(
             {"notebooks": [{name: getattr(e, name) for name in ("name", "title", "sentence", "path")} for e in found]}
@@ -170,11 +170,11 @@ class Sessions(Handler):
     """GET /api/sessions: those that are open. POST: another one, without a page."""
 
     def get(self) -> None:
-        """Key, version, whether a page shows it, title, path."""
+        """Those that are open: key, version, whether a page shows it, title, path."""
         self.answer({"sessions": [{**head(seat), **summary(seat.session.state)} for seat in self.seats.all.values()]})
 
     async def post(self) -> None:
-        """A session of an example, a file or a text; nothing is open in it otherwise. 201 with its state."""
+        """Another one, of a `name` in /api/notebooks or a `text` (with a `title`); else nothing is open in it. 201 with its state."""
         try:
             opening = msgspec.json.decode(self.body(), type=Opening)
         except (msgspec.MsgspecError, RecursionError) as error:
@@ -231,7 +231,8 @@ class Targets(Handler):
     """GET /api/sessions/KEY/targets?row=ID: where a row may be dropped; several rows go together."""
 
     async def get(self, key: str) -> None:
-        """`targets`: loop, legal, primitive, reason. With forecast=1 `foretold` says what each drop would change, once it was tried."""
+        """Where the rows `row` (one or several) may be dropped: loop, legal, primitive, reason. With forecast=1 `foretold` says what each
+        drop would change, once it was tried."""
         seat = self.seats.find(key)
         rows = self.get_query_arguments("row")
         targets = await seat.do(lambda: seat.session.targets(rows))
@@ -264,7 +265,7 @@ class Menu(Handler):
     """GET /api/sessions/KEY/menu?row=ID: the calls that a row's menu offers, with the fields of their forms."""
 
     async def get(self, key: str) -> None:
-        """As the page draws them; `method` and the fields' names are those of a Call."""
+        """The calls that the menu of `row` offers, as the page draws them; `method` and the fields' names are those of a Call."""
         seat = self.seats.find(key)
         row = self.get_query_argument("row", "")
         self.answer({**head(seat), "menu": await seat.do(lambda: seat.session.menu(row))})
@@ -274,7 +275,7 @@ class Trace(Handler):
     """GET /api/sessions/KEY/trace: the timeline in Chrome's trace format."""
 
     async def get(self, key: str) -> None:
-        """202 while the report is pending; 409 where the machine cannot run the program."""
+        """The timeline in Chrome's trace format; 202 while the report is pending, 409 where the machine cannot run the program."""
         seat = self.seats.find(key)
         report = await seat.do(lambda: known_report(seat.session.state, seat.session.store))
         if isinstance(report, TilewrightError):

@@ -60,6 +60,8 @@ class InsertCell(Intent, frozen=True):
 
 
 class RemoveCell(Intent, frozen=True):
+    """Take cell `index` out of the notebook."""
+
     index: int
 
 
@@ -85,6 +87,8 @@ class SwitchItem(Intent, frozen=True):
 
 
 class RemoveItem(Intent, frozen=True):
+    """Take schedule line `item` out of the text; the later ones are made again."""
+
     item: int
 
 
