@@ -78,7 +78,7 @@ export function reasonBody(reason, state, otherwise = "not here") {
 
 /** name, now → then, change with its sign, and the word for it. */
 function figuresBody(lines) {
-  return make("div", {class: "figures"}, ...lines.flatMap((line) => [
+  return make("div", {class: "drop-figures"}, ...lines.flatMap((line) => [
     make("span", {class: "figure-name"}, line.name), make("span", {class: "figure-text"}, line.text),
     make("span", {class: `figure-change is-${line.trend}`}, [line.change && SIGNS[line.sign], line.change].filter(Boolean).join(" ")),
     make("span", {class: `figure-word is-${line.trend}`}, line.word),
