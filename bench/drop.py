@@ -2,8 +2,12 @@
 
 Each drag (a block onto a loop of an example) is made and undone again and again. Measured in the page: from `pointerup` to the end of the
 first frame in which tree, code and timeline show the new program. "server" is from the page's message to the arrival of the last part of
-the answer, "page" the rest. Below it the parts of the work on the server, as multiples of
-`plan`, which sizes and report share; evaluating is the drop's call and its line in the notebook.
+the answer, "page" the rest; "CPU" is the processor time of the server in that while, which what else runs on the machine does not change
+so much. "map" is from the message that something was grabbed to the frame in which the loops say whether it may be dropped there, and its
+processor time. The last row is a notebook of 187 blocks and loops and a hundred steps (tests/support/transformer.py).
+
+Below it the parts of the work on the server, as multiples of `plan`, which sizes and report share; evaluating is the drop's call and its
+line in the notebook.
 
 Run: `python bench/drop.py [--rounds 20] [--example NAME]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
 Times are of this machine and of what else runs on it; the ratios are what to compare.
@@ -21,16 +25,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
 
-from tilewright.app.document import Notebook, apply_call, evaluate, load_document
+from tilewright.app.document import Notebook, apply_call, evaluate, load_document, read_document
 from tilewright.app.views.gallery import FOLDER
 from tilewright.engine.hwsim import simulate
 from tilewright.engine.ir import Var
 from tilewright.engine.lower import allocations, planned
 from tilewright.engine.script import to_script
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.transformer import transformer_notebook  # tests are no package
 
 DRAGS = (
     ("what_moves_what", "compute_at", "W_local", "ii"),
@@ -41,8 +49,11 @@ DRAGS = (
     ("place_the_copies", "compute_at", "A_local.vtcm", "ko"),
     ("vtcm_two_halves", "compute_at", "A_local.vtcm", "kh"),
     ("vtcm_double_buffer", "compute_at", "A_local.vtcm", "mi"),
+    ("transformer", "compute_at", "W_down1_local", "ko_down1"),
 )
-"""Example, call, block, loop. The last one makes 16 528 tasks of 400."""
+"""Example, call, block, loop. The last but one makes 16 528 tasks of 400."""
+
+FILES: dict[str, Callable[[], str]] = {"transformer": transformer_notebook}
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
@@ -55,6 +66,29 @@ WebSocket.prototype.send = function (data) {
   this.benchHears = true;
   return send.call(this, data);
 };
+"""
+
+MAP = """
+() => {
+  const tree = [...Bokeh.documents.flatMap((d) => [...d.all_models])].length && (function find(node) {
+    for (const inner of node.querySelectorAll("*")) {
+      if (inner.matches(".tw-tree")) return inner;
+      const found = inner.shadowRoot && find(inner.shadowRoot);
+      if (found) return found;
+    }
+    return null;
+  })(document);
+  window.benchMap = () => new Promise((resolve) => {
+    benchTalk.sent = 0;
+    const look = () => {
+      if (!benchTalk.sent || !tree.querySelector(".row[data-offer]")) return requestAnimationFrame(look);
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => resolve(performance.now() - benchTalk.sent);
+      channel.port2.postMessage(0);
+    };
+    look();
+  });
+}
 """
 
 WATCH = """
@@ -110,12 +144,13 @@ def main() -> None:
     print(
         f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {options.rounds} drops each; ms from the button's release\n"
     )
-    print("| example | drop | tasks | server p50 | page p50 | p50 | p95 |\n|---|---|---:|---:|---:|---:|---:|")
-    with server() as url, sync_playwright() as playwright:
+    print("| example | drop | tasks | map CPU | map p50 | map p95 | CPU p50 | server p50 | page p50 | p50 | p95 |")
+    print(f"|---|---|{'---:|' * 9}")
+    with server() as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         for drag in drags:
             page = browser.new_page(viewport={"width": 1280, "height": 800})
-            print(dropped(page, url, drag, options.rounds), flush=True)
+            print(dropped(page, served, drag, options.rounds), flush=True)
             page.close()
         browser.close()
     print(
@@ -130,8 +165,20 @@ def chromium() -> str | None:
     return os.environ.get("TILEWRIGHT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
+class Served(NamedTuple):
+    """A server: its address, and its process."""
+
+    url: str
+    process: int
+
+    def cpu_ms(self) -> float:
+        """Processor time of the process so far."""
+        fields = Path(f"/proc/{self.process}/schedstat")
+        return int(fields.read_text().split()[0]) / 1e6 if fields.exists() else 0.0
+
+
 @contextmanager
-def server() -> Iterator[str]:
+def server() -> Iterator[Served]:
     """`tilewright app` in a process of its own, as a person starts it."""
     code = "from tilewright.app.shell import serve; serve(port=0)"
     process = subprocess.Popen(
@@ -141,28 +188,41 @@ def server() -> Iterator[str]:
     try:
         found = re.search(r"http://\S+", process.stdout.readline())
         assert found is not None, "the server did not start"
-        yield found[0]
+        yield Served(found[0], process.pid)
     finally:
         process.terminate()
         process.wait(10)
 
 
-def dropped(page: Page, url: str, drag: tuple[str, str, str, str], rounds: int) -> str:
+def opened_in(page: Page, url: str, example: str) -> None:
+    """The example, or the file, in the page, all about it worked out."""
+    page.add_init_script(LISTEN)
+    if example in FILES:
+        page.goto(url)
+        content = {"name": f"{example}.py", "mimeType": "text/x-python", "buffer": FILES[example]().encode()}
+        page.get_by_label("A file", exact=True).set_input_files([content])  # pyright: ignore[reportArgumentType]
+    else:
+        page.goto(f"{url}?example={example}")
+    page.get_by_role("treeitem").first.wait_for()
+    page.locator(":is([data-verdict=tested], [data-verdict=proved])").wait_for(timeout=60_000)
+    page.wait_for_function("() => !document.querySelector('[data-doing=steps]')", timeout=120_000)
+    page.evaluate(WATCH)
+    page.evaluate(MAP)
+
+
+def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds: int) -> str:
     """A row of the first table."""
     example, _, block, loop = drag
-    page.add_init_script(LISTEN)
-    page.goto(f"{url}?example={example}")
-    page.get_by_role("treeitem").first.wait_for()
-    page.locator(":is([data-verdict=tested], [data-verdict=proved])").wait_for(timeout=30_000)
-    page.evaluate(WATCH)
+    opened_in(page, served.url, example)
     steps = page.locator(".step code")
     count = steps.count()
     found: list[dict[str, float]] = []
     for _ in range(rounds + 1):
-        grab(page, block, loop)
+        maps = grab(page, served, block, loop)
         page.evaluate("() => { window.benchResult = benchDrop(); }")
+        before = served.cpu_ms()
         page.mouse.up()
-        found.append(page.evaluate("() => window.benchResult"))
+        found.append(page.evaluate("() => window.benchResult") | maps | {"cpu": served.cpu_ms() - before})
         if not found[-1]["done"]:
             said = page.locator("[role=alert]").all_inner_texts()
             raise SystemExit(f"{example}: {block} onto {loop} was never drawn: {said}")
@@ -171,27 +231,47 @@ def dropped(page: Page, url: str, drag: tuple[str, str, str, str], rounds: int) 
         steps.nth(count).wait_for(state="detached")
         page.wait_for_timeout(300)
     del found[0]  # it warms the server up
-    server_ms, page_ms, all_ms = (statistics.median(f[key] for f in found) for key in ("away", "page", "all"))
-    p95 = statistics.quantiles([f["all"] for f in found], n=20, method="inclusive")[-1] if rounds > 1 else all_ms
+    medians = {key: statistics.median(f[key] for f in found) for key in found[0]}
+
+    def p95(key: str) -> float:
+        return (
+            statistics.quantiles([f[key] for f in found], n=20, method="inclusive")[-1] if rounds > 1 else medians[key]
+        )
+
+    figures = [
+        medians["map_cpu"],
+        medians["map"],
+        p95("map"),
+        *(medians[key] for key in ("cpu", "away", "page", "all")),
+        p95("all"),
+    ]
     tasks = len(simulated(drag).segments)
-    return f"| {example} | {block} onto {loop} | {tasks} | {server_ms:.0f} | {page_ms:.0f} | {all_ms:.0f} | {p95:.0f} |"
+    return f"| {example} | {block} onto {loop} | {tasks} | {' | '.join(f'{figure:.0f}' for figure in figures)} |"
 
 
-def grab(page: Page, block: str, loop: str) -> None:
-    """The block is held over the loop, its offers shown."""
+def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:
+    """The block is held over the loop, its offers shown; how long these took."""
     source, target = (page.locator(f'[role="treeitem"][data-id="{row}"]') for row in (block, loop))
     source.scroll_into_view_if_needed()
-    start, end = source.bounding_box(), target.bounding_box()
-    assert start is not None and end is not None
+    start = source.bounding_box()
+    assert start is not None
     page.mouse.move(start["x"] + 60, start["y"] + 10)
     page.mouse.down()
+    page.evaluate("() => { window.benchOffers = benchMap(); }")
+    before = served.cpu_ms()
     page.mouse.move(start["x"] + 70, start["y"] + 20, steps=3)
-    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    taken = page.evaluate("() => window.benchOffers")
+    cpu = served.cpu_ms() - before
+    target.scroll_into_view_if_needed()
+    end = target.bounding_box()
+    assert end is not None
     page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=8)
+    return {"map": taken, "map_cpu": cpu}
 
 
 def opened(drag: tuple[str, str, str, str]) -> tuple[Notebook, Var]:
-    notebook = evaluate(load_document(FOLDER / f"{drag[0]}.py"))
+    text = FILES.get(drag[0])
+    notebook = evaluate(read_document(text()) if text else load_document(FOLDER / f"{drag[0]}.py"))
     assert notebook.schedule is not None
     (loop,) = [v for v in map(loop_var, notebook.schedule.index.loops) if v.name == drag[3]]
     return notebook, loop

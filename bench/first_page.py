@@ -72,13 +72,13 @@ def main() -> None:
     print(
         f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {options.rounds} loads each; ms since the navigation began\n"
     )
-    with server() as url, sync_playwright() as playwright:
+    with server() as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         print(
             "| page | first byte | parsed | p50 | p95 | slowest | requests | KiB |\n|---|---:|---:|---:|---:|---:|---:|---:|"
         )
         for name, query in (("gallery", ""), ("notebook", "?example=vtcm_double_buffer")):
-            loads = [loaded(browser, url + query) for _ in range(options.rounds + 1)][
+            loads = [loaded(browser, served.url + query) for _ in range(options.rounds + 1)][
                 1:
             ]  # the first one warms the server up
             print(row(name, loads), flush=True)

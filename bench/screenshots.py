@@ -8,19 +8,23 @@ not 1280x800, `DARK` those in the dark theme. The guide's pages say where each i
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from drop import FLAGS, chromium, server
 from PIL import Image
 from playwright.sync_api import Browser, Error, Locator, Page, sync_playwright
+from support.jupyter import cell, jupyter_server, run_cell, write_notebook
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 
 MOST_BYTES = 150_000
 
-SIZES = {"zoomed": (640, 400), "large": (1920, 1080)}
+SIZES = {"zoomed": (640, 400), "large": (1920, 1080), "jupyter": (1280, 1080)}
 DARK = {"notebook_dark"}
 
 Picture = Callable[[Page, str], Locator | None]
@@ -31,11 +35,11 @@ def main(names: list[str]) -> int:
     wanted = names or list(PICTURES)
     failed: list[str] = []
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with server() as url, sync_playwright() as playwright:
+    with server() as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, "--force-color-profile=srgb"])
         for name in wanted:
             try:
-                size = take(browser, url, name)
+                size = take(browser, served.url, name)
                 print(f"{size / 1024:6.0f} KiB  {name}", flush=True)
             except (Error, AssertionError) as error:
                 failed.append(name)
@@ -247,12 +251,58 @@ def problems(page: Page, url: str) -> Locator:
     return page.locator("#area-panes")
 
 
+def jupyter(page: Page, url: str) -> None:
+    """A block in the hand, in JupyterLab."""
+    kept = ExitStack()  # the server stays until the picture is taken
+    page.on("close", lambda _: kept.close())
+    lab = kept.enter_context(jupyter_server(Path(kept.enter_context(TemporaryDirectory()))))
+    shutil.copy(Path(__file__).parents[1] / "static" / "examples" / "place_the_copies.py", lab.folder / "copies.py")
+    making = (
+        'import tilewright\n\nsch = tilewright.load("copies.py").schedule.copy()\ntree = tilewright.LoopTree(sch)\ntree'
+    )
+    write_notebook(lab.folder / "copies.ipynb", making, "tilewright.Timeline(schedule=tree.param.schedule)")
+    page.goto(lab.url("lab", "copies.ipynb"))
+    cell(page, 0).wait_for(timeout=90_000)
+    for number in (0, 1):
+        run_cell(page, number)
+    cell(page, 1).locator(".tw-live").wait_for()
+    source, target = (cell(page, 0).locator(f'[data-id="{name}"]').bounding_box() for name in ("A_local.vtcm", "ko"))
+    assert source is not None and target is not None
+    page.mouse.move(source["x"] + 60, source["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(source["x"] + 72, source["y"] + 22, steps=3)
+    cell(page, 0).locator(".row[data-offer]").first.wait_for()
+    page.mouse.move(target["x"] + 60, target["y"] + 8, steps=6)
+    page.get_by_text("over capacity").first.wait_for()
+
+
+def export_menu(page: Page, url: str) -> None:
+    opened(page, url, "vtcm_double_buffer")
+    page.get_by_role("button", name="Other forms").click()
+    page.get_by_role("menuitem", name="Copy link").wait_for()
+
+
+def replay(page: Page, url: str) -> None:
+    """The file that "Replay as a web page" gives, from the disk, in the middle of the run."""
+    opened(page, url, "gemmini_gemm")
+    page.get_by_role("button", name="Other forms").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Replay as a web page").click()
+    file = Path(download.value.path()).with_suffix(".html")
+    download.value.save_as(file)
+    page.goto(file.as_uri())
+    page.locator("html[data-ready]").wait_for()
+    page.get_by_role("slider", name="Playhead").focus()
+    for _ in range(30):
+        page.keyboard.press("Shift+ArrowRight")
+
+
 PICTURES: dict[str, Picture] = {
     made.__name__: made
     for made in (
         gallery, notebook, notebook_dark, large, zoomed, tour, drop_map, menu_card, reference, palette, timeline, layout_picker, history,
-        comparison, machine, traffic, problems, timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini,
-        timeline_gpu_sm, timeline_cpu_core,
+        comparison, machine, traffic, problems, export_menu, replay, jupyter,
+        timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini, timeline_gpu_sm, timeline_cpu_core,
     )
 }  # fmt: skip
 

@@ -82,4 +82,4 @@ def code(page: Page, pane: str) -> str:
 
 
 def steps(page: Page) -> list[str]:
-    return page.locator(".step code").all_inner_texts()
+    return page.locator(".step .step-text code").all_inner_texts()
