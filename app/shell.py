@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -61,6 +62,9 @@ from .views.tour import tour_value
 from .views.tree_now import costs_now, rows_now
 from .views.words import words_value
 from .work import Doing
+
+SWITCH_S = 0.001
+"""A thread that works ahead lets the server's own loop in after so long, each time that this has waited for the network."""
 
 PATIENCE_S = 0.25
 """How long a paint waits for a simulation; nobody is answered meanwhile."""
@@ -417,6 +421,7 @@ async def _serve(path: str | Path | None, port: int, show: bool, door: Door, tel
     signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
     server.start()
     gc.freeze()  # libraries stay: to look through them for garbage holds a drop up for 70 ms now and then
+    sys.setswitchinterval(SWITCH_S)
     url = f"http://{door.address}:{server.port}/"
     tell(f"{url}{door.invitation}")
     ended = asyncio.Event()
