@@ -7,8 +7,8 @@ const MOST_STRETCHES = 4000;
 const BINS_SHOWN = 240;
 const PIECES = ["waits", "fills", "lives"];
 
-const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const textOf = (bytes) => btoa(String.fromCharCode(...bytes));
+const unpackedLevels = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const packedLevels = (bytes) => btoa(String.fromCharCode(...bytes));
 
 export class Recorded {
   /** `data` is what app/replay.py wrote; `choose(row)` shows a row of the tree. A model as components know it. */
@@ -162,8 +162,8 @@ function coarse(whole, start, end) {
   const span = whole.end - whole.start;
   const places = Array.from({ length: count }, (_, n) => Math.min(whole.bins.count - 1, Math.floor(((start - whole.start + ((n + 0.5) * (end - start)) / count) * whole.bins.count) / span)));
   const cutLevels = ([number, levels]) => {
-    const from = typeof levels === "string" ? bytesOf(levels) : levels;
-    return [number, textOf(places.map((place) => from[place]))];
+    const from = typeof levels === "string" ? unpackedLevels(levels) : levels;
+    return [number, packedLevels(places.map((place) => from[place]))];
   };
   const bins = Object.fromEntries(["task", "wait", "overlap", "fill", "live"].map((what) => [what, whole.bins[what].map(cutLevels)]));
   const bytes = whole.bytes.map((line) => cutLine(line, [{ start: start - whole.start, end: end - whole.start, later: 0 }], start - whole.start));
