@@ -28,7 +28,18 @@ from .shelf import Shelf
 from .state import Notice
 from .views.account import PARTS, USUAL, account, known_report, summary
 from .views.gallery import Example, example_of
-from .wire import CompareForm, Form, OpenForm, OpenTextForm, SaveForm, intent_from, read_form, schema
+from .wire import (
+    CompareForm,
+    Form,
+    NewFileForm,
+    OpenForm,
+    OpenTextForm,
+    SaveAsForm,
+    SaveForm,
+    intent_from,
+    read_form,
+    schema,
+)
 
 VERSION = 1
 
@@ -327,6 +338,10 @@ def perform(session: Session, form: Form) -> Refusal | None:
             )
         case SaveForm():
             return _received(session, {"kind": "save"}, lambda: _own_file(session))
+        case SaveAsForm():
+            return _received(session, {"kind": "save_as", "name": form.name, "replacing": form.replacing}, lambda: None)
+        case NewFileForm():
+            return _received(session, {"kind": "new_file", "name": form.name}, lambda: None)
         case CompareForm():
             return _received(session, {"kind": "compare", "a": form.a, "b": form.b}, lambda: None)
         case _:

@@ -90,6 +90,19 @@ class SaveForm(Form, frozen=True, tag="Save"):
     """Write the notebook to the file that it was opened from."""
 
 
+class SaveAsForm(Form, frozen=True, tag="SaveAs"):
+    """Write the notebook to a file `name` in the served folder, and go on with that; over one that is there only when `replacing`."""
+
+    name: str
+    replacing: bool = False
+
+
+class NewFileForm(Form, frozen=True, tag="NewFile"):
+    """Begin a notebook in a file `name` of the served folder."""
+
+    name: str
+
+
 _OWN: dict[type[Intent], type[Form]] = {
     Call: CallForm,
     Calls: CallsForm,
@@ -133,7 +146,7 @@ UNTOLD = tuple(i for i in INTENTS if i not in _OWN and i.__name__ not in _PLAIN)
 """All that is not offered; a test knows them by name, so that an intent of another make is not forgotten."""
 
 FORMS: dict[str, type[Form]] = {
-    **{str(form.__struct_config__.tag): form for form in (*_OWN.values(), OpenForm, SaveForm)},
+    **{str(form.__struct_config__.tag): form for form in (*_OWN.values(), OpenForm, SaveForm, SaveAsForm, NewFileForm)},
     **{name: _plain(intent) for name, intent in _PLAIN.items()},
 }
 """All forms by their names."""
@@ -187,8 +200,10 @@ __all__ = [
     "CallForm",
     "CompareForm",
     "Form",
+    "NewFileForm",
     "OpenForm",
     "OpenTextForm",
+    "SaveAsForm",
     "SaveForm",
     "described",
     "intent_from",

@@ -1,6 +1,6 @@
 // A/B: two programs in line with each other, row by row, and in figures. Which they are is chosen above; Escape leads back.
 
-import { h, icon, follow, bringIntoView } from "./dom.js";
+import { h, icon, follow, bringIntoView, textOf } from "./dom.js";
 
 const SIGNS = {
   changed: ["≠", "changed"],
@@ -74,7 +74,7 @@ function picker(model, data, n) {
   select.value = side.key;
   const file = h("input", { type: "file", accept: ".py,.txt,text/x-python,text/plain", hidden: true, onchange: () => file.files[0] && send(file.files[0]) });
   async function send(chosen) {
-    model.send_msg({ kind: "compare_text", side: name, name: chosen.name.replace(/\.\w+$/, ""), text: await chosen.text() });
+    model.send_msg({ kind: "compare_text", side: name, name: chosen.name.replace(/\.\w+$/, ""), text: await textOf(chosen) });
   }
   function choose(element) {
     if (element.value !== "file…") return model.send_msg({ kind: "compare", [name]: element.value });

@@ -87,3 +87,8 @@ export function bringIntoView(box, element) {
   const [frame, spot] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
   if (spot.top < frame.top || spot.bottom > frame.bottom) box.scrollTop += (spot.top + spot.bottom - frame.top - frame.bottom) / 2;
 }
+
+/** The text of a file that a person chose. Of what is far too large only so much that the server says so: it would close the page over the rest. */
+export function textOf(file) {
+  return file.slice(0, 8_000_004).text();
+}

@@ -1,6 +1,6 @@
 // The start screen: a program of one's own, recent files, and worked examples with their pictures, to be looked through by word and by kind.
 
-import { h, icon, follow } from "./dom.js";
+import { h, icon, follow, textOf } from "./dom.js";
 import { askFileName } from "./files.js";
 import { Popup } from "./popup.js";
 import { thumbnail } from "./thumbnail.js";
@@ -76,7 +76,7 @@ function ownProgram(model, view) {
   const open = () => model.send_msg({ kind: "open_text", text: area.value });
   const take = async (file) => {
     if (!file) return;
-    area.value = await file.text();
+    area.value = await textOf(file);
     open();
   };
   const chooser = h("input", { type: "file", accept: ".py,.txt,.tir,text/x-python,text/plain", hidden: true, "aria-label": "A file", onchange: () => take(chooser.files[0]) });

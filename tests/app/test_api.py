@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,14 @@ def session(server: Served) -> Iterator[str]:
 
 def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
     return {"intent": "Call", "method": method, "target": target, "arguments": arguments}
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Files are written by a thread of the cabinet."""
+    give_up = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
 
 
 def test_every_intent_is_offered_but_the_server_s_own() -> None:
@@ -208,10 +216,21 @@ def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
     assert server.ask("POST", session, call("compute_at", "B_local.vtcm", loop="ko")).status == 200
     assert server.ask("POST", session, {"intent": "Save"}).status == 200
     server.ask("DELETE", session)
-    give_up = time.monotonic() + 30
-    while "sch.compute_at(BL, ko)" not in path.read_text():  # a thread of the cabinet writes it
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
+    until(lambda: "sch.compute_at(BL, ko)" in path.read_text())
+
+
+def test_given_another_name_then_the_notebook_goes_there_and_nowhere_else(server: Served, session: str) -> None:
+    for name in ("../out", "/tmp/out", "a/b", "..", "", "x\x00", "mine"):
+        refused = server.ask("POST", session, {"intent": "SaveAs", "name": name})
+        assert refused.status == 409, name
+        assert refused.json["error"]["code"] in ("bad-name", "file-exists"), refused.body
+    assert server.ask("POST", session, {"intent": "SaveAs", "name": "another"}).status in (200, 202)
+    until(lambda: "another.py" in server.ask("GET", "/api/notebooks").body.decode())
+    assert server.ask("POST", f"{session}?parts=notebook", {"intent": "NewFile", "name": "fresh"}).status in (
+        200,
+        202,
+        409,
+    )
 
 
 def test_given_many_sessions_then_one_more_is_refused_and_ended_ones_make_room(server: Served) -> None:

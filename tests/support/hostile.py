@@ -107,9 +107,10 @@ KINDS = (
     "open_text", "view", "repair", "fix", "edit", "theme", "pane", "compare", "compare_text", "uncompare", "span", "knob", "unknob",
     "dismiss", "draft_cell", "draft_item", "drop_draft", "edit_prose", "edit_item", "insert_cell", "remove_cell", "move_cell",
     "switch_item", "remove_item", "move_item", "mend", "skip_conflicts", "stop_here", "put_back", "add_branch", "choose_branch",
-    "rename_branch", "delete_branch", "export", "tour", "open", "targets", "window", "find",
+    "rename_branch", "delete_branch", "save_as", "new_file", "download", "resolve",
+    "heard", "give_up", "resume", "export", "tour", "open", "targets", "window", "find",
 )  # fmt: skip
-"""Kinds of messages that views send. Saving is left out: there is no file."""
+"""Kinds of messages that views send. Sessions in tests have no folder."""
 
 ROWS = (
     "ko",
