@@ -18,7 +18,7 @@ from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
 from .document.history import History
-from .document.merge import Part, resolved
+from .document.merging import Part, resolved
 from .document.notebook import revision_of
 from .edits import picture, settled
 from .open_file import Line, OpenFile

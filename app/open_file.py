@@ -19,7 +19,7 @@ from ..engine.ir import Refusal
 from .document import DocumentError, Notebook, evaluate, read_document
 from .document.files import Stamp, clear_leftovers, read_text, stamp_of, write_text
 from .document.history import Draft, Edit, History, Kept, digest_of
-from .document.merge import Part, merge, merged, resolved
+from .document.merging import Part, merge, merged, resolved
 
 MAX_UNDO = 500
 """Older documents than this are forgotten by undo."""

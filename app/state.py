@@ -10,7 +10,7 @@ from msgspec import Meta
 from ..engine.script import Note
 from .document import Notebook
 from .document import State as Moment
-from .document.merge import Part
+from .document.merging import Part
 from .open_file import Standing
 
 Theme = Literal["light", "dark"]

@@ -11,8 +11,9 @@ from .cells import Cell, CellKind, Document, read_document
 from .conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
 from .edit import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
 from .evaluate import evaluate
-from .files import DocumentError, load_document, save_document
+from .files import DocumentError, load_document, read_text, save_document, write_text
 from .fixes import apply_fix, apply_lint, is_applicable
+from .history import History
 from .items import (
     Item,
     insert_item,
@@ -27,6 +28,7 @@ from .items import (
 )
 from .knobs import with_turn, without_turns
 from .lines import apply_call, line_for, variable_of
+from .merging import merge, resolved
 from .notebook import Handle, Notebook, NotebookStep, State
 from .pasted import Converted, converted, edited_cell
 from .rename import editable_name, renamed
@@ -43,6 +45,7 @@ __all__ = [
     "Document",
     "DocumentError",
     "Handle",
+    "History",
     "Item",
     "Notebook",
     "NotebookStep",
@@ -71,11 +74,13 @@ __all__ = [
     "item_of_step",
     "line_for",
     "load_document",
+    "merge",
     "move_cell",
     "move_item",
     "move_item_into",
     "put_back",
     "read_document",
+    "read_text",
     "remove_call",
     "remove_item",
     "rename_branch",
@@ -85,6 +90,7 @@ __all__ = [
     "replace_cell",
     "replace_item",
     "replay_without",
+    "resolved",
     "save_document",
     "schedule_calls",
     "schedule_items",
@@ -101,4 +107,5 @@ __all__ = [
     "with_turn",
     "without_last_call",
     "without_turns",
+    "write_text",
 ]

@@ -8,7 +8,7 @@ from ...engine.ir import Refusal
 from .cells import MARKER, Cell, CellKind, Document, read_document
 from .edit import replace_cell
 from .files import DocumentError
-from .merge import alike
+from .merging import alike
 from .workload import program_names
 
 _BEFORE_SCHEDULE = ("machine", "workload", "intrinsic")

@@ -13,7 +13,7 @@ from ...engine.ir import Place, Refusal
 from .calls import schedule_calls
 from .cells import Cell, Document, lines_of, read_document
 from .files import DocumentError
-from .merge import alike
+from .merging import alike
 from .workload import program_names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..document.merge import Clash, Part
+from ..document.merging import Clash, Part
 from ..state import Filed, State
 
 _SHORT = {

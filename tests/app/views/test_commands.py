@@ -40,5 +40,5 @@ def test_given_each_message_then_the_session_knows_it() -> None:
     state = opened()
     for command in commands_value(state, EXAMPLES):
         message = command["message"]
-        if message and message["kind"] not in ("open", "save", "export", "compare", "link"):
+        if message and message["kind"] not in ("open", "save", "download", "export", "compare", "link"):
             assert intent_of(message, state) is not None, command
