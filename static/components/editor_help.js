@@ -139,7 +139,7 @@ export class EditorHelp {
           { class: "offer-line", role: "option", id: `offer-${n}`, onpointerdown: (event) => event.preventDefault(), onclick: () => this.take(n) },
           make("span", { class: `offer-kind is-${item.kind}`, "aria-hidden": "true" }, KIND_SIGNS[item.kind] ?? "”"),
           make("code", {}, item.text),
-          make("span", { class: "offer-detail" }, item.detail ?? ""),
+          make("span", { class: "offer-detail" }, (item.detail ?? "").replaceAll("`", "")),
         ),
       );
       const box = make("div", { class: "offer-lines", role: "listbox", id: "offers", "aria-label": "What could stand here" }, ...options);
