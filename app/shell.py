@@ -308,6 +308,9 @@ class ServerClock:
 class PageTemplate(pn.Template):
     """A template whose components enter the document together: else Bokeh goes over all models once for each."""
 
+    def __repr__(self) -> str:
+        return "PageTemplate"  # Panel asks for it with each component, and writes out all that they show
+
     def server_doc(
         self, doc: BokehDocument | None = None, title: str | None = None, location: Any = True
     ) -> BokehDocument:
