@@ -220,7 +220,7 @@ def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
 
 
 def test_given_another_name_then_the_notebook_goes_there_and_nowhere_else(server: Served, session: str) -> None:
-    for name in ("../out", "/tmp/out", "a/b", "..", "", "x\x00", "mine"):
+    for name in ("../out", "/out", "a/b", "..", "", "x\x00", "mine"):
         refused = server.ask("POST", session, {"intent": "SaveAs", "name": name})
         assert refused.status == 409, name
         assert refused.json["error"]["code"] in ("bad-name", "file-exists"), refused.body
