@@ -34,36 +34,6 @@ Found = TypeVar("Found")
 _NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 
-NEW_NOTEBOOK = """\
-# %% [markdown]
-# # A new notebook
-#
-# What it is about.
-
-# %% machine
-import tilewright
-
-machine = tilewright.machine("dual-bank-npu")
-
-# %% workload
-from tilewright.script import tirx as T
-
-
-@T.prim_func(s_tir=True)
-def matmul(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), C: T.Buffer((128, 128), "float32")):
-    for i, j, k in T.grid(128, 128, 128):
-        with T.sblock("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-
-
-# %% schedule
-sch = tilewright.Schedule(matmul)
-"""
-
-
 class Filing:
     """One page's. `cabinet` is None where nothing is to be written; `news` is called on the page's loop when the file has some."""
 
@@ -322,4 +292,4 @@ def _at(notebook: Notebook, path: Path) -> Notebook:
     return replace(notebook, document=replace(notebook.document, path=str(path)))
 
 
-__all__ = ["NEW_NOTEBOOK", "Filing", "readable"]
+__all__ = ["Filing", "readable"]

@@ -29,7 +29,7 @@ from .cabinet import Cabinet
 from .clock import Clock
 from .document import DocumentError, Notebook
 from .exports import Made
-from .filing import NEW_NOTEBOOK, Filing, readable
+from .filing import Filing, readable
 from .forecast import Forecast
 from .handing import as_text, hand_out
 from .messages import MOVED, Message, call_of, intent_of
@@ -38,7 +38,7 @@ from .state import Notice, Side, State
 from .store import Store
 from .studies import Studies
 from .turns import Turns
-from .views.gallery import Example
+from .views.gallery import Example, new_notebook
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, menu_of, scopes_of
 from .views.timeline import answer
@@ -352,7 +352,7 @@ class Session:
         kind = message["kind"]
         if kind == "new_file":
             path = self.filing.place_for(str(message["name"]))
-            opened = act(self.state, OpenText(NEW_NOTEBOOK, path=str(path)))
+            opened = act(self.state, OpenText(new_notebook(), path=str(path)))
             self._show(self.filing.opened(self.filing.after(self.state, opened), anew=True))
         elif self.state.notebook is None:
             return

@@ -68,6 +68,11 @@ def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
     return tuple(example_of(path.stem, load_document(path)) for path in paths if path.stem != "__init__")
 
 
+def new_notebook() -> str:
+    """What a new notebook begins with: the first of the templates of `tilewright new`."""
+    return (FOLDER.parent / "templates" / "matmul.py").read_text(encoding="utf-8")
+
+
 def load_folder(folder: Path) -> tuple[Example, ...]:
     """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card; nor has
     what only a link brings into the folder."""

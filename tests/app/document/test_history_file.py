@@ -1,0 +1,131 @@
+"""The history beside a file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.app.document import DocumentError, history
+from tilewright.app.document.history import Draft, Edit, History, digest_of
+
+
+def done(folder: Path, *edits: Edit, base: str | None = None) -> History:
+    made = History(folder)
+    made.record("a.py", edits, base)
+    return made
+
+
+@given(
+    st.lists(st.one_of(st.integers(0, 3).map(lambda n: f"text {n}"), st.sampled_from(["undo", "redo"])), max_size=30)
+)
+def test_undo_and_redo_lead_where_they_led(tmp_path_factory: pytest.TempPathFactory, moves: list[str]) -> None:
+    """Against the lists that a page has."""
+    made = History(tmp_path_factory.mktemp("history"))
+    past: list[str] = []
+    future: list[str] = []
+    now, any_edit = "text", False
+    for move in moves:
+        before = now
+        if move == "undo" and past:
+            future.insert(0, now)
+            now = past.pop()
+        elif move == "redo" and future:
+            past.append(now)
+            now = future.pop(0)
+        elif move not in ("undo", "redo") and move != now:
+            past.append(now)
+            future, now = [], move
+        else:
+            continue
+        any_edit = True
+        made.record("a.py", [Edit(before, now, move if move in ("undo", "redo") else "edit")], None)
+    made.close()
+    kept = History(made.folder.parent).load("a.py")
+    assert (kept is not None) == any_edit
+    if kept is not None:
+        assert (kept.text, list(kept.past), list(kept.future)) == (now, past, future)
+
+
+def test_given_nothing_recorded_then_nothing_is_made(tmp_path: Path) -> None:
+    assert History(tmp_path).load("a.py") is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_given_a_write_that_was_begun_then_both_texts_are_ours_until_it_is_done(tmp_path: Path) -> None:
+    made = done(tmp_path, Edit("old", "new"), base="old")
+    made.writing("a.py", "new")
+    kept = made.load("a.py")
+    assert kept is not None and set(kept.disk) == {digest_of("old"), digest_of("new")} and kept.base == "old"
+    made.record("a.py", (), "new")
+    kept = made.load("a.py")
+    assert kept is not None and kept.disk == (digest_of("new"),) and kept.text == "new"
+
+
+def test_given_drafts_then_the_last_of_each_page_is_kept_until_it_ends(tmp_path: Path) -> None:
+    made = done(tmp_path, Edit("a", "b"))
+    made.draft("a.py", Draft("page", "b", "b1"))
+    made.draft("a.py", Draft("page", "b", "b12"))
+    made.draft("a.py", Draft("other", "b", "x"))
+    kept = made.load("a.py")
+    assert kept is not None and {(d.page, d.text) for d in kept.drafts} == {("page", "b12"), ("other", "x")}
+    made.draft("a.py", Draft("page", "", ""))
+    kept = made.load("a.py")
+    assert kept is not None and [d.page for d in kept.drafts] == ["other"]
+
+
+def test_given_many_versions_then_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MOST_VERSIONS", 5)
+    made = done(tmp_path, *(Edit(f"{n}", f"{n + 1}") for n in range(20)))
+    kept = made.load("a.py")
+    assert kept is not None and kept.text == "20" and kept.past == ("16", "17", "18", "19")
+
+
+def test_given_large_versions_then_their_bytes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MOST_BYTES", 5_000)
+    texts = [os.urandom(500).hex() for _ in range(30)]
+    made = done(tmp_path, *(Edit(a, b) for a, b in pairwise(texts)))
+    kept = made.load("a.py")
+    assert kept is not None and kept.text == texts[-1] and 1 <= len(kept.past) < 15
+
+
+def test_given_a_version_that_was_tampered_with_then_it_is_not_believed(tmp_path: Path) -> None:
+    made = done(tmp_path, Edit("a", "b"), Edit("b", "c"))
+    made.close()
+    db = sqlite3.connect(made.folder / history.FILE)
+    db.execute("UPDATE versions SET text = ? WHERE id = 1", (history._packed("evil"),))
+    db.commit()
+    db.close()
+    kept = made.load("a.py")
+    assert kept is not None and kept.past == ("b",)
+
+
+def test_given_a_full_disk_then_it_is_said_and_what_was_there_stays(tmp_path: Path) -> None:
+    made = done(tmp_path, Edit("a", "b"))
+    assert made._connection is not None
+    pages = made._connection.execute("PRAGMA page_count").fetchone()[0]
+    made._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(DocumentError, match="full"):
+        made.record("a.py", [Edit("b", os.urandom(200_000).hex())], None)
+    kept = made.load("a.py")
+    assert kept is not None and kept.text == "b"
+    made.record("a.py", [Edit("b", "c")], None)  # with room again
+
+
+def test_given_two_servers_then_neither_breaks_the_others_history(tmp_path: Path) -> None:
+    one, two = done(tmp_path, Edit("a", "b")), History(tmp_path)
+    for n in range(5):
+        one.record("a.py", [Edit(f"b{n}", f"c{n}")], None)
+        two.record("other.py", [Edit(f"x{n}", f"y{n}")], None)
+    first, second = one.load("a.py"), two.load("other.py")
+    assert first is not None and second is not None and (first.text, second.text) == ("c4", "y4")
+
+
+def test_given_text_with_half_characters_then_it_is_kept_too(tmp_path: Path) -> None:
+    kept = done(tmp_path, Edit("a", "\ud800")).load("a.py")
+    assert kept is not None and kept.text == "\ud800"
