@@ -87,6 +87,8 @@ class Afterwards:
         """What can wait, once the picture has stood still."""
         self._turn += 1
         turn = self._turn
+        if state.moment is not None and self._store.verdict(state, state.moment.schedule) is None:
+            self._doing["verdict"] = Doing("verdict", "area-headline", "Checking that it computes the same")
         self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, state))
 
     def give_way(self) -> None:
@@ -160,9 +162,7 @@ class Afterwards:
             self._found()
             self._turned()
             return
-        if wants_verdict:
-            self._doing["verdict"] = Doing("verdict", "area-headline", "Checking that it computes the same")
-        elif missing:
+        if missing and not wants_verdict:
             self._tell_steps(0, len(missing))
 
         def keep(piece: Any) -> None:

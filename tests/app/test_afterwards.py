@@ -117,7 +117,7 @@ def test_given_a_long_simulation_then_the_page_is_painted_without_it_and_filled_
     assert len(watched.screen.drawn) == 1 and watched.report is None
     assert headline_value(state, store)["figures"][0]["value"] == "…"
     assert "being simulated" in timeline_value(state, store)["note"]
-    assert watched.doing == (Doing("report", "area-timeline", "Simulating"),)
+    assert Doing("report", "area-timeline", "Simulating") in watched.doing
     slow_report.may_end.set()
     watched.until(lambda: isinstance(watched.report, Report))
     watched.until(lambda: len(watched.screen.drawn) == 2)
@@ -127,7 +127,8 @@ def test_given_a_long_simulation_then_the_page_is_painted_without_it_and_filled_
 def test_given_a_quick_simulation_then_the_first_paint_has_it(watch: Watch) -> None:
     watched = watch(60)
     watched.open()
-    assert len(watched.screen.drawn) == 1 and isinstance(watched.report, Report) and watched.doing == ()
+    assert len(watched.screen.drawn) == 1 and isinstance(watched.report, Report)
+    assert "report" not in watched.names()
 
 
 def test_given_a_long_simulation_when_it_is_stopped_then_every_view_says_so_and_it_can_be_gone_on_with(
@@ -160,6 +161,17 @@ def test_given_a_long_check_when_it_is_stopped_then_the_verdict_is_not_known_and
     slow_check.may_end.set()
     watched.session.receive({"kind": "resume"})
     watched.until(lambda: watched.verdict is not None and watched.verdict.status == "proved")
+
+
+def test_given_a_check_that_has_not_begun_when_it_is_stopped_then_it_does_not_begin(
+    watch: Watch, slow_check: Slow
+) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.session.receive({"kind": "give_up"})
+    watched.until(watched.clock.work.empty)
+    assert not slow_check.begun.is_set()
+    assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)
 
 
 def test_given_a_long_check_when_the_program_changes_then_the_check_ends_before_the_change_is_made(
