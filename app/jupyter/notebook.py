@@ -80,6 +80,7 @@ class ScheduleNotebook(View):
             super()._hand_on(shown)
         elif shown.schedule is not None:
             self.schedule = shown.schedule.copy()
+            self._keep_picture()
 
     # Out.
 

@@ -78,12 +78,16 @@ class Shown(param.Parameterized):
         """What stays, as SVG."""
         raise NotImplementedError
 
+    def _catch_up(self) -> None:
+        """Show what there is by now."""
+
     def _resize(self) -> None:
         if isinstance(self._widget, Widget):
             self._widget.height = self.height or self._natural_height
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
         """The view as one output; a kernel makes two of it."""
+        self._catch_up()
         return {**self._still(), WIDGET: _view(self.widget)}
 
     def _still(self) -> Bundle:
@@ -94,12 +98,12 @@ class Shown(param.Parameterized):
 
     def show(self) -> None:
         """Show it in the output of the cell that runs."""
+        self._catch_up()
         self._pictures_shown.append(display(self._still(), raw=True, display_id=True))
         display({"text/plain": "", WIDGET: _view(self.widget)}, raw=True)
 
-    def _changed_picture(self) -> None:
-        """What is shown is another one: so will be what the notebook keeps."""
-        self._resize()
+    def _keep_picture(self) -> None:
+        """What is shown is another one by a person's hand: so will be what the notebook keeps."""
         if self._pictures_shown and not self._waiting:
             self._waiting = True
             self._kernel.after(PICTURE_MS, self._show_picture)

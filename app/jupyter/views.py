@@ -121,7 +121,7 @@ class View(Shown):
             return
         if schedule is not self._followed:
             self._followed = schedule
-            schedule.follow(self._catch_up)
+            schedule.follow(self._moved)
         self._told = schedule.states[-1]
         self._store.given = self._machine(schedule)
         shown = self._session.state.shown
@@ -143,8 +143,16 @@ class View(Shown):
             return wanted
         return load_machine(wanted if wanted is not None else machine_for(schedule.func, DEFAULT_MACHINE))
 
+    def _moved(self) -> None:
+        """A hand went on with the schedule, on this view or on another of it: what the notebook keeps follows.
+
+        It does not when a cell goes on with it: the outputs of the cells before it stay as they were.
+        """
+        self._keep_picture()
+        self._catch_up()
+
     def _catch_up(self) -> None:
-        """A cell went on with the schedule, or a hand did, on this view or on another of the same schedule."""
+        """Show where the schedule is now, and tell those who are linked."""
         schedule = self.schedule
         if schedule is None or schedule is not self._followed or schedule.states[-1] is self._told:
             return
@@ -160,7 +168,7 @@ class View(Shown):
         if state.moment is None:
             return
         self._paint(state, store)
-        self._changed_picture()
+        self._resize()
         if not self._loading and state.shown is not None:
             self._hand_on(state.shown)
 
@@ -313,6 +321,8 @@ class LayoutPicker(View):
     def _paint(self, state: State, store: Store) -> None:
         assert isinstance(self._drawn, InspectorView)
         self._drawn.draw(inspector_value(state, store))
+        if self.shown not in ("", state.buffer):
+            self._keep_picture()
         self.shown = state.buffer
 
     def _pictures(self) -> list[str]:

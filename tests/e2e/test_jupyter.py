@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from support.jupyter import Server, cell, jupyter_server, run_cell, surroundings, write_notebook
 
 from tilewright import static
@@ -38,11 +38,21 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def opened(jupyter: Server, open_page: Callable[..., Page]) -> Callable[..., Page]:
+def bare_page(browser: Browser) -> Iterator[Page]:
+    """A page whose console nobody watches. Notebook 7.6 has an exception of its own on every notebook ("reading 'schema'")."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1500})
+    told: list[str] = []
+    page.on("pageerror", lambda error: told.append(str(error)))
+    yield page
+    page.close()
+    assert {text for text in told if "reading 'schema'" not in text} == set()
+
+
+@pytest.fixture
+def opened(jupyter: Server, open_page: Callable[..., Page], bare_page: Page) -> Callable[..., Page]:
     def open_one(front_end: str, name: str) -> Page:
-        page = open_page(width=1280, height=1500)
-        page.goto(jupyter.url(front_end, name))
-        expect(page.locator(".jp-Notebook .jp-Cell").first).to_be_visible(timeout=90_000)
+        page = bare_page if front_end == "notebook" else open_page(width=1280, height=1500)
+        jupyter.open(page, front_end, name)
         return page
 
     return open_one
@@ -77,12 +87,18 @@ def dragged(page: Page) -> None:
     expect(cell(page, 1).locator("[data-tilewright] img")).to_have_attribute("alt", re.compile(AFTER))
 
 
-@pytest.mark.parametrize("front_end", ["lab", "notebook"])
-def test_given_a_drag_in_the_tree_then_timeline_and_the_next_cells_have_it(
-    jupyter: Server, opened: Callable[..., Page], front_end: str
+def test_given_notebook_7_when_a_block_is_dragged_then_the_timeline_follows(
+    jupyter: Server, opened: Callable[..., Page]
 ) -> None:
-    write_notebook(jupyter.folder / f"{front_end}.ipynb", *CELLS)
-    page = opened(front_end, f"{front_end}.ipynb")
+    write_notebook(jupyter.folder / "seven.ipynb", *CELLS)
+    dragged(opened("notebook", "seven.ipynb"))
+
+
+def test_given_jupyterlab_when_a_block_is_dragged_then_timeline_and_the_next_cells_have_it(
+    jupyter: Server, opened: Callable[..., Page]
+) -> None:
+    write_notebook(jupyter.folder / "lab.ipynb", *CELLS)
+    page = opened("lab", "lab.ipynb")
     dragged(page)
     run_cell(page, 2)
     expect(cell(page, 2).locator(".jp-OutputArea")).to_contain_text("compute_at ko")
@@ -94,24 +110,27 @@ def test_given_a_drag_in_the_tree_then_timeline_and_the_next_cells_have_it(
     page.keyboard.press("x")
     page.keyboard.press("Control+z")
     expect(live(page, 1)).to_contain_text(BEFORE)
-    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(CELLS) + 1)  # running the last one adds an empty one
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(
+        len(CELLS) + 1
+    )  # running the last one adds an empty one
 
 
 def test_given_a_saved_notebook_then_its_pictures_are_there_without_its_kernel(
-    jupyter: Server, opened: Callable[..., Page], open_page: Callable[..., Page]
+    jupyter: Server, opened: Callable[..., Page], bare_page: Page
 ) -> None:
     path = jupyter.folder / "kept.ipynb"
     write_notebook(path, *CELLS)
     page = opened("lab", path.name)
     dragged(page)
     page.keyboard.press("Control+s")  # the focus is in the tree
-    wait_for(lambda: AFTER in text_of(path))
+    wait_for(page, lambda: AFTER in text_of(path))
     page.close()
 
     shutil.copy(
         path, path.with_name("copy.ipynb")
     )  # no kernel has its widgets; what is in it is trusted, as it was run here
-    page = opened("lab", "copy.ipynb")
+    page = bare_page  # Jupyter tells the console of each widget whose kernel is gone
+    jupyter.open(page, "lab", "copy.ipynb")
     for number, alt in ((0, "Loop tree of matmul"), (1, f"Timeline of matmul: {AFTER} cycles")):
         picture = cell(page, number).locator("[data-tilewright] img")
         expect(picture).to_be_visible()
@@ -123,11 +142,6 @@ def test_given_a_saved_notebook_then_its_pictures_are_there_without_its_kernel(
         capture_output=True, text=True, check=False, env={**os.environ, **surroundings(jupyter.folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    html = path.with_suffix(".html").read_text(encoding="utf-8")
-    # The page around it asks for a library of formulas; what is ours asks for nothing.
-    plain = re.sub(r"<script[^>]*\bsrc=[^>]*></script>", "", html)
-    path.with_suffix(".html").write_text(plain, encoding="utf-8")
-    page = open_page(width=1100, height=1000)
     page.goto(f"{jupyter.address}/files/kept.html?token={jupyter.token}")
     picture = page.get_by_role("img", name=f"Timeline of matmul: {AFTER} cycles")
     expect(picture).to_be_visible()
@@ -138,8 +152,9 @@ def text_of(path: Path) -> str:
     return json.dumps(json.loads(path.read_text(encoding="utf-8")), ensure_ascii=False)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+def wait_for(page: Page, condition: Callable[[], bool], seconds: float = 30) -> None:
+    """The page goes on meanwhile: its requests pass through this process."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
+        page.wait_for_timeout(50)

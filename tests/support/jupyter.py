@@ -14,14 +14,14 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import nbformat
-from playwright.sync_api import Locator, Page, expect
-from playwright.sync_api import TimeoutError as TooLate
+import pytest
+from playwright.sync_api import Locator, Page
 
 START_SECONDS = 120.0
 CELL_MS = 60_000
-FIRST_TRY_MS = 15_000
 
 
 class Server:
@@ -35,12 +35,42 @@ class Server:
         path = "lab/tree" if front_end == "lab" else "notebooks"
         return f"{self.address}/{path}/{name}?token={self.token}&reset"
 
+    def open(self, page: Page, front_end: str, name: str) -> None:
+        """Show a notebook, and wait until its kernel answers the page: what is run before may be lost."""
+        kernel = {"kernel": {"name": "python3"}, "name": name, "path": name, "type": "notebook"}
+        started = self._asked("sessions", kernel)["kernel"]["id"]
+        page.goto(self.url(front_end, name))
+        cell(page, 0).wait_for(timeout=START_SECONDS * 1000)
+        end = time.monotonic() + START_SECONDS
+        while (now := self._asked(f"kernels/{started}"))["execution_state"] != "idle" or not now["connections"]:
+            if time.monotonic() > end:
+                raise TimeoutError(f"the kernel is {now}")
+            page.wait_for_timeout(100)
+
+    def _asked(self, what: str, data: object = None) -> Any:
+        request = urllib.request.Request(
+            f"{self.address}/api/{what}",
+            None if data is None else json.dumps(data).encode(),
+            {"Authorization": f"token {self.token}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
 
 def surroundings(folder: Path) -> dict[str, str]:
     """Variables that keep Jupyter and IPython to a folder: nothing of the person's own settings, nothing left behind."""
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_WORKSPACES_DIR")
     found = {name: str(folder / name.lower()) for name in names}
     return {**found, "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"), "JUPYTER_PREFER_ENV_PATH": "1"}
+
+
+@contextmanager
+def in_surroundings(folder: Path) -> Iterator[None]:
+    """This process with those variables, for kernels that it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in surroundings(folder).items():
+            patch.setenv(name, value)
+        yield
 
 
 @contextmanager
@@ -107,23 +137,15 @@ def cell(page: Page, number: int) -> Locator:
 
 
 def run_cell(page: Page, number: int) -> Locator:
-    """Run a cell with Shift+Enter and wait until it is done. What is asked of a kernel that is still starting may be lost: then again."""
+    """Run a cell with Shift+Enter and wait until it is done."""
     found = cell(page, number)
     prompt = found.locator(".jp-InputPrompt").first
     before = prompt.inner_text()
-    for patience in (FIRST_TRY_MS, FIRST_TRY_MS, CELL_MS):
-        found.locator(".jp-InputArea-editor").click()
-        page.keyboard.press("Shift+Enter")
-        try:
-            page.wait_for_function(
-                "([element, before]) => /\\[\\d+\\]/.test(element.textContent) && element.textContent.trim() !== before.trim()",
-                arg=[prompt.element_handle(), before],
-                timeout=patience,
-            )
-        except TooLate:
-            if "[*]" in prompt.inner_text():
-                continue
-        else:
-            return found
-    expect(prompt).to_contain_text("[1]")
+    found.locator(".jp-InputArea-editor").click()
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function(
+        "([element, before]) => /\\[\\d+\\]/.test(element.textContent) && element.textContent.trim() !== before.trim()",
+        arg=[prompt.element_handle(), before],
+        timeout=CELL_MS,
+    )
     return found

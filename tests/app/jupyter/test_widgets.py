@@ -184,6 +184,13 @@ def test_given_a_view_then_its_bundle_has_text_a_picture_and_the_live_view(sched
         assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == view.widget.model_id
 
 
+def test_given_calls_in_the_cell_that_shows_it_then_the_picture_has_them(schedule: Schedule) -> None:
+    tree = LoopTree(schedule)
+    schedule.unroll(schedule.get_loop("ki"))
+    svg = base64.b64decode(re.search('base64,([^"]+)"', tree._repr_mimebundle_()["text/html"])[1]).decode()  # type: ignore[index]
+    assert "unroll" in svg
+
+
 def test_given_names_with_markup_then_the_picture_keeps_them_as_text() -> None:
     program = evaluate(read_document(MATMUL_NOTEBOOK)).program
     assert program is not None

@@ -1,0 +1,43 @@
+"""The tutorial notebooks: each runs in a kernel, and a page made of it shows its pictures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbconvert import HTMLExporter
+from support.record_tutorials import FOLDER, executed
+
+TUTORIALS = sorted(FOLDER.glob("*.ipynb"))
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def outputs(notebook: nbformat.NotebookNode, mime: str) -> list[str]:
+    return [
+        output.data[mime]
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if "data" in output and mime in output.data
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_given_a_tutorial_when_run_then_it_shows_what_it_was_recorded_with(path: Path) -> None:
+    ran, recorded = executed(path), nbformat.read(path, as_version=4)
+    alts = [
+        [re.findall('alt="([^"]*)"', html) for html in outputs(notebook, "text/html")] for notebook in (ran, recorded)
+    ]
+    assert alts[0] == alts[1] and alts[0], "record it anew: python -m support.record_tutorials"
+    assert len(outputs(ran, WIDGET)) == len(alts[0]), "each picture has its live view"
+    texts = [
+        [output.text for cell in n.cells for output in cell.get("outputs", ()) if "text" in output]
+        for n in (ran, recorded)
+    ]
+    assert texts[0] == texts[1]
+    page, _ = HTMLExporter().from_notebook_node(ran)
+    assert [alt for pictures in alts[0] for alt in pictures] == re.findall(
+        '<img alt="([^"]*)" style="max-width: 100%', page
+    )
