@@ -160,7 +160,7 @@ def next_study(state: State, store: Store) -> Study | None:
 def layout_study(state: State, store: Store) -> Study | None:
     """Other layouts of the chosen buffer, and who takes what of it."""
     work = layout_work(state, store)
-    return None if work is None else Study(work.what, work.of, work.pieces, "inspector", "Trying layouts")
+    return None if work is None else Study(work.what, work.of, work.pieces, "area-inspector", "Trying layouts")
 
 
 def lint_study(state: State, store: Store) -> Study | None:
@@ -184,7 +184,9 @@ def comparison_study(state: State, store: Store) -> Study | None:
             return None
         func, machine = store.costed(side, side.moment.schedule), store.machine(side)
         if not store.has("report", (func, machine)):
-            return Study("report", (func, machine), lambda of=(func, machine): _reported(*of), "compare", "Simulating")
+            return Study(
+                "report", (func, machine), lambda of=(func, machine): _reported(*of), "area-compare", "Simulating"
+            )
         reports.append(store.known("report", (func, machine)))
     if a.shown is b.shown:
         return None  # the steps between are simulated after the paint
