@@ -289,7 +289,7 @@ def test_given_another_schedule_then_the_picture_follows_and_the_zoom_starts_ane
     assert span(page) == float(playhead(page).get_attribute("aria-valuemax") or 0)
     # A machine that cannot run it: the reason stands where the picture was.
     page.locator(".machine-picker").select_option("dual-bank-npu")
-    expect(page.locator(".timeline-head .note")).to_contain_text("scope")
+    expect(page.locator(".timeline-blank")).to_contain_text("scope")
     expect(playhead(page)).to_be_hidden()
 
 
