@@ -3,7 +3,8 @@
 import { h } from "./dom.js";
 import { highlighted } from "./python_text.js";
 
-const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)/g;
+// No part reads over the beginning of another, nor far: a text of nothing but beginnings takes no longer than another.
+const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\][]+)\]\((https?:\/\/[^\s()]{1,2000})\)/g;
 
 /** Inline markdown: `code`, **bold**, *italic*, [links](https://…). */
 function inline(text) {

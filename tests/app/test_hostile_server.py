@@ -219,6 +219,7 @@ HOSTILE: dict[str, Any] = {
     ),
     "a map by zero": program("(64,)", "64", schedule='sch.transform_layout("B", ("write", 0), lambda i: [i // 0, i % 0])\n'),
     "markdown that backtracks": "# %% [markdown]\n# " + "*_`" * 20_000 + "\n" + program("(4,)", "4"),
+    "markdown of beginnings": "# %% [markdown]\n# # " + "[" * 300_000 + "\n#\n# " + "[a](http://x" * 30_000 + "\n" + program("(4,)", "4"),
     "markdown with script": "# %% [markdown]\n# <script>alert(1)</script> [x](javascript:alert(1))\n" + program("(4,)", "4"),
     "names with script": program("(4,)", "4").replace('"B"):', '"<img src=x onerror=alert(1)>"):'),
     "a machine elsewhere": '# %% machine\nmachine = tilewright.machine("../secret.toml")\n' + program("(4,)", "4"),

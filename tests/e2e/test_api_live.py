@@ -121,6 +121,16 @@ def test_given_a_notebook_with_scripts_in_it_then_none_is_run(page: Page, server
     assert page.evaluate("window.pwned") is None
 
 
+def test_given_words_of_nothing_but_beginnings_then_the_page_is_drawn_at_once(page: Page, server: Served) -> None:
+    """Patterns that read over each other's beginnings took half a minute for these."""
+    session = opened(page, server)
+    beginnings = "# %% [markdown]\n# # Beginnings\n#\n# " + "[" * 60_000 + "\n#\n# " + "[a](http://x" * 20_000 + "\n"
+    done = server.ask("POST", session, {"intent": "OpenText", "text": beginnings + SCRIPTED})
+    assert done.status in (200, 202), done.body
+    expect(page.get_by_role("heading", name="Beginnings")).to_be_visible(timeout=15_000)
+    page.evaluate("document.title")  # it answers
+
+
 def test_given_a_server_for_others_then_the_token_opens_the_page_once_and_the_cookie_afterwards(
     open_page: Callable[..., Page],
 ) -> None:
