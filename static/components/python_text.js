@@ -7,7 +7,7 @@ const PYTHON_TOKEN = new RegExp(
     "(?<decorator>@[\\w.]+)",
     "(?<number>\\b\\d[\\d_.]*\\b)",
     "(?<keyword>\\b(?:for|in|with|if|else|elif|def|class|return|import|from|as|while|not|and|or|lambda|True|False|None)\\b)",
-    "(?<call>[\\w.]+(?=\\())",
+    "(?<call>(?<![\\w.])[\\w.]+(?=\\())", // from its beginning only: a long word is read once
   ].join("|"),
   "g",
 );

@@ -127,7 +127,7 @@ def test_given_words_of_nothing_but_beginnings_then_the_page_is_drawn_at_once(pa
     beginnings = "# %% [markdown]\n# # Beginnings\n#\n# " + "[" * 60_000 + "\n#\n# " + "[a](http://x" * 20_000 + "\n"
     done = server.ask("POST", session, {"intent": "OpenText", "text": beginnings + SCRIPTED})
     assert done.status in (200, 202), done.body
-    expect(page.get_by_role("heading", name="Beginnings")).to_be_visible(timeout=15_000)
+    expect(page.locator("#area-notebook").get_by_role("heading", name="Beginnings")).to_be_visible(timeout=15_000)
     page.evaluate("document.title")  # it answers
 
 
