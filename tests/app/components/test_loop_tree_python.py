@@ -91,3 +91,15 @@ def test_given_loops_with_the_same_answer_then_it_travels_once():
     tree._send_msg = told.append
     tree._handle_msg({"kind": "targets", "rows": ["C"]})
     assert [(e["legal"], e["loops"]) for e in told[0]["entries"]] == [(False, ["i", "j"]), (True, ["k"])]
+
+
+def test_given_marks_then_only_they_are_packed():
+    tree = LoopTree(rows=tree_rows(FUNC))
+    changed: list[str] = []
+    tree.param.watch(lambda *events: changed.extend(e.name for e in events), ["packed_rows", "packed_marks"])
+    marks = {"C": {"severity": "warning", "messages": [{"severity": "warning", "text": "short runs"}]}}
+    tree.marks = marks
+    assert changed == ["packed_marks"]
+    assert json.loads(tree.packed_marks) == marks
+    tree.marks = dict(marks)
+    assert changed == ["packed_marks"], "equal marks do not travel"
