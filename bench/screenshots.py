@@ -261,8 +261,7 @@ def jupyter(page: Page, url: str) -> None:
         'import tilewright\n\nsch = tilewright.load("copies.py").schedule.copy()\ntree = tilewright.LoopTree(sch)\ntree'
     )
     write_notebook(lab.folder / "copies.ipynb", making, "tilewright.Timeline(schedule=tree.param.schedule)")
-    page.goto(lab.url("lab", "copies.ipynb"))
-    cell(page, 0).wait_for(timeout=90_000)
+    lab.open(page, "lab", "copies.ipynb")
     for number in (0, 1):
         run_cell(page, number)
     cell(page, 1).locator(".tw-live").wait_for()
