@@ -103,10 +103,9 @@ def _name(scene: Scene, what: str, n: int) -> object:
     return scene.cells[n].label if what in ("fill", "live") else ""
 
 
-def test_given_more_tasks_than_fit_then_they_come_as_bins_of_a_few_kilobytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_more_tasks_than_fit_then_they_come_as_bins_of_a_few_kilobytes() -> None:
     scene = Scene(report(300, whole=10**9))
-    monkeypatch.setattr(lens, "MAX_EVENTS", 100)
-    found = window(scene, 0, scene.length, folded=True)
+    found = window(scene, 0, scene.length, folded=True, most=100)
     assert not found["exact"] and "tasks" not in found
     bins = found["bins"]
     levels = {n: np.frombuffer(base64.b64decode(text), np.uint8) for n, text in bins["task"]}
