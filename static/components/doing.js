@@ -58,7 +58,9 @@ export class Doing {
   /** Escape belongs first to whatever has something open; then it stops what somebody can see running. */
   key(event) {
     if (event.key !== "Escape" || event.defaultPrevented || TYPED_IN.includes(event.composedPath()[0]?.tagName)) return;
-    const running = [...this.lines.values()].some((line) => !line.stopped && performance.now() - line.since > BLINK_MS);
+    if (event.composedPath().some((element) => element.localName === "dialog")) return;
+    const seen = (line) => line.area === OWN_PLACE || line.element.checkVisibility({visibilityProperty: true});
+    const running = [...this.lines.values()].some((line) => !line.stopped && seen(line) && performance.now() - line.since > BLINK_MS);
     if (!running || document.documentElement.dataset.mode === "compare") return;
     event.preventDefault();
     this.send({ kind: "give_up" });
