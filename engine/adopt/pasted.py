@@ -84,9 +84,10 @@ def read_as_far_as_possible(
     replay = Replay(Schedule(program))
     sources: list[Place] = []
     receiver = ""
-    for done, node in enumerate(lines.schedule):
+    groups = _by_lines(lines.schedule)
+    for done, nodes in enumerate(groups):
         try:
-            for call in read_calls(_only(source, [node]), filename):
+            for call in read_calls(_only(source, nodes), filename):
                 if not receiver:
                     receiver, taken = _maker(call, names)
                     if names and taken not in names:
@@ -99,7 +100,7 @@ def read_as_far_as_possible(
                 do_one(replay, of_call(call))
                 sources += [call.place] * (len(replay.schedule.trace.steps) - len(sources))
         except TilewrightError as error:
-            rest = tuple(map(source.place, lines.schedule[done:]))
+            rest = tuple(source.place(node) for group in groups[done:] for node in group)
             stopped = _placed(error, rest[0])
             return Pasted(program, replay.schedule, replay.values, notes, tuple(sources), stopped, rest)
     return Pasted(program, replay.schedule, replay.values, notes, tuple(sources))
@@ -136,6 +137,17 @@ def _lines(source: Source) -> _Lines:
             case _:
                 found.schedule.append(node)
     return found
+
+
+def _by_lines(nodes: list[ast.stmt]) -> list[list[ast.stmt]]:
+    """Statements that share a line together: a line is read once."""
+    groups: list[list[ast.stmt]] = []
+    for node in nodes:
+        if groups and node.lineno <= (groups[-1][-1].end_lineno or 0):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups
 
 
 def _only(source: Source, nodes: list[ast.stmt]) -> str:

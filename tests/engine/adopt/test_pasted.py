@@ -150,3 +150,13 @@ def test_where_stores_without_blocks_stand_is_not_guessed(body: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(f'@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n{body}\n')
     assert caught.value.code == "syntax" and "indent" in caught.value.refusal.fix[0]
+
+
+def test_given_several_statements_in_a_line_then_each_is_done_once() -> None:
+    making = 'sch = tvm.tir.Schedule(matmul)\nb = sch.get_block("C"); i, j, k = sch.get_loops(b)\n'
+    calls = "ko, ki = sch.split(k, factors=[None, 16]); sch.reorder(i, ko, j, ki)\n"
+    found = read_pasted(f"{MATMUL}\n{making}{calls}")
+    assert [step.method for step in found.schedule.trace.steps] == ["get_block", "get_loops", "split", "reorder"]
+    with pytest.raises(ScheduleError) as refused_call:
+        read_pasted(f"{MATMUL}\n{making}{calls}sch.fuse(i, k); sch.unroll(j)\n")
+    assert refused_call.value.refusal.place is not None
