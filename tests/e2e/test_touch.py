@@ -1,4 +1,4 @@
-"""Fingers: pinch and pan on the timeline, rows of the tree that are held and drawn to a loop. Touches are the browser's own, by its protocol."""
+"""Fingers: pinch and pan on the timeline, rows of the tree held and drawn to a loop. Touches come by the browser's own protocol."""
 
 from __future__ import annotations
 
