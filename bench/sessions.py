@@ -182,7 +182,13 @@ async def run(url: str, count: int, seconds: float, pid: int | None) -> None:
     _row("worst page", max((page.times for page in pages), key=statistics.median))
     _row("a visitor", visited)
     fewest, most = min(len(p.times) for p in pages), max(len(p.times) for p in pages)
-    print(f"drops and undos of a page: {fewest} to {most}")
+    acts = sum(len(p.times) for p in pages)
+    each = (
+        f", {(_processor_seconds(pid) - spent) / acts * 1000:.0f} ms of the server's processor each, work ahead included"
+        if pid
+        else ""
+    )
+    print(f"drops and undos of a page: {fewest} to {most}{each}")
 
 
 def _row(name: str, times: list[float]) -> None:

@@ -25,6 +25,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("folder")
     (folder / "mine.py").write_text(PLACE)
     (tmp_path_factory.getbasetemp() / "secret.toml").write_text('name = "secret"\nclock_hz = "top-secret-figure"\n')
+    (folder / "inside.toml").symlink_to(tmp_path_factory.getbasetemp() / "secret.toml")
+    for name, machine in {"sly": "../secret.toml", "linked": "inside.toml"}.items():
+        (folder / f"{name}.py").write_text(PLACE.replace('machine("dual-bank-npu")', f'machine("{machine}")'))
     with served(folder) as made:
         yield made
 
@@ -170,6 +173,15 @@ def test_given_a_body_that_is_too_large_then_it_is_not_read(server: Served, size
 def test_given_a_body_that_is_far_too_large_then_the_connection_ends(server: Served) -> None:
     head = f"POST /api HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n"
     assert b"200 OK" not in server.raw(head.encode(), seconds=2)
+
+
+@pytest.mark.parametrize("name", ["sly.py", "linked.py"])
+def test_given_a_notebook_that_names_a_machine_elsewhere_then_the_file_is_not_read(server: Served, name: str) -> None:
+    answer = server.ask("POST", "/api/sessions?parts=notebook", {"name": name})
+    assert answer.status == 201
+    assert answer.json["state"]["notebook"]["error"]["code"] == "machine-elsewhere"
+    assert "top-secret" not in answer.body.decode()
+    server.ask("DELETE", answer.headers["location"])
 
 
 def program(shape: str, loops: str, letters: str = "i", body: str = "B[{v}] = A[{v}]", schedule: str = "") -> str:
