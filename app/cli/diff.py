@@ -9,10 +9,10 @@ from typing import Any
 from rich.text import Text
 
 from ...engine.hwsim import Report
-from ...engine.ir import Node, TilewrightError, first_difference
+from ...engine.ir import Expr, Node, TilewrightError, first_difference
 from ...engine.script import expr_text, to_script
 from ..views.differences import difference_table
-from .opened import FINE, REFUSED, Opened, opened, simulated, takes_machine, takes_sizes
+from .opened import FINE, REFUSED, Opened, RefusedError, opened, simulated, takes_machine, takes_sizes
 from .output import takes_json, tell, tell_json, working
 
 LONGEST = 60
@@ -66,25 +66,19 @@ def _report(side: Opened, machine: str | None) -> Report | TilewrightError:
     """What the machine does with it; why it cannot run it, where programs can be compared all the same."""
     try:
         return simulated(side.costed, side.machine(machine))
+    except RefusedError as refused:
+        return refused.cause
     except TilewrightError as error:
         return error
-    except Exception as error:
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, TilewrightError):
-            return cause
-        raise
 
 
 def _said(value: object) -> str:
-    """A node in a few words: an expression as its text, a statement as the first line of its own."""
+    """A node in a few words: an expression as its text, another one by its kind."""
     if value is None:
         return "nothing"
-    if not isinstance(value, Node):
-        return _cut(str(value))
-    try:
-        return _cut(expr_text(value))  # pyright: ignore[reportArgumentType]
-    except Exception:
-        return type(value).__name__
+    if isinstance(value, Expr):
+        return _cut(expr_text(value))
+    return type(value).__name__ if isinstance(value, Node) else _cut(str(value))
 
 
 def _cut(text: str) -> str:
