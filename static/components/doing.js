@@ -35,7 +35,8 @@ export class Doing {
       line.button.replaceChildren(entry.stopped ? "Go on" : icon("remove"));
       line.button.title = line.button.ariaLabel = `${title}: ${entry.text}`;
     }
-    line.text.textContent = entry.stopped ? `${entry.text}: stopped` : `${entry.text}…`;
+    const words = entry.stopped ? `${entry.text}: stopped` : `${entry.text}…`;
+    if (line.text.textContent !== words) line.text.textContent = words;
     line.count.textContent = count;
     line.bar.hidden = entry.stopped;
     if (entry.total) line.bar.value = entry.done / entry.total;
@@ -44,11 +45,11 @@ export class Doing {
 
   begin(entry) {
     this.lines.get(entry.key)?.element.remove();
-    const text = h("span", { class: "doing-text" });
+    const text = h("span", { class: "doing-text", role: "status" }); // the count is not read out at each step
     const count = h("span", { class: "doing-count" });
     const bar = h("progress", { max: 1, "aria-label": entry.text });
     const button = h("button", { class: "tool small", type: "button", onclick: () => this.send({ kind: line.stopped ? "resume" : "give_up" }) });
-    const element = h("div", { class: "doing", "data-doing": entry.key, role: "status" }, text, count, bar, button);
+    const element = h("div", { class: "doing", "data-doing": entry.key, role: "group", "aria-label": entry.text }, text, count, bar, button);
     const line = { element, text, count, bar, button, area: entry.area, since: performance.now() };
     if (entry.area !== OWN_PLACE) document.getElementById(entry.area)?.append(element);
     this.lines.set(entry.key, line);

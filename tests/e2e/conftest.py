@@ -39,7 +39,7 @@ QUIET = (
     "--disable-sync",
     "--force-color-profile=srgb",
 )
-START_SECONDS = 30.0
+START_SECONDS = 90.0
 expect.set_options(timeout=15_000)  # what is waited for comes, on a busy machine too
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from support.axe import assert_no_violations
 from support.page import drag, row, steps
 from support.transformer import transformer_notebook
 
@@ -44,6 +45,7 @@ def test_given_work_that_takes_long_then_it_is_counted_stopped_by_key_and_button
     shoot(encoder, "long-work")
     encoder.keyboard.press("Escape")
     expect(line).to_contain_text("stopped")
+    assert_no_violations(encoder)
     before = counted(encoder)
     line.get_by_role("button", name="Go on").click()
     expect(line).not_to_contain_text("stopped", timeout=PATIENT)

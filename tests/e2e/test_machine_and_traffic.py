@@ -157,7 +157,9 @@ def test_given_the_round_trip_then_it_is_seen_read_out_and_gone_with_its_fix(
     page.get_by_text("As a table").click()
     expect(page.locator(".picture-table tbody tr")).to_have_count(flows.count())
     page.get_by_role("tab", name="Problems").click()
-    page.locator('.problem[data-code="round-trip"]').get_by_role("button", name="Apply").first.click()
+    fix = page.locator('.problem[data-code="round-trip"]').get_by_role("button", name="Apply").first
+    expect(fix).to_be_visible(timeout=PATIENT)
+    fix.click()
     page.get_by_role("tab", name="Traffic").click()
     expect(trips).to_have_count(0)
 
