@@ -7,7 +7,7 @@ refusal; what takes longer is pending, and can be waited for. Who may ask is the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,16 @@ from tornado.web import HTTPError, RequestHandler
 from ..engine.export import chrome_trace
 from ..engine.hwsim import Report, preset_names
 from ..engine.ir import Refusal, TilewrightError
-from .actions import Call, repair_of
 from .cabinet import Cabinet
 from .document import DocumentError, load_document
 from .limits import LIMITS
+from .performing import opened_with, perform
 from .seats import LoopClock, Seat, SeatError, Seats
 from .session import Session
 from .shelf import Shelf
-from .state import Notice
 from .views.account import PARTS, USUAL, account, known_report, summary
 from .views.gallery import Example, example_of
 from .wire import (
-    CompareForm,
-    Form,
-    NewFileForm,
-    OpenForm,
-    OpenTextForm,
-    SaveAsForm,
-    SaveForm,
-    intent_from,
     read_form,
     schema,
 )
@@ -195,7 +186,7 @@ class Sessions(Handler):
             clock, self.office.notebooks(), cabinet=self.office.cabinet, patience=lambda: 0.0, turns=self.seats.turns
         )
         seat = self.seats.take(session, clock)
-        refused = _opened(session, opening)
+        refused = opened_with(session, opening.name, opening.text, opening.title)
         if refused is not None:
             self.seats.leave(seat)
             self.refuse(refused)
@@ -329,89 +320,4 @@ def head(seat: Seat) -> dict[str, Any]:
     return {"session": seat.key, "version": seat.screen.version, "page": seat.has_page}
 
 
-def perform(session: Session, form: Form) -> Refusal | None:
-    """Do what a form asks for; why not, where it is refused. Everything is as it was then."""
-    match form:
-        case OpenForm():
-            return _received(
-                session, {"kind": "open", "name": form.name}, lambda: _example(session.examples, form.name)
-            )
-        case SaveForm():
-            return _received(session, {"kind": "save"}, lambda: _own_file(session))
-        case SaveAsForm():
-            return _received(session, {"kind": "save_as", "name": form.name, "replacing": form.replacing}, lambda: None)
-        case NewFileForm():
-            return _received(session, {"kind": "new_file", "name": form.name}, lambda: None)
-        case CompareForm():
-            return _received(session, {"kind": "compare", "a": form.a, "b": form.b}, lambda: None)
-        case _:
-            return _wanted(session, form)
-
-
-def _wanted(session: Session, form: Form) -> Refusal | None:
-    try:
-        intent = intent_from(form, session.state)
-        notice = session.want(intent)
-    except TilewrightError as error:
-        return error.refusal
-    except Exception as error:
-        return Refusal("bad-arguments", f"this cannot be done: {type(error).__name__}: {str(error)[:300]}")
-    if notice is None:
-        return None
-    repair = repair_of(session.state, intent) if isinstance(intent, Call) else ()
-    return refusal_of(notice, tuple(map(str, repair)))
-
-
-def refusal_of(notice: Notice, repair: Sequence[str] = ()) -> Refusal:
-    """A notice as data; of its fixes those that are not the `repair`, which has an intent of its own."""
-    fix = tuple(call for call in notice.fix if call not in repair)
-    said = f" ({notice.place})" if notice.place else ""
-    return Said(notice.code, notice.message + said, notice.found, notice.expected, fix, told_repair=tuple(repair))
-
-
-class Said(Refusal, frozen=True, eq=False):
-    """A refusal whose repair is text already."""
-
-    told_repair: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, object]:
-        """As `Refusal.to_json`."""
-        return {**super().to_json(), "repair": list(self.told_repair)}
-
-
-def _received(session: Session, message: dict[str, Any], check: Callable[[], Any]) -> Refusal | None:
-    """What a page sends for it, which ends in a notice where it is refused."""
-    try:
-        check()
-    except TilewrightError as error:
-        return error.refusal
-    before = session.state.notice
-    session.receive(message)
-    notice = session.state.notice
-    return refusal_of(notice) if notice is not None and notice is not before else None
-
-
-def _example(examples: Sequence[Example], name: str) -> Example:
-    for example in examples:
-        if example.name == name:
-            return example
-    raise DocumentError(Refusal("no-such-notebook", "there is no notebook of this name", found=name[:80]))
-
-
-def _own_file(session: Session) -> None:
-    notebook = session.state.notebook
-    if notebook is None or notebook.document.path is None:
-        raise DocumentError(
-            Refusal("no-path", "the notebook was not opened from a file", expected="its text, from the part `notebook`")
-        )
-
-
-def _opened(session: Session, opening: Opening) -> Refusal | None:
-    if opening.name:
-        return perform(session, OpenForm(opening.name))
-    if opening.text:
-        return _wanted(session, OpenTextForm(opening.text, opening.title))
-    return None
-
-
-__all__ = ["ROUTES", "Office", "Opening", "patterns", "perform"]
+__all__ = ["ROUTES", "Office", "Opening", "patterns"]

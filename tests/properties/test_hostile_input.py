@@ -18,9 +18,9 @@ from support.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts,
 from tornado.httputil import HTTPHeaders
 
 from tilewright.app.actions import act
-from tilewright.app.api import perform
 from tilewright.app.guard import Door, make_door
 from tilewright.app.opening import OpenText
+from tilewright.app.performing import perform
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.wire import FORMS, read_form
