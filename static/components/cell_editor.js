@@ -315,6 +315,7 @@ export class CellEditor {
     else if ((key === "ArrowUp" || key === "ArrowDown") && event.altKey) moveLines(this.area, key === "ArrowUp" ? -1 : 1);
     else if (key === "Enter") newLine(this.area);
     else if (control || event.altKey || !pairs(this.area, key)) return;
+    else this.help?.typed(); // the caret is between the two now
     event.preventDefault();
   }
 

@@ -61,7 +61,7 @@ def test_given_the_list_then_escape_closes_it_before_the_editor_and_enter_means_
     page.keyboard.type("l")
     expect(offers).to_be_visible()
     page.keyboard.press("Enter")
-    assert editor.input_value().endswith("sch.unroll\n"), "nothing was chosen, so it is a new line"
+    assert editor.input_value().endswith("sch.unrol\n"), "nothing was chosen, so it is a new line"
     page.keyboard.type("sch.set_scope(AL, 0, ")
     page.keyboard.type('"')
     expect(offers.get_by_role("option")).to_contain_text([re.compile(r"local\.")])
