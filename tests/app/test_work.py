@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
-from typing import Any
 
 from support.paper import PaperClock
 

@@ -67,8 +67,9 @@ def _weight(name: str) -> tuple[int, int]:
 def _buffers(last: bool) -> list[tuple[str, tuple[int, ...]]]:
     wide, square, row = (ROWS, WIDTH), (ROWS, ROWS), (ROWS,)
     named = {
-        "q": wide, "k": wide, "v": wide, "score": square, "scaled": square, "largest": row, "power": square, "total": row, "mixed": wide,
-        "attended": wide, "proj": wide, "mid": wide, "mean": row, "norm": wide, "up": (ROWS, 2 * WIDTH), "relu": (ROWS, 2 * WIDTH), "down": wide,
+        "q": wide, "k": wide, "v": wide, "score": square, "scaled": square, "largest": row, "power": square, "total": row,
+        "mixed": wide, "attended": wide, "proj": wide, "mid": wide, "mean": row, "norm": wide, "up": (ROWS, 2 * WIDTH),
+        "relu": (ROWS, 2 * WIDTH), "down": wide,
     }  # fmt: skip
     return [*named.items(), *([] if last else [("out", wide)])]
 
