@@ -6,7 +6,6 @@ import asyncio
 import gc
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -39,6 +38,7 @@ from .document import load_document
 from .guard import Door, make_door
 from .links import fragment_of
 from .seats import Seats
+from .server_clock import ServerClock
 from .serving import open_server, written_down
 from .session import Session
 from .shelf import Shelf, Thumbnails
@@ -65,9 +65,6 @@ from .work import Doing
 
 SWITCH_S = 0.001
 """A thread that works ahead lets the server's own loop in after so long, each time that this has waited for the network."""
-
-PATIENCE_S = 0.25
-"""How long a paint waits for a simulation; nobody is answered meanwhile."""
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 """How components sit in the areas of the page's grid."""
@@ -262,47 +259,6 @@ def _page_of(state: State, store: Store, problems: dict[str, Any]) -> dict[str, 
 
 def _count(problems: dict[str, Any]) -> int:
     return sum(problem["severity"] != "info" for problem in problems["problems"])
-
-
-class ServerClock:
-    """The loop of the document that a page belongs to. What is put off waits for the browser: changes to a page that is on its way to it
-    would be lost."""
-
-    def __init__(self, document: BokehDocument | None) -> None:
-        self._document = document
-        self._lock = threading.Lock()
-        self._early: list[Callable[[], object]] | None = None
-        if document is not None:
-            self._early = []
-            pn.state.onload(self._arrived)
-
-    def patience(self) -> float:
-        """Seconds that a paint may wait; the first page does not: it is sent, and filled in."""
-        return PATIENCE_S if self._early is None else 0.0
-
-    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        document = self._document
-        if document is not None:
-            self._there(lambda: document.add_timeout_callback(work, delay_ms))
-
-    def soon(self, work: Callable[[], None]) -> None:
-        document = self._document
-        if document is not None:
-            self._there(lambda: document.add_next_tick_callback(work))
-
-    def _there(self, start: Callable[[], object]) -> None:
-        """At once where the browser has the page, else as soon as it does."""
-        with self._lock:
-            if self._early is not None:
-                self._early.append(start)
-                return
-        start()
-
-    def _arrived(self) -> None:
-        with self._lock:
-            early, self._early = self._early or [], None
-        for start in early:
-            start()
 
 
 class PageTemplate(pn.Template):
