@@ -6,7 +6,13 @@ import { joinGroup } from "./playhead.js";
 const THEMED = ["class", "style", "theme", "data-theme", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
 
 // What is about the page around the views: there is none of ours, no gallery and no theme.
-const OF_PAGE = ".of-page { display: none !important; } :host { background: var(--tw-surface); border-radius: 6px; }";
+// The headline is narrower than a page knows of: figures give way, not the words about the program.
+const OF_PAGE = `
+  .of-page { display: none !important; }
+  :host { background: var(--tw-surface); border-radius: 6px; }
+  .headline .about { flex: none; }
+  .headline .figures { flex: 1 1 0; min-width: 0; flex-wrap: wrap; row-gap: 24px; max-height: 40px; overflow: hidden; }
+`;
 
 class WidgetModel {
   constructor(model) {
