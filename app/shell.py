@@ -222,7 +222,7 @@ class Page:
         notebook = session.state.notebook
         if message["kind"] == "link" and notebook is not None:
             try:
-                self.page.link(fragment_of(notebook.document.text))
+                self.page.give_link(fragment_of(notebook.document.text))
             except TilewrightError as error:
                 session.dispatch(Say(error.refusal))
 

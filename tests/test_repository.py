@@ -17,6 +17,8 @@ import tilewright
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = {"prove": ("engine/prove",), "jupyter": ("app/jupyter", "app/components/widget.py")}
+"""The only files that import what an extra declares."""
 SOURCES = ("tilewright", "app", "engine", "static")
 
 
@@ -59,12 +61,12 @@ def test_package_data_is_there_and_complete() -> None:
 
 def test_dependencies_are_declared_and_used() -> None:
     declared = {_name(requirement) for requirement in PROJECT["project"]["dependencies"]}
-    of_proofs = {_name(requirement) for requirement in PROJECT["project"]["optional-dependencies"]["prove"]}
-    prover = ROOT / "engine" / "prove"
     files = {file for top in SOURCES[:-1] for file in (ROOT / top).rglob("*.py")}
-    in_prover = {file for file in files if file.is_relative_to(prover)}
-    assert imported(files - in_prover) == declared, "imported and not declared, or the other way round"
-    assert imported(in_prover) - declared == of_proofs, "the prover alone imports what the extra `prove` declares"
+    parts = {extra: {f for f in files if any(f.is_relative_to(ROOT / p) for p in at)} for extra, at in EXTRAS.items()}
+    assert imported(files - set().union(*parts.values())) == declared, "imported and not declared, or the other way"
+    for extra, part in parts.items():
+        needed = {_name(requirement) for requirement in PROJECT["project"]["optional-dependencies"][extra]}
+        assert {name.lower() for name in imported(part) - declared} == needed, f"{extra} alone imports what it declares"
 
 
 def test_everything_but_proofs_works_without_the_extras() -> None:

@@ -10,7 +10,12 @@ class PageView(JsonView):
     """Screen, theme, tabs, notice, keys and downloads. Messages: pane, dismiss, undo, redo."""
 
     _esm = bundle("page.js")
-    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css"), style("help.css"), style("files.css")]
+    _stylesheets: ClassVar[list[str]] = [
+        *JsonView._stylesheets,
+        style("components/loop_tree.css"),
+        style("help.css"),
+        style("files.css"),
+    ]
 
     def download(self, name: str, text: str) -> None:
         """Give the browser a file to save."""
@@ -20,7 +25,7 @@ class PageView(JsonView):
         """What is being worked out: key, area, text, done, total, stopped."""
         self._send_msg({"kind": "doing", "doing": doing})
 
-    def link(self, fragment: str) -> None:
+    def give_link(self, fragment: str) -> None:
         """Give the browser a link to copy: the part of it from the # on."""
         self._send_msg({"kind": "link", "fragment": fragment})
 

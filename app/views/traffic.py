@@ -125,7 +125,9 @@ def _accesses(row: EngineAccess, colour: int) -> list[Value]:
 def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
     """What is asked of each level and not there, the nearest first, and which block's buffer misses most in it."""
     found: list[Value] = []
-    for cache in machine.caches if counts is not None else ():
+    if counts is None:
+        return found
+    for cache in machine.caches:
         rows = [r for r in counts.rows if r.cache == cache.name]
         asked, missed = sum(r.reads + r.writes for r in rows), sum(r.read_misses + r.write_misses for r in rows)
         if asked:
