@@ -51,7 +51,7 @@ class Afterwards:
         self._simulating: Work | None = None
         self._work: Work | None = None
         self._turn = 0
-        self._owed = False
+        self._owed = self._put_off = False
         self._doing: dict[str, Doing] = {}
 
     @property
@@ -87,13 +87,14 @@ class Afterwards:
         """What can wait, once the picture has stood still."""
         self._turn += 1
         turn = self._turn
+        self._put_off = True
         if state.moment is not None and self._store.verdict(state, state.moment.schedule) is None:
             self._doing["verdict"] = Doing("verdict", "area-headline", "Checking that it computes the same")
         self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, state))
 
     def give_way(self) -> None:
         """The picture may be about to change: nothing is to take time from that."""
-        self._owed = self._owed or self._simulating is not None or self._work is not None
+        self._owed = self._owed or self._put_off or self._simulating is not None or self._work is not None
         self.stop()
 
     def go_on(self, state: State) -> None:
@@ -105,6 +106,7 @@ class Afterwards:
     def stop(self) -> None:
         """Another picture, or none: nothing of this is wanted any more."""
         self._turn += 1
+        self._put_off = False
         for work in (self._simulating, self._work):
             if work is not None:
                 work.give_up()
@@ -149,7 +151,10 @@ class Afterwards:
             self._turned()
 
     def _begin(self, turn: int, state: State) -> None:
-        if turn != self._turn or state.moment is None or state.shown is None:
+        if turn != self._turn:
+            return
+        self._put_off = False
+        if state.moment is None or state.shown is None:
             return
         schedule = state.moment.schedule
         machine = self._store.machine(state)

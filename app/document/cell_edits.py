@@ -106,7 +106,7 @@ def with_prose(document: Document, index: int, prose: str) -> Document:
 def _comments(cell: Cell, body: str, prose: str) -> list[str]:
     """The words as comments; lines whose words are not new stay as they were written."""
     made, written, words = cell.comments_of(prose), body.split("\n"), cell.prose.split("\n")
-    if len(written) == len(words):
+    if body and len(written) == len(words):
         for old, new, length in alike(words, prose.split("\n")):
             made[new : new + length] = written[old : old + length]
     return made

@@ -1,41 +1,11 @@
-// The notebook's file: how it stands, its menu, a name that is asked for, and the choice where two texts clash.
+// The notebook's file: how it stands, its menu, and the choice where two texts clash.
 
+import { askName } from "./ask_name.js";
 import { h } from "./dom.js";
 import { menuBody } from "./menu.js";
 import { Popup } from "./popup.js";
 
 const SIGNS = { saved: "✓", saving: "◌", new: "○", failed: "⚠", asking: "⚠", none: "○" };
-
-/** A name, asked for below `anchor`. */
-export function askFileName(popup, anchor, { title, value, action }, done) {
-  const input = h("input", { class: "ask-name", type: "text", maxlength: "100", "aria-label": title, value, spellcheck: "false", autocomplete: "off" });
-  const close = () => {
-    popup.hide();
-    anchor.focus?.({ preventScroll: true });
-  };
-  const apply = () => {
-    if (!input.value.trim()) return;
-    close();
-    done(input.value);
-  };
-  const form = h(
-    "div",
-    { class: "ask", role: "dialog", "aria-label": title },
-    h("b", {}, title),
-    input,
-    h("div", { class: "ask-bar" }, h("button", { class: "tool primary small", type: "button", onclick: apply }, action), h("button", { class: "tool small", type: "button", onclick: close }, "Cancel")),
-  );
-  form.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key === "Escape") close();
-    if (event.key === "Enter" && event.target === input) apply();
-  });
-  popup.hide();
-  popup.show(anchor.getBoundingClientRect(), "below", form);
-  input.focus();
-  const stem = value.replace(/\.py$/, "");
-  input.setSelectionRange(0, stem.length);
-}
 
 /** The button that says how the file stands, and its menu; `draw` gives it anew for each value. */
 export class FileChip {
@@ -85,7 +55,7 @@ export class FileChip {
 
   askName() {
     const value = this.file.name || "notebook.py";
-    askFileName(this.asking, this.button, { title: "Save as", value, action: "Save" }, (name) => this.model.send_msg({ kind: "save_as", name }));
+    askName(this.asking, this.button, { title: "Save as", value, action: "Save" }, (name) => this.model.send_msg({ kind: "save_as", name }));
   }
 }
 

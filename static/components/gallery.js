@@ -1,7 +1,7 @@
 // The start screen: a program of one's own, recent files, and worked examples with their pictures, to be looked through by word and by kind.
 
+import { askName } from "./ask_name.js";
 import { h, icon, follow, textOf } from "./dom.js";
-import { askFileName } from "./files.js";
 import { Popup } from "./popup.js";
 import { thumbnail } from "./thumbnail.js";
 
@@ -53,7 +53,7 @@ function fileRow(model, example) {
 /** A new notebook in the folder, by a name that is asked for. */
 function newButton(model, popup) {
   const done = (name) => model.send_msg({ kind: "new_file", name });
-  const ask = (event) => askFileName(popup, event.currentTarget, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
+  const ask = (event) => askName(popup, event.currentTarget, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
   return h("button", { class: "tool framed", type: "button", onclick: ask }, icon("add"), "New notebook…");
 }
 

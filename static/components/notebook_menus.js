@@ -1,6 +1,6 @@
-// What the notebook's menus offer: for the place between two cells, a cell, a step, the branches; and a name that is asked for.
+// What the notebook's menus offer: for the place between two cells, a cell, a step, the branches.
 
-import { h } from "./dom.js";
+import { askName } from "./ask_name.js";
 
 const NEW_CELLS = [
   ["markdown", "Words", "Prose in Markdown"],
@@ -68,7 +68,7 @@ export function branchItems(notebook) {
     run: () => notebook.send({ kind: "choose_branch", name: branch.name }),
   }));
   items.push({ label: "New branch…", key: "n", help: "From the step that is looked at; what is there now is kept", run: () => nameBranch(notebook, anchor(), notebook.data.banners.some((b) => b.kind === "back") ? notebook.data.chosen : null) });
-  if (branches.length) items.push({ label: `Rename ${current}…`, key: "r", run: () => askName(notebook, anchor(), "Rename branch", current, (name) => notebook.send({ kind: "rename_branch", name: current, new: name })) });
+  if (branches.length) items.push({ label: `Rename ${current}…`, key: "r", run: () => askBranch(notebook, anchor(), "Rename branch", "Rename", current, (name) => notebook.send({ kind: "rename_branch", name: current, new: name })) });
   for (const branch of branches.filter((b) => !b.current)) {
     items.push({ label: `Compare ${branch.name} with now`, help: "A/B: trees, timelines and figures beside each other", run: () => notebook.send({ kind: "compare", a: `branch:${branch.name}`, b: "now" }) });
     items.push({ label: `Delete ${branch.name}`, help: "Undo brings it back", run: () => notebook.send({ kind: "delete_branch", name: branch.name }) });
@@ -80,35 +80,10 @@ export function nameBranch(notebook, anchor, steps) {
   const taken = new Set(["main", ...notebook.data.branches.map((branch) => branch.name)]);
   let number = 2;
   while (taken.has(`branch ${number}`)) number += 1;
-  askName(notebook, anchor, steps === null ? "New branch" : "New branch from here", `branch ${number}`, (name) => notebook.send({ kind: "add_branch", name, steps }));
+  askBranch(notebook, anchor, steps === null ? "New branch" : "New branch from here", "Create", `branch ${number}`, (name) => notebook.send({ kind: "add_branch", name, steps }));
 }
 
-/** A name, asked for beside `anchor`. */
-export function askName(notebook, anchor, title, value, done) {
-  const input = h("input", { class: "ask-name", type: "text", maxlength: "60", "aria-label": title, value, spellcheck: "false" });
-  const close = () => {
-    notebook.popup.hide();
-    notebook.list.querySelector('[data-focus="branch"]')?.focus({ preventScroll: true });
-  };
-  const apply = () => {
-    if (!input.value.trim()) return;
-    close();
-    done(input.value);
-  };
-  const form = h(
-    "div",
-    { class: "ask", role: "dialog", "aria-label": title },
-    h("b", {}, title),
-    input,
-    h("div", { class: "cell-edit-bar" }, h("button", { class: "tool primary small", type: "button", onclick: apply }, title.startsWith("Rename") ? "Rename" : "Create"), h("button", { class: "tool small", type: "button", onclick: close }, "Cancel")),
-  );
-  form.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key === "Escape") close();
-    if (event.key === "Enter" && event.target === input) apply();
-  });
-  notebook.popup.hide();
-  notebook.popup.show(anchor.getBoundingClientRect(), "below", form);
-  input.focus();
-  input.select();
+function askBranch(notebook, anchor, title, action, value, done) {
+  const back = () => notebook.list.querySelector('[data-focus="branch"]');
+  askName(notebook.popup, anchor, { title, value, action, most: 60, back }, done);
 }

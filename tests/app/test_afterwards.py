@@ -216,3 +216,13 @@ def test_given_a_page_that_is_gone_then_its_work_ends(watch: Watch, slow_check: 
     watched.until(slow_check.begun.is_set)
     watched.session.close()
     assert slow_check.unwound.wait(60)
+
+
+def test_given_a_picture_that_was_just_painted_when_something_is_asked_that_leaves_it_then_it_is_checked_all_the_same(
+    watch: Watch,
+) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.session.receive({"kind": "export", "what": "script"})
+    assert "verdict" in watched.names()
+    watched.until(lambda: watched.verdict is not None)

@@ -149,7 +149,11 @@ def test_given_a_saved_notebook_then_its_pictures_are_there_without_its_kernel(
 
 
 def text_of(path: Path) -> str:
-    return json.dumps(json.loads(path.read_text(encoding="utf-8")), ensure_ascii=False)
+    text = path.read_text(encoding="utf-8")
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except json.JSONDecodeError:
+        return ""  # it is being written
 
 
 def wait_for(page: Page, condition: Callable[[], bool], seconds: float = 30) -> None:
