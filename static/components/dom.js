@@ -62,11 +62,21 @@ export function blankState(send, blank) {
   );
 }
 
-/** Call `draw(data)` with the payload now and whenever it changes. */
+/** The button that the mouse holds down, in whichever component. */
+function heldButton(root = document) {
+  const active = [...root.querySelectorAll(":active")].at(-1);
+  return active?.shadowRoot ? heldButton(active.shadowRoot) : (active?.closest("button, a, summary") ?? null);
+}
+
+/** Call `draw(data)` with the payload now and whenever it changes; not below a button that is held down, whose click would be lost. */
 export function follow(model, draw) {
   let last = null;
   const update = () => {
     if (model.payload === last) return;
+    if (heldButton()) {
+      requestAnimationFrame(update);
+      return;
+    }
     last = model.payload;
     draw(JSON.parse(last));
   };
