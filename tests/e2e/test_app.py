@@ -149,3 +149,18 @@ def test_given_any_size_and_theme_then_nothing_is_cut_off_and_the_page_does_not_
         for part in page.locator(selector).locator("visible=true").all():
             cut = part.evaluate("e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]")
             assert cut[0] <= 1 and cut[1] <= 2, (selector, part.inner_text(), cut)
+
+
+def test_given_a_button_that_is_held_down_when_the_page_changes_below_it_then_its_click_counts(app: Page) -> None:
+    open_example(app, "vtcm_double_buffer")
+    count = len(steps(app))
+    drag(app, "A_local.vtcm", "mi")
+    expect(app.locator(".step code")).to_have_count(count + 1)
+    app.get_by_label("Save").hover()
+    app.mouse.down()
+    app.keyboard.press("Control+z")
+    expect(app.get_by_role("treeitem").and_(app.locator('[data-id="A_local.vtcm"]'))).to_be_visible()
+    app.wait_for_timeout(500)  # what would be drawn, were the button not held
+    with app.expect_download():
+        app.mouse.up()
+    expect(app.locator(".step code")).to_have_count(count)
