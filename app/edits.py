@@ -23,9 +23,6 @@ from .intents import Intent
 from .limits import LIMITS
 from .state import State
 
-MAX_UNDO = LIMITS.undo
-"""Older documents than this are forgotten by undo."""
-
 
 class DraftCell(Intent, frozen=True):
     """The text below the marker of cell `index` as far as it is typed; in a markdown cell its words."""
@@ -155,7 +152,7 @@ def edited(state: State, notebook: Notebook, *, draft: bool = False) -> State:
         past, draft_of, future = state.past, base, state.future
     else:
         same = notebook is base
-        past = state.past if same else (*state.past, base)[-MAX_UNDO:]
+        past = state.past if same else (*state.past, base)[-LIMITS.undo :]
         draft_of, future = None, state.future if same else ()
     return replace(
         state,

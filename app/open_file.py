@@ -20,10 +20,7 @@ from .document import DocumentError, Notebook, evaluate, read_document
 from .document.files import Stamp, clear_leftovers, read_text, stamp_of, write_text
 from .document.history import Draft, Edit, History, Kept, digest_of
 from .document.merging import Part, merge, merged, resolved
-
-MAX_UNDO = 500
-"""Older documents than this are forgotten by undo."""
-
+from .limits import LIMITS
 
 BACK = "Edits that were not in the file when the server ended are back."
 TYPED = "What was being typed when the server ended is back; undo takes it away."
@@ -286,7 +283,7 @@ class OpenFile:
         """Edits, one after the other."""
         for notebook in notebooks:
             now = self._now()
-            line = Line(notebook, (*now.past, now.notebook)[-MAX_UNDO:])
+            line = Line(notebook, (*now.past, now.notebook)[-LIMITS.undo :])
             self._accept(line, Edit(now.text, line.text))
 
     def _accept(self, line: Line, edit: Edit) -> None:
@@ -379,7 +376,7 @@ class OpenFile:
         except DocumentError as error:
             with self._lock:
                 self._no_history = error.refusal
-                del self._edits[:-MAX_UNDO]
+                del self._edits[: -LIMITS.undo]
             return text
         with self._lock:
             self._no_history = None

@@ -10,7 +10,6 @@ Run: `python bench/timeline.py [--tasks 50000]`. Needs playwright and a Chromium
 from __future__ import annotations
 
 import argparse
-import socket
 import statistics
 import time
 from typing import Any
@@ -20,6 +19,7 @@ import panel as pn
 from drop import FLAGS, chromium
 from playwright.sync_api import Page, sync_playwright
 
+from tilewright.app.cli.serve import free_port
 from tilewright.app.components.timeline import TimelineView
 from tilewright.app.store import Store
 from tilewright.app.views.timeline import answer_of, value_of
@@ -130,7 +130,7 @@ def measure(name: str, report: Report, schedule: Schedule, *, by_the_clock: bool
     tasks = sum(engine.tasks for engine in report.engines.values())
     print(f"\n{name}: {tasks} tasks, {len(report.timeline.numbers)} of them played")
     print(f"  first value {bench.value_bytes / 1024:.0f} KiB in {bench.value_ms:.1f} ms")
-    port = _free_port()
+    port = free_port(0)
     server = pn.serve(bench.view, port=port, address="127.0.0.1", show=False, threaded=True, verbose=False, start=True)
     try:
         with sync_playwright() as playwright:
@@ -153,12 +153,6 @@ def measure(name: str, report: Report, schedule: Schedule, *, by_the_clock: bool
         server.stop()
     sizes = [size / 1024 for size in bench.sizes]
     print(f"  {len(sizes)} windows: {quantiles(sizes)} KiB, on the server {quantiles(bench.taken)} ms")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def main() -> None:

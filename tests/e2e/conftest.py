@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -26,6 +25,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tilewright.app.cli.serve import free_port
 
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts" / "e2e"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -63,12 +64,6 @@ def chromium_path() -> str | None:
     """The browser to drive; None leaves the choice to Playwright."""
     named = os.environ.get("TILEWRIGHT_CHROMIUM")
     return named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="session")
@@ -153,7 +148,7 @@ def serve() -> Iterator[Callable[..., str]]:
     servers: list[Any] = []
 
     def serve_one(app: Any, **options: Any) -> str:
-        port = free_port()
+        port = free_port(0)
         options = {"address": "127.0.0.1", "port": port, "show": False, "threaded": True, "verbose": False, **options}
         options.setdefault("websocket_origin", [f"127.0.0.1:{port}"])
         servers.append(pn.serve(app, **options))
@@ -174,7 +169,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def _served(log: Path, *argv: str) -> Iterator[str]:
     """The address of `python argv…`, which ends with the generator."""
-    port = free_port()
+    port = free_port(0)
     with log.open("wb") as out:
         command = [sys.executable, *(a.replace("{port}", str(port)) for a in argv)]
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)

@@ -6,23 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
-from support.notebooks import with_lines
+from support.notebooks import SYMBOLIC, with_lines
 
 from tilewright.app.shell import make_page
-
-SYMBOLIC = """# %% workload
-@T.prim_func(s_tir=True)
-def f(a: T.handle, b: T.handle):
-    n = T.int32()
-    A = T.match_buffer(a, (n,), "float32")
-    B = T.match_buffer(b, (n,), "float32")
-    for i in range(n):
-        with T.sblock("B"):
-            v = T.axis.spatial(n, i)
-            B[v] = A[v] + T.float32(1)
-# %% schedule
-sch = tilewright.Schedule(f)
-"""
 
 
 def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeline_comes(

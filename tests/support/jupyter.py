@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,8 @@ from typing import Any
 import nbformat
 import pytest
 from playwright.sync_api import Locator, Page
+
+from tilewright.app.cli.serve import free_port
 
 START_SECONDS = 120.0
 CELL_MS = 60_000
@@ -80,7 +81,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
     quiet = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
     quiet.parent.mkdir(parents=True, exist_ok=True)
     quiet.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}), encoding="utf-8")
-    token, port = secrets.token_hex(16), _free_port()
+    token, port = secrets.token_hex(16), free_port(0)
     command = [
         sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", f"--ServerApp.root_dir={folder / 'work'}",
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",
@@ -102,12 +103,6 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
             process.kill()
             process.wait()
         log.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:

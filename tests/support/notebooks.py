@@ -38,3 +38,18 @@ print(sch.mod)
 def with_lines(*lines: str) -> str:
     """MATMUL_NOTEBOOK with more schedule lines."""
     return MATMUL_NOTEBOOK.replace("\n# %% report", "".join(f"{line}\n" for line in lines) + "\n# %% report")
+
+
+SYMBOLIC = """# %% workload
+@T.prim_func(s_tir=True)
+def f(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.sblock("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v] + T.float32(1)
+# %% schedule
+sch = tilewright.Schedule(f)
+"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.notebooks import MATMUL_NOTEBOOK, SYMBOLIC, with_lines
 
 from tilewright.app.actions import ApplyFix, OpenText, act
 from tilewright.app.state import State
@@ -10,20 +10,6 @@ from tilewright.app.store import Store
 from tilewright.app.views.blank import blank_value
 from tilewright.app.views.roofline import pictures_value
 from tilewright.app.views.timeline import timeline_value
-
-SYMBOLIC = """# %% workload
-@T.prim_func(s_tir=True)
-def f(a: T.handle, b: T.handle):
-    n = T.int32()
-    A = T.match_buffer(a, (n,), "float32")
-    B = T.match_buffer(b, (n,), "float32")
-    for i in range(n):
-        with T.sblock("B"):
-            v = T.axis.spatial(n, i)
-            B[v] = A[v] + T.float32(1)
-# %% schedule
-sch = tilewright.Schedule(f)
-"""
 
 
 def test_given_a_program_that_runs_then_no_pane_is_blank() -> None:
