@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import socket
+from typing import Any
 
 import pytest
+from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
+from tornado.testing import bind_unused_port
+from tornado.web import Application
+from tornado.websocket import WebSocketHandler, websocket_connect
 
-from tilewright.app.guard import HEADERS, Door, DoorError, make_door, policy, signed
+from tilewright.app.guard import HEADERS, Door, DoorError, Guard, make_door, policy, signed
 
 TOKEN = "0123456789abcdef-token"
 HERE = make_door()
@@ -143,3 +150,26 @@ def test_given_a_page_then_only_the_scripts_that_the_server_wrote_carry_its_word
     assert rules["default-src"] == "'none'" and rules["base-uri"] == "'none'"
     assert "nonce" not in policy()
     assert HEADERS["X-Content-Type-Options"] == "nosniff"
+
+
+def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
+    """Nagle's algorithm would hold the second frame of each message back for 40 ms."""
+    found: list[int] = []
+
+    class Socket(WebSocketHandler):
+        def open(self) -> None:
+            stream: Any = getattr(self.ws_connection, "stream", None)
+            found.append(stream.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            self.close()
+
+    async def opened() -> None:
+        listener, port = bind_unused_port()
+        server = HTTPServer(Guard(Application([("/ws", Socket)]), HERE))
+        server.add_socket(listener)
+        connection = await websocket_connect(f"ws://127.0.0.1:{port}/ws")
+        assert await connection.read_message() is None
+        connection.close()
+        server.stop()
+
+    asyncio.run(opened())
+    assert found and all(found)
