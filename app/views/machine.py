@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.hwsim import Machine, MachineError, Report, load_machine
-from ...engine.hwsim.parts import GROUPS, KINDS, Cache, Memory, Part
+from ...engine.hwsim.parts import GROUPS, KINDS, Cache, Memory, Part, meaning
 from ...engine.ir import TilewrightError
 from ..document.knobs import named_machine, turned_paths, without_turns
 from ..document.machine import read_machine
@@ -92,7 +92,7 @@ def _parts(machine: Machine, base: Machine) -> list[Value]:
         "name": machine.name,
         "kind": "machine",
         "about": "",
-        "figures": [_figure(machine, base, "clock_hz")],
+        "figures": [_figure(machine, base, Machine, "clock_hz")],
     }
     groups = (("memories", "memory"), ("caches", "cache"), ("buses", "bus"), ("engines", ""))
     return [
@@ -109,7 +109,7 @@ def _part(machine: Machine, base: Machine, group: str, kind: str, part: Part) ->
         "name": part.name,
         "kind": kind or f"{KINDS[type(part)]} engine",
         "about": _about(part),
-        "figures": [_figure(machine, base, f"{path}.{field}") for field in fields],
+        "figures": [_figure(machine, base, type(part), f"{path}.{field}") for field in fields],
     }
 
 
@@ -123,17 +123,19 @@ def _about(part: Part) -> str:
     return ""
 
 
-def _figure(machine: Machine, base: Machine, path: str) -> Value:
-    """path, label, unit, text, source, changed, was, choices, less and more (texts, None where the machine cannot have that), offers."""
+def _figure(machine: Machine, base: Machine, part: type[Machine | Part], path: str) -> Value:
+    """path, label, meaning, unit, text, source, changed, was, choices, less and more (texts, None where the machine cannot have that),
+    offers."""
     field = path.rpartition(".")[2]
     value, before = machine.figure(path), base.figure(path)
-    meaning = meaning_of(field)
+    words = meaning_of(field)
     less, more = steps(field, value)
     choices = ("no", "yes") if isinstance(value, bool) else CHOICES.get(field, ())
     return {
         "path": path,
-        "label": meaning.label,
-        "unit": meaning.unit,
+        "label": words.label,
+        "meaning": meaning(part, field),
+        "unit": words.unit,
         "text": figure_text(field, value),
         "source": _source(base, path),
         "changed": value != before,
@@ -141,7 +143,7 @@ def _figure(machine: Machine, base: Machine, path: str) -> Value:
         "choices": choices,
         "less": _step(machine, path, less),
         "more": _step(machine, path, more),
-        "offers": _offers(machine, base, path) if meaning.scale == "bytes" else [],
+        "offers": _offers(machine, base, path) if words.scale == "bytes" else [],
     }
 
 

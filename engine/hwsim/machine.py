@@ -5,26 +5,26 @@ A machine is frozen and hashable; `replace` gives a varied one that has passed t
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
 
 from .complaints import complaint_error, find_complaint
 from .errors import refuse
-from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources
+from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources, says
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Memories and engines, in the order of the file: of two engines that could do a task, the first does it."""
 
-    name: str
-    clock_hz: Positive
+    name: Annotated[str, says("What it is called.")]
+    clock_hz: Annotated[Positive, says("Cycles a second: what makes seconds of cycles.")]
     memories: tuple[Memory, ...]
     engines: tuple[Engine, ...]
     caches: tuple[Cache, ...] = ()
     buses: tuple[Bus, ...] = ()
-    description: str = ""
+    description: Annotated[str, says("A line about it, for people.")] = ""
     source: Sources = ()
 
     def __repr__(self) -> str:

@@ -170,7 +170,7 @@ class _Reader:
             match = header.match(line)
             if match is not None:
                 current = tuple(part.strip(" \"'") for part in match[1].split("."))
-                if current[: len(section)] == section and best == (1, 1, 2):
+                if section and current[: len(section)] == section and best == (1, 1, 2):
                     best = (number, match.start(1), len(line) + 1)
             elif wanted is not None and current == section and (hit := wanted.match(line)):
                 return number, hit.start("key") + 1, len(line) + 1

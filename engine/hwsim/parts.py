@@ -1,8 +1,11 @@
-"""What machines are made of: memories, engines of each kind, caches and buses, as values with figures in whole cycles and bytes."""
+"""What machines are made of: memories, engines of each kind, caches and buses, as values with figures in whole cycles and bytes.
+
+What a key of a machine file means is said once, here: docs/machine-file.md and the tips of the app's knobs are made of it.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -16,41 +19,78 @@ MOST_CACHED = 1 << 32
 
 Positive = Annotated[int, Meta(ge=1, le=MOST)]
 Natural = Annotated[int, Meta(ge=0, le=MOST)]
-Banks = Annotated[int, Meta(ge=1, le=MOST_BANKS)]
 Energy = Annotated[float, Meta(ge=0)]
 Sources = tuple[tuple[str, str], ...]
 
 
-class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A memory. Buffers whose storage scope is among `scopes` live in it; those in the i-th of `block_scopes` in its i-th physical block.
+def says(text: str) -> Meta:
+    """What a key means, in a sentence or two."""
+    return Meta(description=text)
 
-    `banks` are equal parts of the capacity. With mapping "block" each is a contiguous range of addresses, and the blocks can be filled
-    and used independently of each other; with "interleave" consecutive `interleave_bytes`, the rows, go round all banks.
-    A bank reads and writes `bank_ports` rows each cycle (together, with shared ports). Lanes of a vector that want the same row are
-    served at once if there is `broadcast`. A vector of more than `phase_bytes` is served in phases of so many (0: all at once).
-    With `bank_groups` rows go round the groups, each with its ports; the banks of a group follow each other in its addresses, and each
-    can be read or written in a cycle, not both.
-    Reads and writes have a port each, of so many bytes per cycle; with `ports` "shared" both go through one, as wide as reads are.
-    A transfer moves whole bursts; its data is there `latency_cycles` later.
-    """
+
+def meaning(part: type[msgspec.Struct], key: str) -> str:
+    """What `says` says of a key of a part, or of the machine."""
+    hint = next(field.type for field in msgspec.structs.fields(part) if field.name == key)
+    told = (note.description for note in get_args(hint)[1:] if isinstance(note, Meta))
+    return next(filter(None, told), "")
+
+
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A memory: the buffers of some storage scopes live in it, and engines read and write it through its ports."""
 
     name: str
-    scopes: tuple[str, ...]
-    capacity_bytes: Positive
-    read_bytes_per_cycle: Positive
-    write_bytes_per_cycle: Positive
-    ports: Literal["separate", "shared"] = "separate"
-    banks: Banks = 1
-    mapping: Literal["block", "interleave"] = "block"
-    interleave_bytes: Natural = 0
-    bank_groups: Natural = 0
-    bank_ports: Positive = 1
-    broadcast: bool = True
-    phase_bytes: Natural = 0
-    latency_cycles: Natural = 0
-    burst_bytes: Positive = 1
-    energy_pj_per_byte: Energy = 0.0
-    block_scopes: tuple[str, ...] = ()
+    scopes: Annotated[tuple[str, ...], says("The storage scopes whose buffers live here. A scope is one memory's.")]
+    capacity_bytes: Annotated[Positive, says("How much it holds; a multiple of `banks`.")]
+    read_bytes_per_cycle: Annotated[Positive, says("How wide the port is that reads go through.")]
+    write_bytes_per_cycle: Annotated[Positive, says("How wide the port is that writes go through.")]
+    ports: Annotated[
+        Literal["separate", "shared"],
+        says("Whether reads and writes have a port each, or both go through one, as wide as reads are."),
+    ] = "separate"
+    banks: Annotated[
+        int, Meta(ge=1, le=MOST_BANKS), says("Equal parts of the capacity. What one is, `mapping` says.")
+    ] = 1
+    mapping: Annotated[
+        Literal["block", "interleave"],
+        says(
+            'With "block" each bank is a contiguous range of addresses, a physical block that buffers are placed in and that is '
+            'filled and used independently of the others; with "interleave" consecutive rows go round all banks.'
+        ),
+    ] = "block"
+    interleave_bytes: Annotated[
+        Natural, says('The row of a bank: so many bytes go to one before the next. Needed by "interleave".')
+    ] = 0
+    bank_groups: Annotated[
+        Natural,
+        says(
+            "Rows go round so many groups, each with its ports; the banks of a group follow each other in its addresses, and each "
+            "is read or written in a cycle, not both. 0: no groups."
+        ),
+    ] = 0
+    bank_ports: Annotated[
+        Positive, says("Rows that a bank reads and writes each cycle (together, where ports are shared).")
+    ] = 1
+    broadcast: Annotated[bool, says("Whether lanes of a vector that want the same row are served at once.")] = True
+    phase_bytes: Annotated[
+        Natural, says("A vector of more bytes is served in phases of so many, one after the other. 0: all at once.")
+    ] = 0
+    latency_cycles: Annotated[
+        Natural,
+        says(
+            "From the end of a copy until its data is there (of the two memories the slower counts), and what a line of a cache in "
+            "front of it waits. The latencies of other engines include it."
+        ),
+    ] = 0
+    burst_bytes: Annotated[
+        Positive,
+        says(
+            "The least that moves: transfers are rounded up to whole bursts, and engines on one port take turns by them."
+        ),
+    ] = 1
+    energy_pj_per_byte: Annotated[Energy, says("What a byte read or written takes.")] = 0.0
+    block_scopes: Annotated[
+        tuple[str, ...], says("Scopes of single physical blocks: buffers of the i-th live in the i-th block.")
+    ] = ()
     source: Sources = ()
 
     @property
@@ -68,79 +108,83 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.block_scopes.index(scope) if scope in self.block_scopes else None
 
 
-class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What all engines have. A task occupies its engine `setup_cycles` and then as long as its work takes; its result is there
-    `latency_cycles` after that. `reads` and `writes` name memories.
-
-    So many as `queue_tasks` may wait in front of the engine: tasks are issued in program order, and issue stops while a queue is full.
-    Engines of one `unit` are one piece of hardware: with one queue, they work in turn, in program order.
+    `latency_cycles` after that. Tasks are issued in program order.
     """
 
     name: str
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    setup_cycles: Natural = 0
-    latency_cycles: Natural = 0
-    queue_tasks: Positive = 8
-    unit: str = ""
+    reads: Annotated[tuple[str, ...], says("The memories that it takes operands from, by name.")]
+    writes: Annotated[tuple[str, ...], says("The memories that it puts results into, by name.")]
+    setup_cycles: Annotated[Natural, says("What each task takes before its work begins.")] = 0
+    latency_cycles: Annotated[Natural, says("From the end of a task's work until its result is there.")] = 0
+    queue_tasks: Annotated[
+        Positive, says("So many tasks may wait in front of it; while a queue is full, no task is issued to any engine.")
+    ] = 8
+    unit: Annotated[
+        str,
+        says("Engines of one unit are one piece of hardware: with one queue, they work in turn, in program order."),
+    ] = ""
     source: Sources = ()
 
 
-class DmaEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
-    """Copies between memories, at most `bytes_per_cycle`. A descriptor has so many `dimensions` (0: as many as it takes), the first of
-    them a contiguous run; each takes the set-up."""
+class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
+    """Copies between memories by descriptors, each of which takes the set-up."""
 
-    bytes_per_cycle: Positive
-    dimensions: Natural = 0
+    bytes_per_cycle: Annotated[Positive, says("The most that it copies.")]
+    dimensions: Annotated[
+        Natural,
+        says("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy takes."),
+    ] = 0
 
 
-class MatrixEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
-    """Multiplies and accumulates a rows x depth by a depth x columns tile in `cycles_per_tile`.
+PASSES = "The width it is made for: wider elements take ceil(width / element_bytes)² passes."
+PER_OPERATION = "What an operation takes."
 
-    Elements wider than `element_bytes` take ceil(width / element_bytes)^2 passes; a tile at the edge takes as long as a whole one.
-    """
 
-    tile_rows: Positive
-    tile_columns: Positive
-    tile_depth: Positive
-    cycles_per_tile: Positive
-    element_bytes: Positive
-    energy_pj_per_operation: Energy = 0.0
+class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
+    """Multiplies and accumulates tiles; a tile at the edge takes as long as a whole one."""
+
+    tile_rows: Annotated[Positive, says("Rows of the left operand's and the result's tile.")]
+    tile_columns: Annotated[Positive, says("Columns of the right operand's and the result's tile.")]
+    tile_depth: Annotated[Positive, says("What the tile is summed over.")]
+    cycles_per_tile: Annotated[Positive, says("What a tile takes.")]
+    element_bytes: Annotated[Positive, says(PASSES)]
+    energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
 
 
 Dataflow = Literal["output_stationary", "weight_stationary", "input_stationary"]
 
 
-class SystolicEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="systolic"):
-    """A matrix engine that is a grid of `rows` x `columns` multiply-accumulate cells; `dataflow` says what stays in them (`systolic`).
+class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="systolic"):
+    """A matrix engine that is a grid of multiply-accumulate cells, filled and emptied from its edges (`systolic`)."""
 
-    Elements wider than `element_bytes` take ceil(width / element_bytes)^2 passes.
-    """
-
-    rows: Positive
-    columns: Positive
-    dataflow: Dataflow
-    element_bytes: Positive
-    energy_pj_per_operation: Energy = 0.0
+    rows: Annotated[Positive, says("Cells down.")]
+    columns: Annotated[Positive, says("Cells across.")]
+    dataflow: Annotated[Dataflow, says("What stays in the cells while the rest goes through.")]
+    element_bytes: Annotated[Positive, says(PASSES)]
+    energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
 
 
-class VectorEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
-    """Elementwise work and reductions, `vector_bytes` of contiguous elements per operation.
+class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
+    """Elementwise work and reductions on contiguous elements, or on the threads of a block."""
 
-    It accesses the operands of an operation "in_turn", as by loads and stores, or all "together".
-    """
+    vector_bytes: Annotated[Positive, says("Contiguous elements of so many bytes are an operation.")]
+    cycles_per_operation: Annotated[Positive, says("What one operation on a vector takes.")]
+    operands: Annotated[
+        Literal["in_turn", "together"],
+        says(
+            "Whether it accesses the operands of an operation one after the other, as by loads and stores, or all at once."
+        ),
+    ] = "in_turn"
+    energy_pj_per_operation: Annotated[Energy, says("What an operation on one element takes.")] = 0.0
 
-    vector_bytes: Positive
-    cycles_per_operation: Positive
-    operands: Literal["in_turn", "together"] = "in_turn"
-    energy_pj_per_operation: Energy = 0.0
 
-
-class ScalarEngine(_Engine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="scalar"):
+class ScalarEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="scalar"):
     """Anything, one element after the other; loads and stores count as operations."""
 
-    cycles_per_operation: Positive
-    energy_pj_per_operation: Energy = 0.0
+    cycles_per_operation: Annotated[Positive, says("What one load, store or operation takes.")]
+    energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
 
 
 Engine = DmaEngine | MatrixEngine | SystolicEngine | VectorEngine | ScalarEngine
@@ -155,20 +199,21 @@ KINDS: dict[type, EngineKind] = {
 
 
 class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A cache in front of `memory` for the accesses of `engines`: set-associative, LRU, allocating on writes, dirty lines written back.
+    """A cache in front of a memory: set-associative, LRU, allocating on writes, dirty lines written back.
 
-    Several in front of one memory are levels, in the order of the file, the first nearest to the engine. A level that is asked for a
-    line by the one before it gives it after `latency_cycles`, at `bytes_per_cycle`.
+    Several in front of one memory are levels, in the order of the file, the first nearest to the engine.
     """
 
     name: str
-    memory: str
-    engines: tuple[str, ...]
-    size_bytes: Annotated[int, Meta(ge=1, le=MOST_CACHED)]
-    ways: Positive
-    line_bytes: Positive
-    bytes_per_cycle: Positive
-    latency_cycles: Natural = 0
+    memory: Annotated[str, says("The memory that it is in front of, by name.")]
+    engines: Annotated[tuple[str, ...], says("The engines whose accesses go through it, by name.")]
+    size_bytes: Annotated[
+        int, Meta(ge=1, le=MOST_CACHED), says("How much it holds; a multiple of `ways` · `line_bytes`.")
+    ]
+    ways: Annotated[Positive, says("Lines of a set.")]
+    line_bytes: Annotated[Positive, says("A line; a multiple of that of the level before it.")]
+    bytes_per_cycle: Annotated[Positive, says("At what rate it gives a line to the level before it.")]
+    latency_cycles: Annotated[Natural, says("From when a line is asked for until it begins to come.")] = 0
     source: Sources = ()
 
     @property
@@ -177,12 +222,12 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `engines` move between memories goes over it, in whole bursts: they share its bytes per cycle."""
+    """What its engines move between memories goes over it, in whole bursts: they share its bytes per cycle."""
 
     name: str
-    engines: tuple[str, ...]
-    bytes_per_cycle: Positive
-    burst_bytes: Positive = 1
+    engines: Annotated[tuple[str, ...], says("The engines that share it, by name.")]
+    bytes_per_cycle: Annotated[Positive, says("What it carries.")]
+    burst_bytes: Annotated[Positive, says("In such pieces engines take turns on it.")] = 1
     source: Sources = ()
 
 

@@ -43,6 +43,7 @@ function field(model, figure) {
     "data-key": figure.path,
     "data-shown": figure.text,
     "aria-label": `${figure.label}${figure.unit ? ` in ${figure.unit}` : ""}`,
+    title: figure.meaning,
   });
   const send = (text) => text !== null && text !== figure.text && model.send_msg({ kind: "knob", path: figure.path, text });
   input.addEventListener("change", () => {
@@ -65,7 +66,7 @@ function field(model, figure) {
 function choice(model, figure) {
   const select = h(
     "select",
-    { class: "knob-choice", "aria-label": figure.label, "data-key": figure.path, onchange: (event) => model.send_msg({ kind: "knob", path: figure.path, text: event.target.value }) },
+    { class: "knob-choice", "aria-label": figure.label, title: figure.meaning, "data-key": figure.path, onchange: (event) => model.send_msg({ kind: "knob", path: figure.path, text: event.target.value }) },
     figure.choices.map((value) => h("option", { value, selected: value === figure.text }, value.replaceAll("_", " "))),
   );
   select.value = figure.text;
@@ -107,7 +108,7 @@ function knob(model, figure, limiting) {
   return h(
     "div",
     { class: `knob ${figure.changed ? "is-changed" : ""} ${limiting ? "is-limit" : ""}`, "data-knob": figure.path },
-    h("span", { class: "knob-label" }, figure.label, reset(model, figure)),
+    h("span", { class: "knob-label", title: figure.meaning }, figure.label, reset(model, figure)),
     h("span", { class: "knob-value" }, figure.choices.length ? choice(model, figure) : field(model, figure), h("span", { class: "knob-unit" }, figure.unit)),
     gainBar(figure.gain),
     h("span", { class: "knob-source" }, limiting ? h("span", { class: "tw-badge tw-badge--accent" }, "limits") : null, figure.changed ? `changed in this notebook; the file has ${figure.was}: ${figure.source}` : figure.source),
