@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for
+from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for, with_origins
 from .engine import export as _export
 from .engine import hwsim as _hwsim
 from .engine import lint as _lint
@@ -152,10 +152,14 @@ def simulate(
 ) -> Report:
     """What the program does on a machine (itself, its name, or its TOML file; a notebook's own when left out).
 
+    What engines wait for is put down to the steps of the schedule (`.engines[…].waits[…].origin`).
     `sizes` are numbers for the program's symbolic sizes, {"M": 256}; a notebook has its own, and these go before them.
     Raises MachineError (a TilewrightError) when an engine cannot reach an operand, the machine's description is wrong, sizes are missing.
     """
-    return _hwsim.simulate(*_on_machine(program, machine, sizes))
+    report = _hwsim.simulate(*_on_machine(program, machine, sizes))
+    if isinstance(program, Notebook):
+        return with_origins(report, program)
+    return report if isinstance(program, PrimFunc) else _export.attributed_to(report, schedule_of(program))
 
 
 def sensitivity(

@@ -13,6 +13,7 @@ from ...engine.export import chrome_trace, knobs_text, report_text
 from ...engine.hwsim import Knob, Report, load_machine, preset_names, sensitivity
 from ...engine.lower import PASSES, LowerError, lower, with_sizes
 from ...engine.script import to_script
+from ..document import with_origins
 from .opened import BAD_INPUT, FINE, REFUSED, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
 from .output import give, takes_json, tell, tell_json, working, written
 
@@ -55,7 +56,7 @@ def _run(arguments: Namespace) -> int:
     with working(arguments, "verifying"):
         verdict = found.schedule.check(found.sizes)
     with working(arguments, f"simulating on {machine.name}"):
-        report = simulated(found.costed, machine)
+        report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
     with working(arguments, "trying each figure of the machine"):
         knobs = sensitivity(found.costed, machine) if arguments.sensitivity else ()
     if arguments.json:

@@ -5,7 +5,7 @@
 """
 
 from .branches import Branch, add_branch, branches, delete_branch, rename_branch, steps_shared, with_branch
-from .calls import call_method, schedule_calls
+from .calls import schedule_calls
 from .cell_edits import cell_at, delete_cell, insert_cell, move_cell, with_prose
 from .cells import Cell, CellKind, Document, read_document
 from .conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
@@ -30,6 +30,7 @@ from .knobs import with_turn, without_turns
 from .lines import apply_call, line_for, variable_of
 from .merging import merge, resolved
 from .notebook import Handle, Notebook, NotebookStep, State
+from .origins import with_origins
 from .pasted import Converted, converted, edited_cell
 from .rename import editable_name, renamed
 from .sizes import sizes_for, with_sizes_line
@@ -57,7 +58,6 @@ __all__ = [
     "apply_fix",
     "apply_lint",
     "branches",
-    "call_method",
     "cell_at",
     "conflict_of",
     "converted",
@@ -102,6 +102,7 @@ __all__ = [
     "switch_on",
     "variable_of",
     "with_branch",
+    "with_origins",
     "with_prose",
     "with_sizes_line",
     "with_turn",

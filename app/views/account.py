@@ -9,6 +9,7 @@ import msgspec
 
 from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, TilewrightError
+from ..document import with_origins
 from ..document.branches import branches
 from ..state import State
 from ..store import Store
@@ -132,7 +133,10 @@ def _machine(state: State, store: Store) -> Known:
 def _report(state: State, store: Store) -> Known:
     """What the machine does with the program, or {"error"}; as `tilewright run --json` prints it."""
     report = known_report(state, store)
-    return report.to_json() if isinstance(report, Report) else _or_error(report)
+    if not isinstance(report, Report):
+        return _or_error(report)
+    assert state.shown is not None, "what is simulated is shown"
+    return with_origins(report, state.shown, state.step_count).to_json()
 
 
 def known_report(state: State, store: Store) -> Report | TilewrightError | None:

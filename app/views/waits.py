@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...engine.hwsim import Report
-from ...engine.ir import Block, Buffer, PrimFunc, walk_stmts
+from ...engine.export import names_in, step_of, steps_of
+from ...engine.hwsim import Origin, Report
 from ..document import NotebookStep
 from ..document import State as Moment
 from ..state import State
@@ -25,14 +25,12 @@ MOST = 6
 """Waits that are shown; the rest are together."""
 
 
-def steps_of(moments: Sequence[Moment], store: Store) -> dict[str, int]:
-    """For each block and buffer the step (from 1 on) that made it, 0 for those of the program. What is moved or renamed stays its own."""
-    found: dict[str, int] = {}
-    for number, moment in enumerate(moments):
-        func = moment.schedule.func
-        for name in store.remember("names", (func,), lambda func=func: _names(func)):
-            found.setdefault(name, number)
-    return found
+def made_by(moments: Sequence[Moment], store: Store) -> dict[str, int]:
+    """For each block and buffer the step (from 1 on) that made it, 0 for those of the program."""
+    return steps_of(
+        (moment.schedule.func for moment in moments),
+        lambda func: store.remember("names", (func,), lambda: names_in(func)),
+    )
 
 
 def wait_rows(
@@ -41,7 +39,7 @@ def wait_rows(
     """(who waits for what, cycles, the words for it) of the longest waits; `engines` is of a report's JSON."""
     waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"]]
     waits.sort(key=lambda entry: -entry[1]["cycles"])
-    made = steps_of(moments, store) if waits else {}
+    made = made_by(moments, store) if waits else {}
     rows: list[tuple[str, str, str]] = []
     for engine, wait in waits[:MOST]:
         what = wait["buffer"] or wait["block"]
@@ -53,14 +51,23 @@ def wait_rows(
 
 
 def step_to_blame(state: State, store: Store, buffer: str, block: str) -> tuple[int, str]:
-    """The step that brought in what an engine waits for, with its text; 0 for what the program had before all steps."""
+    """The step that brought in what an engine waits for, with its text; 0 for what the program had before all steps. Where a report is
+    looked at without its schedule, the one that it knows."""
     if state.shown is None:
         return 0, ""
+    if not state.shown.steps:
+        return _known_origin(store.report_now(state), buffer, block)
     moments = state.shown.states[: state.step_count + 1]
-    made = steps_of(moments, store)
-    step = made.get(block) or made.get(buffer) or 0
+    step = step_of(made_by(moments, store), buffer, block) or 0
     steps = state.shown.steps
     return (step, " ".join(steps[step - 1].text.split())) if 0 < step <= len(steps) else (0, "")
+
+
+def _known_origin(report: object, buffer: str, block: str) -> tuple[int, str]:
+    engines = report.engines.values() if isinstance(report, Report) else ()
+    found = (w.origin for e in engines for w in e.waits if (w.buffer, w.block) == (buffer, block))
+    origin = next((o for o in found if o is not None), Origin(0))
+    return origin.step, " ".join(origin.text.split())
 
 
 def blame_section(state: State, report: Report) -> dict[str, Any] | None:
@@ -93,13 +100,7 @@ def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[Not
         "unit": f"While {block} had its turn: both are one unit",
         "port": f"While it ran, for bursts of other engines on the {block}",
     }[wait["cause"]]
-    step = made.get(block) or made.get(buffer) or 0
+    step = step_of(made, buffer, block) or 0
     if not 0 < step <= len(steps):
         return why
     return f"{why}. Step {step}: {steps[step - 1].text}"
-
-
-def _names(func: PrimFunc) -> list[str]:
-    blocks = [node for node in walk_stmts(func.body) if isinstance(node, Block)]
-    buffers: list[Buffer] = [b for block in blocks for b in block.alloc_buffers]
-    return [block.name for block in blocks] + [buffer.name for buffer in buffers]

@@ -11,15 +11,19 @@ from .calls import (
     named_arguments,
     quoted,
     region_map_text,
+    step_text,
     unique_name,
     value_text,
 )
 from .chrome_trace import chrome_trace
+from .origins import attributed, attributed_to, names_in, step_of, steps_of
 from .report_text import headline, knobs_text, report_text
 from .tvm import to_tvm_python
 
 __all__ = [
     "CFunction",
+    "attributed",
+    "attributed_to",
     "c_function",
     "call_text",
     "chrome_trace",
@@ -28,9 +32,13 @@ __all__ = [
     "knobs_text",
     "loop_position",
     "named_arguments",
+    "names_in",
     "quoted",
     "region_map_text",
     "report_text",
+    "step_of",
+    "step_text",
+    "steps_of",
     "to_c",
     "to_tvm_python",
     "unique_name",

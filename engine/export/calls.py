@@ -11,7 +11,7 @@ from typing import Any
 from ..analysis import ProgramIndex
 from ..arith import prove_equal
 from ..ir import Buffer, Expr, IndexMap, PrimFunc, RegionMap, Var, build
-from ..schedule import Schedule, TensorIntrin
+from ..schedule import Schedule, Step, TensorIntrin
 from ..script import expr_text
 
 Handle = Var | str
@@ -47,6 +47,17 @@ def call_text(
         elif not _same(value, parameter.default):
             parts.append(f"{name}={text}")
     return f"{receiver}.{method}({', '.join(parts)})"
+
+
+def step_text(step: Step) -> str:
+    """A traced call as a line of Python: `ko, ki = sch.split(k, factors=[None, 64])`, loops and blocks by their names."""
+
+    def text(handle: Handle) -> str:
+        return handle.name if isinstance(handle, Var) else quoted(handle)
+
+    call = call_text("sch", step.method, dict(step.arguments), text, separator="tilewright.AXIS_SEPARATOR")
+    made = ", ".join(handle.name if isinstance(handle, Var) else handle for handle in step.results)
+    return f"{made} = {call}" if made.replace(", ", "").isidentifier() else call
 
 
 def _bound(method: str, arguments: Mapping[str, Any]) -> list[tuple[str, Any, inspect.Parameter]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from ..hwsim import Knob, Report
 
 MAX_BOUNDS = 5
 MAX_WAITS = 6
+MAX_STEP = 80
 PJ_PER_UJ = 1e6
 
 MAX_TRAFFIC_ROWS = 40
@@ -30,8 +32,8 @@ def headline(report: Report, verdict: Verdict | None = None) -> str:
 
 
 def report_text(report: Report, verdict: Verdict | None = None) -> str:
-    """The headline, then engines with their stalls, waits with whom they are for, memories with their peaks, bytes from scope to scope,
-    energy, findings."""
+    """The headline, then engines with their stalls, waits with whom they are for and the step that brought these in, memories with their
+    peaks, bytes from scope to scope, energy, findings."""
     data = report.to_json()
     blocks = [
         headline(report, verdict),
@@ -60,15 +62,27 @@ def _engines(engines: Mapping[str, Any], cycles: int) -> str:
 
 
 def _waits(engines: Mapping[str, Any]) -> str:
-    """The longest waits: who waits for what, in whose hands it is."""
+    """The longest waits: who waits for what, in whose hands it is, and the step of the schedule that brought that in, where it is known."""
     waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"] if wait["cause"] != "unit"]
     waits.sort(key=lambda entry: -entry[1]["cycles"])
-    rows = [("waits", "for", "of", "in the hands of", "cycles")]
-    rows += [(name, w["cause"], w["buffer"], w["block"], f"{w['cycles']:,}") for name, w in waits[:MAX_WAITS]]
+    rows = [("waits", "for", "of", "in the hands of", "cycles", "brought in by")]
+    rows += [
+        (name, w["cause"], w["buffer"], w["block"], f"{w['cycles']:,}", _origin(w["origin"]))
+        for name, w in waits[:MAX_WAITS]
+    ]
     rest = sum(w["cycles"] for _, w in waits[MAX_WAITS:])
     if rest:
-        rows.append((f"{len(waits) - MAX_WAITS} more", "", "", "", f"{rest:,}"))
+        rows.append((f"{len(waits) - MAX_WAITS} more", "", "", "", f"{rest:,}", ""))
+    if not any(origin for *_, origin in rows[1:]):
+        rows = [row[:-1] for row in rows]
     return table(rows, right=(4,)) if waits else ""
+
+
+def _origin(origin: Mapping[str, Any] | None) -> str:
+    if origin is None:
+        return ""
+    text = " ".join(origin["text"].split())
+    return textwrap.shorten(f"step {origin['step']}: {text}", MAX_STEP, placeholder=" …") if text else "the program"
 
 
 def _memory(memory: Mapping[str, Any]) -> str:

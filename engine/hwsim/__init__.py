@@ -5,6 +5,7 @@ from .cache_run import cache_counts
 from .errors import MachineError
 from .figures import operations_per_cycle
 from .folding import Density, Folding
+from .least import Least, least_of
 from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
@@ -19,6 +20,7 @@ from .report import (
     Lost,
     MemoryReport,
     Moved,
+    Origin,
     Report,
     Roofline,
     Segment,
@@ -28,7 +30,7 @@ from .report import (
     Wait,
 )
 from .sensitivity import Knob, Trial, ranked, sensitivity, trials, tried
-from .simulate import simulate
+from .simulate import simulate, simulate_tasks, tasks_of
 from .spots import Bed, Listing, Share, Spots, Unit, Use, bed_of, share_of, through, uses_of
 from .steady import MAX_TASKS, Repeat
 from .tasks import TaskProgram, Template
@@ -52,6 +54,7 @@ __all__ = [
     "Folding",
     "Kind",
     "Knob",
+    "Least",
     "Listing",
     "Lost",
     "Machine",
@@ -60,6 +63,7 @@ __all__ = [
     "MemoryReport",
     "Moved",
     "Occupancy",
+    "Origin",
     "Placement",
     "Repeat",
     "Report",
@@ -82,6 +86,7 @@ __all__ = [
     "Wait",
     "bed_of",
     "cache_counts",
+    "least_of",
     "load_machine",
     "operations_per_cycle",
     "preset_names",
@@ -91,6 +96,8 @@ __all__ = [
     "sensitivity",
     "share_of",
     "simulate",
+    "simulate_tasks",
+    "tasks_of",
     "through",
     "trials",
     "tried",

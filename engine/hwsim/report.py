@@ -16,15 +16,25 @@ from .tasks import TaskProgram
 from .timeline import Timeline
 
 
+class Origin(msgspec.Struct, frozen=True):
+    """Where something in a program comes from: the step of its schedule, from 1 on, and what that says; 0 for the program itself."""
+
+    step: int
+    text: str = ""
+
+
 class Wait(msgspec.Struct, frozen=True):
     """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`;
     cause "issue" for a task that came late because a queue was full, "port" for bursts of others on a port or bus, "unit" for another
-    engine of its unit, at work or waiting itself: named in `block`."""
+    engine of its unit, at work or waiting itself: named in `block`.
+
+    `origin` is what brought the block in, or the buffer: known where the schedule is (`export.attributed`)."""
 
     cause: str
     buffer: str
     block: str
     cycles: int
+    origin: Origin | None = None
 
 
 class EngineReport(msgspec.Struct, frozen=True):

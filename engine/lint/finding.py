@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from ..export import call_text, quoted
+from ..export import step_text
 from ..hwsim import Finding
 from ..ir import Var
 from ..schedule import Step
 from .revisions import Revision
-
-SEPARATOR = "tilewright.AXIS_SEPARATOR"
 
 SEVERITIES = ("error", "warning", "info")
 """The worst first: does not run as it is; runs and wastes; to know."""
@@ -42,12 +40,12 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
     def calls(self) -> tuple[str, ...]:
         """The calls in Python, on `sch`, loops by their names."""
         steps = self.steps if self.revision is None else (self.revision.step,)
-        return tuple(_line(step) for step in steps if step is not None and step.changes)
+        return tuple(step_text(step) for step in steps if step is not None and step.changes)
 
     @property
     def replaces(self) -> str:
         """The call of the schedule that the call is made in place of, or that is left out; "" where the calls come at the end."""
-        return "" if self.revision is None else _line(self.revision.before)
+        return "" if self.revision is None else step_text(self.revision.before)
 
     @property
     def gain(self) -> float:
@@ -121,12 +119,3 @@ def same(one: LintFinding, other: LintFinding) -> bool:
 
 def _meet(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
     return not some or not others or not set(some).isdisjoint(others)
-
-
-def _line(step: Step) -> str:
-    def text(handle: Var | str) -> str:
-        return handle.name if isinstance(handle, Var) else quoted(handle)
-
-    call = call_text("sch", step.method, dict(step.arguments), text, separator=SEPARATOR)
-    made = ", ".join(handle.name if isinstance(handle, Var) else handle for handle in step.results)
-    return f"{made} = {call}" if made.replace(", ", "").isidentifier() else call

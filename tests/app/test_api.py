@@ -113,6 +113,8 @@ def test_given_waiting_then_report_verdict_and_problems_come_and_without_it_they
     assert done.status == 200 and done.json["pending"] == []
     state = done.json["state"]
     assert state["report"]["cycles"] == 203_064
+    (wait,) = state["report"]["engines"]["matrix"]["waits"]
+    assert "cache_read(C, 1" in wait["origin"]["text"]
     assert state["verdict"]["status"] in ("proved", "tested")
     assert isinstance(state["problems"], list)
     trace = server.ask("GET", f"{session}/trace")

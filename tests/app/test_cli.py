@@ -14,6 +14,9 @@ from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import MATMUL
 
 from tilewright.app.cli import free_port, main
+from tilewright.app.document import evaluate, load_document
+
+EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
 
 
 @pytest.fixture
@@ -64,6 +67,17 @@ def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.Capt
     assert main(["run", str(notebook)]) == 0
     out = capsys.readouterr().out
     assert "cycles" in out.splitlines()[0] and "proved" in out.splitlines()[0]
+
+
+def test_given_engines_that_wait_then_the_line_that_brought_it_in_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(EXAMPLES / "vtcm_double_buffer.py")
+    assert main(["run", file, "--json"]) == 0
+    (wait,) = json.loads(capsys.readouterr().out)["engines"]["matrix"]["waits"]
+    step = wait["origin"]["step"]
+    assert wait["origin"]["text"] == 'BL = sch.cache_read(C, 1, "local.vtcm")'
+    assert evaluate(load_document(Path(file))).steps[step - 1].text == wait["origin"]["text"]
+    assert main(["run", file]) == 0
+    assert f'step {step}: BL = sch.cache_read(C, 1, "local.vtcm")' in capsys.readouterr().out
 
 
 def test_given_a_pass_when_lowered_then_the_program_after_it(

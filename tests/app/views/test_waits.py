@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.app.document import Notebook, evaluate, load_document
+from tilewright.app.document import Notebook, evaluate, load_document, read_document
+from tilewright.app.document import State as Moment
+from tilewright.app.state import State
 from tilewright.app.store import Store
-from tilewright.app.views.waits import steps_of, wait_rows
-from tilewright.engine.hwsim import simulate
+from tilewright.app.views.waits import made_by, step_to_blame, wait_rows
+from tilewright.engine.export import attributed_to
+from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.schedule import Schedule
 
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
@@ -18,7 +22,7 @@ def notebook(name: str) -> Notebook:
 
 def test_given_a_schedule_then_each_block_and_buffer_is_of_the_step_that_made_it() -> None:
     found = notebook("vtcm_double_buffer")
-    made = steps_of(found.states, Store())
+    made = made_by(found.states, Store())
     assert made["C"] == 0  # the program's own block
     texts = {name: found.steps[step - 1].text for name, step in made.items() if step}
     assert "cache_read" in texts["A_local.vtcm"] and "cache_write" in texts["C_local.acc"]
@@ -48,3 +52,15 @@ def test_given_full_queues_and_shared_ports_then_they_are_named() -> None:
 
 def test_given_no_wait_then_no_row() -> None:
     assert wait_rows({"dma": {"waits": []}}, (), (), Store()) == []
+
+
+def test_given_a_report_without_its_schedule_then_the_step_that_it_knows_is_told() -> None:
+    sch = notebook("vtcm_double_buffer").schedule
+    assert sch is not None
+    report = attributed_to(simulate(sch.func, load_machine("dual-bank-npu")), sch)
+    machine, moment, store = load_machine("dual-bank-npu"), Moment(Schedule(report.program.nest.func), {}), Store()
+    bare = State(notebook=(known := Notebook(read_document(""), states=(moment,), machine=machine)), shown=known)
+    store.reported(store.costed(bare, moment.schedule), store.machine(bare), report)
+    step, text = step_to_blame(bare, store, "B_local.vtcm", "B_local.vtcm")
+    assert step and "cache_read" in text
+    assert step_to_blame(bare, store, "", "queue of dma") == (0, "")

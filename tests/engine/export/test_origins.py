@@ -1,0 +1,109 @@
+"""Which step of a schedule each wait of a report comes from."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from support.sources import matmul
+
+from tilewright.engine.export import attributed, attributed_to, names_in, report_text, step_of, steps_of
+from tilewright.engine.hwsim import EngineReport, Origin, Report, Wait, load_machine, simulate
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+
+def tiled() -> Schedule:
+    """A tiled matmul, its operands and its result staged."""
+    sch = Schedule(parse(matmul(64, 64, 64)).program)
+    i, j, k = sch.get_loops("C")
+    io, _ = sch.split(i, factors=[None, 16])
+    ko, _ = sch.split(k, factors=[None, 16])
+    sch.reorder(io, ko, j)
+    sch.compute_at(sch.cache_read("C", 0, "local.vtcm"), ko)
+    sch.compute_at(sch.cache_read("C", 1, "local.vtcm"), ko)
+    sch.reverse_compute_at(sch.cache_write("C", 0, "local.acc"), io)
+    return sch
+
+
+def reported(sch: Schedule) -> Report:
+    return simulate(sch.func, load_machine("dual-bank-npu"))
+
+
+def every_wait(report: Report) -> list[Wait]:
+    return [wait for engine in report.engines.values() for wait in engine.waits]
+
+
+def test_given_a_schedule_then_each_wait_for_a_buffer_has_the_call_that_is_the_first_to_have_its_block_or_the_buffer():
+    sch = tiled()
+    waits = [w for w in every_wait(attributed_to(reported(sch), sch)) if w.buffer]
+    assert {w.buffer for w in waits} >= {"B_local.vtcm"}
+    for wait in waits:
+        assert wait.origin is not None
+        before, after = sch.at(wait.origin.step - 1).func, sch.at(wait.origin.step).func
+        assert {wait.buffer, wait.block} & (set(names_in(after)) - set(names_in(before)))
+
+
+def test_given_an_origin_then_its_text_is_the_call_as_it_was_traced():
+    sch = tiled()
+    (wait,) = [
+        w for w in every_wait(attributed_to(reported(sch), sch)) if (w.cause, w.buffer) == ("data", "B_local.vtcm")
+    ]
+    assert wait.origin is not None
+    assert wait.origin.text == 'sch.cache_read("C", 1, "local.vtcm")'
+    assert sch.trace.steps[wait.origin.step - 1].method == "cache_read"
+
+
+def test_given_an_attributed_report_then_nothing_else_of_it_is_changed():
+    report = reported(tiled())
+    told, plain = attributed_to(report, tiled()).to_json(), report.to_json()
+    for data in (told, plain):
+        for engine in data["engines"].values():
+            for wait in engine["waits"]:
+                wait.pop("origin")
+    assert told == plain
+
+
+def test_given_a_report_without_a_schedule_then_no_step_is_told():
+    report = reported(tiled())
+    assert all(w.origin is None for w in every_wait(report))
+    assert "brought in by" not in report_text(report)
+
+
+def test_given_an_attributed_report_then_its_text_names_the_step():
+    sch = tiled()
+    report = attributed_to(reported(sch), sch)
+    (wait,) = [w for w in every_wait(report) if (w.cause, w.buffer) == ("data", "B_local.vtcm")]
+    assert wait.origin is not None
+    (line,) = [line for line in report_text(report).splitlines() if "data" in line and line.count("B_local.vtcm") == 2]
+    assert line.endswith(f'step {wait.origin.step}: sch.cache_read("C", 1, "local.vtcm")')
+
+
+def test_given_what_the_program_had_then_it_is_of_no_step():
+    program = parse(matmul(8, 8, 8)).program
+    assert isinstance(program, PrimFunc)
+    made = steps_of([program, program, program])
+    assert step_of(made, "C", "C") == 0
+    report = attributed(with_wait(Wait("data", "C", "C", 3)), made, str)
+    assert every_wait(report)[0].origin == Origin(0)
+    assert "the program" in report_text(report)
+
+
+@pytest.mark.parametrize(
+    "wait", [Wait("issue", "", "queue of dma", 3), Wait("port", "", "C", 3), Wait("unit", "", "C", 3)]
+)
+def test_given_a_wait_for_a_queue_a_port_or_another_engine_then_no_step_is_blamed(wait: Wait):
+    assert every_wait(attributed(with_wait(wait), {"C": 4}, str))[0].origin is None
+
+
+def test_given_blocks_that_run_as_one_task_then_the_last_step_that_made_one_of_them_is_blamed():
+    assert step_of({"C_init": 3, "C": 0, "B": 2}, "B", "C_init + C") == 3
+    assert step_of({"C": 0, "B": 2}, "B", "C") == 2
+    assert step_of({}, "B", "C") is None
+
+
+def with_wait(wait: Wait) -> Report:
+    """A report with this wait only."""
+    report = reported(tiled())
+    engine = EngineReport("matrix", 1, 1, {wait.cause: wait.cycles}, (wait,))
+    return replace(report, engines={"matrix": engine})
