@@ -5,7 +5,6 @@ from .cache_run import cache_counts
 from .errors import MachineError
 from .figures import operations_per_cycle
 from .folding import Density, Folding
-from .least import Least, least_of
 from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
@@ -30,7 +29,7 @@ from .report import (
     Wait,
 )
 from .sensitivity import Knob, Trial, ranked, sensitivity, trials, tried
-from .simulate import simulate, simulate_tasks, tasks_of
+from .simulate import simulate
 from .spots import Bed, Listing, Share, Spots, Unit, Use, bed_of, share_of, through, uses_of
 from .steady import MAX_TASKS, Repeat
 from .tasks import TaskProgram, Template
@@ -54,7 +53,6 @@ __all__ = [
     "Folding",
     "Kind",
     "Knob",
-    "Least",
     "Listing",
     "Lost",
     "Machine",
@@ -86,7 +84,6 @@ __all__ = [
     "Wait",
     "bed_of",
     "cache_counts",
-    "least_of",
     "load_machine",
     "operations_per_cycle",
     "preset_names",
@@ -96,8 +93,6 @@ __all__ = [
     "sensitivity",
     "share_of",
     "simulate",
-    "simulate_tasks",
-    "tasks_of",
     "through",
     "trials",
     "tried",
