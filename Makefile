@@ -49,7 +49,7 @@ $(VENV)/.installed-run: pyproject.toml $(VENV)/.made
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,prove,jupyter,dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,prove,explore,jupyter,dev]'
 	@touch $@ $(VENV)/.installed-run
 
 clean:

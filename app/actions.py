@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from ..engine.adopt import call_method
 from ..engine.hwsim import load_machine, preset_names
 from ..engine.ir import Proposal, Refusal, TilewrightError
 from ..engine.lint import Fix
@@ -19,7 +20,6 @@ from .document import (
     apply_call,
     apply_fix,
     apply_lint,
-    call_method,
     edited_cell,
     evaluate,
 )

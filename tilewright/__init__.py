@@ -13,9 +13,9 @@ print(tilewright.to_tvm_python(sch))            # Python for Apache TVM
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for, with_origins
 from .engine import export as _export
@@ -71,6 +71,7 @@ __all__ = [
     "TilewrightError",
     "Timeline",
     "Verdict",
+    "choose",
     "chrome_trace",
     "from_tvm",
     "from_tvm_trace",
@@ -94,6 +95,8 @@ __all__ = [
     "verify",
 ]
 
+T = TypeVar("T")
+
 WIDGETS = frozenset({"LayoutPicker", "LoopTree", "ScheduleNotebook", "Timeline"})
 """Names that come from the screen's side of the house: its libraries take two seconds to load, so they wait for the first use."""
 
@@ -115,6 +118,16 @@ def __getattr__(name: str) -> Any:
 
 Scheduled = Schedule | Notebook | TEProgram | IRModule | PrimFunc
 """A schedule, a notebook or TE text that has one, or a program: a schedule without calls."""
+
+
+def choose(name: str, values: Sequence[T]) -> T:
+    """A hole of a schedule: something to choose among `values`, called `name` in studies. Here it is the first of them.
+
+    `tile = tilewright.choose("tile", [32, 64, 128])`: the file runs with 32, `tilewright explore` tries the others.
+    """
+    if not values:
+        raise TilewrightError(Refusal("bad-hole", f"there is nothing to choose from for {name!r}"))
+    return values[0]
 
 
 def parse(text: str, filename: str = "") -> IRModule | PrimFunc:

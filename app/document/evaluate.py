@@ -11,10 +11,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace as replace_fields
 
+from ...engine.adopt import Trial, after_line
 from ...engine.ir import IRModule, PrimFunc, TilewrightError
 from ...engine.schedule import Schedule
 from ...engine.script import CallStep, Note
-from .calls import Trial, after_line, schedule_calls, schedule_variable
+from .calls import schedule_calls, schedule_variable
 from .cells import Document
 from .intrinsics import intrinsic_text, read_intrinsics
 from .machine import read_machine

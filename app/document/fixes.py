@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from ...engine.adopt import call_method
 from ...engine.ir import For, Refusal, TilewrightError, Var, loops_and_blocks
 from ...engine.lint import Fix as LintFix
 from ...engine.schedule import PRIMITIVES, Step
 from ...engine.schedule.trace import renamed
 from ...engine.script import CallStep, Ref, read_calls
-from .calls import call_method
 from .edit import remove_call, replace_call
 from .evaluate import evaluate
 from .files import DocumentError

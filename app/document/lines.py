@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...engine.adopt import Trial, call_method
 from ...engine.export import call_text, loop_position, named_arguments, quoted, unique_name
 from ...engine.ir import Refusal, Var
 from ...engine.schedule import Schedule
-from .calls import Trial, call_method
 from .edit import append_call
 from .evaluate import evaluate
 from .files import DocumentError

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ...engine.adopt import LineState as State
 from ...engine.hwsim import Machine
 from ...engine.ir import IRModule, Place, PrimFunc, TilewrightError, Var
 from ...engine.schedule import Schedule
@@ -32,13 +33,6 @@ class NotebookStep(msgspec.Struct, frozen=True, eq=False):
     status: Literal["applied", "failed", "skipped"]
     first_trace_step: int | None = None
     error: TilewrightError | None = None
-
-
-class State(msgspec.Struct, frozen=True, eq=False):
-    """A moment of the schedule: the schedule (never changed again) and the variables that hold handles."""
-
-    schedule: Schedule
-    names: Mapping[str, Any]
 
 
 class Notebook(msgspec.Struct, frozen=True, eq=False):

@@ -7,10 +7,10 @@ import re
 
 import msgspec
 
+from ...engine.adopt import QUERIES
 from ...engine.hwsim import preset_names
 from ...engine.ir import Place, TilewrightError
 from ...engine.schedule import PRIMITIVES
-from .calls import QUERIES
 from .cells import Document, lines_of, read_document
 from .notebook import Notebook
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...engine.adopt import after_line
 from ...engine.ir import TilewrightError
-from .calls import after_line
 from .notebook import Notebook, State
 
 

@@ -9,10 +9,10 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...engine.adopt import QUERIES
 from ...engine.hwsim import Machine, preset_names
 from ...engine.ir import For, PrimFunc, Var, loops_and_blocks
 from ...engine.schedule import PRIMITIVES, Schedule
-from ..document.calls import QUERIES
 from ..state import State
 from ..store import Store
 from .buffer_ids import buffer_ids

@@ -1,7 +1,27 @@
-"""What TVM made, taken over: its modules as programs, its traces as schedules. TVM itself is not needed, only the object's text."""
+"""Code from elsewhere, taken over: what TVM made (TVM itself is not needed, only its text), posts, schedule code line by line."""
 
+from .holes import Hole, HoleError, filled, hole_of, is_hole
+from .lines import QUERIES, LineError, LineState, Trial, after_line, call_method
 from .pasted import Pasted, is_post, read_as_far_as_possible, read_pasted
 from .program import from_tvm
 from .trace import from_tvm_trace
 
-__all__ = ["Pasted", "from_tvm", "from_tvm_trace", "is_post", "read_as_far_as_possible", "read_pasted"]
+__all__ = [
+    "QUERIES",
+    "Hole",
+    "HoleError",
+    "LineError",
+    "LineState",
+    "Pasted",
+    "Trial",
+    "after_line",
+    "call_method",
+    "filled",
+    "from_tvm",
+    "from_tvm_trace",
+    "hole_of",
+    "is_hole",
+    "is_post",
+    "read_as_far_as_possible",
+    "read_pasted",
+]

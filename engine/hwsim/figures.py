@@ -45,10 +45,10 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
     machine = program.machine
     counts = timeline.counts
     held = occupancy(program, timeline)
-    busy = _busy(program, counts)
-    bounds = _bounds(program, counts, busy)
+    busy = busy_of(program, counts)
+    bounds = bounds_of(program, counts, busy)
     both, dma = _overlap(program, timeline)
-    traffic, accesses = _traffic(program, counts)
+    traffic, accesses = traffic_of(program, counts)
     memory = _memory(program, timeline, held)
     return Report(
         machine=machine.name,
@@ -64,7 +64,7 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
         accesses=accesses,
         conflicts=_conflicts(program, counts),
         bursts=_bursts(program, counts),
-        energy=_energy(program, counts),
+        energy=energy_of(program, counts),
         roofline=_roofline(program, counts, timeline.cycles),
         findings=find(program, timeline, memory, held),
         tasks=_kinds(program, counts),
@@ -75,8 +75,8 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
     )
 
 
-def _busy(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
-    """Busy cycles of each engine."""
+def busy_of(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
+    """Busy cycles of each engine, for counts of variants."""
     busy = [0] * len(program.machine.engines)
     for number, count in counts.items():
         variant = program.variants[number]
@@ -159,7 +159,7 @@ def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[s
     return found
 
 
-def _traffic(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
+def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
     """Copies of DMA engines by tensor, scope and scope; what other engines access by engine and buffer."""
     places = program.places
     copied: Counter[tuple[Buffer, str, str]] = Counter()
@@ -209,7 +209,7 @@ def _kinds(program: TaskProgram, counts: Mapping[int, int]) -> tuple[TaskKind, .
     )
 
 
-def _energy(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]:
+def energy_of(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]:
     """Picojoules: of the bytes in and out of each memory and of the operations of each engine, at the machine's figures."""
     moved: Counter[str] = Counter()
     done: Counter[int] = Counter()
@@ -225,7 +225,7 @@ def _energy(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]
     return {name: pj for name, pj in found.items() if pj}
 
 
-def _bounds(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) -> tuple[Bound, ...]:
+def bounds_of(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) -> tuple[Bound, ...]:
     """Each engine's own work, that of engines which are one unit, and what goes through each port and bus; the longest first."""
     ports: Counter[str] = Counter()
     for number, count in counts.items():

@@ -56,9 +56,13 @@ def replayed(
     max_accesses: int = MAX_ACCESSES,
 ) -> tuple[TaskProgram, Timeline]:
     """The tasks of a program, and when they run: what a report is made of. Arguments and errors are those of `simulate`."""
-    require_sizes(func)
     program = tasks_of(func, machine, known_plan, max_accesses)
     return program, timeline_of(program, play(program, max_tasks, whole))
+
+
+def simulate_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, *, whole: int = WHOLE) -> Report:
+    """The report of tasks that `tasks_of` made: `simulate` in two halves, for whoever looks at `least_of` in between."""
+    return report_of(program, timeline_of(program, play(program, max_tasks, whole)))
 
 
 # A program takes a time when its sizes are numbers.
@@ -72,10 +76,12 @@ def require_sizes(func: PrimFunc) -> None:
                      expected="a number for each", fix=(f"sizes = {{{line}}}",))  # fmt: skip
 
 
+@refusing_depth(MachineError)
 def tasks_of(
     func: PrimFunc, machine: Machine, known_plan: Renewed | None = None, max_accesses: int = MAX_ACCESSES
 ) -> TaskProgram:
     """The tasks of a program, before any is played. What has no root block is lowered already, its allocations are where they belong."""
+    require_sizes(func)
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(func if is_planned else (known_plan or planned(func)).func)
     nest = read_nest(piped.func, set(piped.buffers.values()))

@@ -1,6 +1,6 @@
 """Text in and out: TVMScript of the current and the classic dialect, and schedule code, read as data and never run."""
 
-from .calls import CallStep, CallValue, Ref, read_calls
+from .calls import CallStep, CallValue, Ref, is_value, read_calls
 from .errors import ParseError
 from .modules import Note, Parsed, parse
 from .print_expr import expr_text
@@ -21,6 +21,7 @@ __all__ = [
     "Ref",
     "expr_text",
     "is_text",
+    "is_value",
     "parse",
     "print_program",
     "read_calls",

@@ -49,10 +49,12 @@ _SEPARATORS = ("AXIS_SEPARATOR", *(f"{owner}.AXIS_SEPARATOR" for owner in _DOTTE
 
 
 class Ref(msgspec.Struct, frozen=True):
-    """A variable of the schedule code; `index` when one item of it is meant, as in `loops[0]`."""
+    """A variable of the schedule code; `index` when one item of it is meant, as in `loops[0]`; `spread` where it gives several
+    arguments, as in `sch.reorder(*order)`."""
 
     name: str
     index: int | None = None
+    spread: bool = False
 
 
 _Simple: TypeAlias = int | float | str | bool | Ref | IndexMap | RegionMap | AxisSeparator | Expr | None
@@ -60,7 +62,7 @@ CallValue: TypeAlias = "_Simple | tuple[CallValue, ...] | list[CallValue] | dict
 
 
 class CallStep(msgspec.Struct, frozen=True, eq=False):
-    """One statement: `targets = receiver.method(*args, **kwargs)[index]`.
+    """One statement: `targets = receiver.method(*args, **kwargs)[index]`; or `targets = value`, without a method (`is_value`).
 
     `targets` are the names that are set, none for a bare call; `unpacks` says that the result is taken apart (`(x,) = …` does with
     one name, `x = …` does not). `receiver` is the dotted name before the method, "" for a plain function. Lists stay lists and tuples
@@ -78,8 +80,13 @@ class CallStep(msgspec.Struct, frozen=True, eq=False):
     unpacks: bool = False
 
 
+def is_value(step: CallStep) -> bool:
+    """Whether the statement gives a name to a value, which is its one argument: `tile = 64`."""
+    return not step.method
+
+
 def read_calls(text: str, filename: str = "", first_line: int = 1) -> tuple[CallStep, ...]:
-    """The calls of `text`, one a statement; imports, comments and strings on their own are passed over.
+    """The calls of `text`, one a statement, and the values it gives names to; imports, comments and strings alone are passed over.
 
     `first_line` is the number of the first line of `text` in its file. Raises ParseError with the place for everything else.
     """
@@ -140,8 +147,11 @@ class _CallReader:
     def _step(self, node: ast.stmt, targets: tuple[str, ...], value: ast.expr) -> CallStep:
         index = None
         call = value
-        if isinstance(call, ast.Subscript):
+        if isinstance(call, ast.Subscript) and isinstance(call.value, ast.Call):
             index, call = self._index(call.slice), call.value
+        if targets and not isinstance(call, ast.Call):
+            given = self.value(value)
+            return CallStep(targets, "", "", (given,), {}, None, self.source.place(node), self.source.segment(node))
         if not isinstance(call, ast.Call):
             raise self.source.error(value, "unsupported", "this is not a call", expected="sch.method(arguments)")
         receiver, _, method = self._dotted(call.func).rpartition(".")
@@ -177,7 +187,12 @@ class _CallReader:
             raise self.source.error(
                 call, "too-large", f"{len(call.args)} arguments are too many", expected=f"at most {MAX_ITEMS}"
             )
-        return tuple(self.value(argument) for argument in call.args)
+        return tuple(self._argument(argument) for argument in call.args)
+
+    def _argument(self, node: ast.expr) -> CallValue:
+        if isinstance(node, ast.Starred) and isinstance(node.value, ast.Name):
+            return Ref(node.value.id, spread=True)
+        return self.value(node)
 
     def _keywords(self, call: ast.Call) -> dict[str, CallValue]:
         found: dict[str, CallValue] = {}

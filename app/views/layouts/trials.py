@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ....engine.adopt import call_method
 from ....engine.hwsim import Bed, Machine, Report, Use, bed_of, through, uses_of
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
 from ....engine.lower import planned, with_sizes
 from ....engine.schedule import Schedule
-from ...document import call_method
 from ...store import attempt, report_of
 from ..buffer_ids import buffer_ids
 from ..menus import call_arguments, read_index_map

@@ -12,13 +12,12 @@ from tilewright.app.document import (
     DocumentError,
     Notebook,
     apply_call,
-    call_method,
     evaluate,
     line_for,
     read_document,
     variable_of,
 )
-from tilewright.app.document.calls import Trial
+from tilewright.engine.adopt import Trial, call_method
 from tilewright.engine.ir import structural_equal
 from tilewright.engine.schedule import ScheduleError
 

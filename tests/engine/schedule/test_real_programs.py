@@ -8,7 +8,7 @@ import pytest
 from support.real_programs import REAL
 
 import tilewright
-from tilewright.app.document import call_method
+from tilewright.engine.adopt import call_method
 from tilewright.engine.execute import verify
 from tilewright.engine.hwsim import MachineError
 from tilewright.engine.ir import first_difference

@@ -99,9 +99,9 @@ def test_given_the_first_line_then_places_are_the_files() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "column"),
     [
-        ("x = 3", "unsupported", 5),
-        ("x = y", "unsupported", 5),
-        ("x = loops[0]", "unsupported", 5),
+        ("3", "unsupported", 1),
+        ("x = y + 1", "unsupported", 5),
+        ("x += 1", "unsupported", 1),
         ("x: int = sch.f()", "unsupported", 1),
         ("x = y = sch.f()", "unsupported", 1),
         ("x.y = sch.f()", "unsupported", 1),
@@ -117,7 +117,7 @@ def test_given_the_first_line_then_places_are_the_files() -> None:
         ("sch.f(sch.g())", "unsupported", 7),
         ("sch.f()(3)", "unsupported", 1),
         ("sch.f().g()", "unsupported", 1),
-        ("sch.f(*loops)", "unsupported", 7),
+        ("sch.f(*loops[0])", "unsupported", 7),
         ("sch.f(**kw)", "unsupported", 9),
         ("sch.f(x.y)", "unsupported", 7),
         ("sch.f({1: 2})", "unsupported", 8),

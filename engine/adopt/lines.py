@@ -1,0 +1,197 @@
+"""Schedule code line by line, as data: each line is a call of the schedule, a hole with values to choose from, or a plain value.
+
+Nothing is executed: a call reaches only what `PRIMITIVES` and `QUERIES` name, and a name only what a line before it set.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ..export import named_arguments
+from ..ir import Refusal, TilewrightError
+from ..schedule import PRIMITIVES, Schedule
+from ..script import CallStep, Ref, is_value
+from .holes import hole_of, is_hole
+
+QUERIES = frozenset(
+    {
+        "get_block",
+        "get_sblock",
+        "get_loop",
+        "get_loops",
+        "get_child_blocks",
+        "get_producers",
+        "get_consumers",
+        "get_output_blocks",
+        "work_on",
+    }
+)
+"""Schedule methods that lines may call besides the primitives."""
+
+
+class LineError(TilewrightError):
+    """A line that says what cannot be done, before any primitive is asked."""
+
+
+class LineState(msgspec.Struct, frozen=True, eq=False):
+    """A moment of the schedule: the schedule (never changed again) and the variables that hold handles and values."""
+
+    schedule: Schedule
+    names: Mapping[str, Any]
+
+
+class Trial(msgspec.Struct, frozen=True, eq=False):
+    """A call that was made on a copy before its line was written; the line that says the same need not make it again."""
+
+    before: LineState
+    method: str
+    arguments: Mapping[str, Any]
+    schedule: Schedule
+    results: Any
+
+    def is_of(self, state: LineState, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether the call is this one: on the same state, with the same handles and values."""
+        if state is not self.before or method != self.method:
+            return False
+        return named_arguments(method, args, kwargs) == self.arguments
+
+
+def after_line(
+    state: LineState,
+    call: CallStep,
+    schedule_name: str,
+    trial: Trial | None = None,
+    chosen: Mapping[str, int] | None = None,
+) -> LineState:
+    """The state after one line; raises what the line does wrong, with `state` as it was.
+
+    `chosen` are positions among the values of holes, by their names; a hole that it does not name is its first value.
+    """
+    if is_hole(call):
+        hole = hole_of(call)
+        value = hole.values[(chosen or {}).get(hole.name, 0)]
+        return LineState(state.schedule, {**state.names, hole.target: value})
+    if is_value(call):
+        return LineState(state.schedule, {**state.names, **_assigned(call, _value(call.args[0], state))})
+    if (call.receiver, call.method) == ("tilewright", "Schedule"):
+        raise LineError(
+            Refusal(
+                "two-schedules",
+                f"the notebook has its schedule already, {schedule_name!r}",
+                found=call.text,
+                expected="one schedule; further schedule cells go on with it",
+            )
+        )
+    if call.receiver != schedule_name:
+        raise LineError(
+            Refusal(
+                "unknown-name",
+                f"the schedule is {schedule_name!r}",
+                found=call.text,
+                expected=f"{schedule_name}.method(...)",
+            )
+        )
+    args = tuple(argument for a in call.args for argument in _arguments(a, state))
+    kwargs = {k: _value(v, state) for k, v in call.kwargs.items()}
+    if trial is not None and trial.is_of(state, call.method, args, kwargs):
+        schedule, result = trial.schedule, trial.results
+    else:
+        schedule = state.schedule.copy()
+        result = call_method(schedule, call.method, args, kwargs)
+    if call.index is not None:
+        result = _item(result, call.index, call.method)
+    return LineState(schedule, {**state.names, **_assigned(call, result)})
+
+
+def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """`schedule.method(*args, **kwargs)` for primitives and queries only. Anything that goes wrong is a TilewrightError."""
+    if method not in PRIMITIVES and method not in QUERIES:
+        known = sorted({*PRIMITIVES, *QUERIES})
+        raise LineError(
+            Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known))
+        )
+    function = getattr(schedule, method)
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise LineError(
+            Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(signature.parameters)})")
+        ) from error
+    try:
+        return function(*args, **kwargs)
+    except TilewrightError:
+        raise
+    except Exception as error:
+        # A value of a kind that the method does not take: the page must survive what a user typed.
+        raise LineError(Refusal("bad-arguments", f"{method}: {type(error).__name__}: {error}")) from error
+
+
+def _arguments(value: Any, state: LineState) -> tuple[Any, ...]:
+    """What an argument comes to: several of `*order`."""
+    found = _value(value, state)
+    if not (isinstance(value, Ref) and value.spread):
+        return (found,)
+    if not isinstance(found, list | tuple):
+        raise LineError(Refusal("bad-arguments", f"{value.name} is one value, not several", found=f"*{value.name}"))
+    return tuple(cast("Sequence[Any]", found))
+
+
+def _value(value: Any, state: LineState) -> Any:
+    match value:
+        case Ref(name=name, index=index):
+            if name not in state.names:
+                known = ", ".join(state.names) or "none yet"
+                raise LineError(
+                    Refusal("unknown-name", f"the name {name!r} has no value here", expected=f"one of {known}")
+                )
+            return state.names[name] if index is None else _item(state.names[name], index, name)
+        case list():
+            return [_value(v, state) for v in cast("list[Any]", value)]
+        case tuple():
+            return tuple(_value(v, state) for v in cast("tuple[Any, ...]", value))
+        case dict():
+            return {key: _value(v, state) for key, v in cast("dict[str, Any]", value).items()}
+        case _:
+            return value
+
+
+def _item(values: Any, index: int, source: str) -> Any:
+    """`values[index]` of the handles that `source` gave."""
+    if not isinstance(values, list | tuple):
+        raise LineError(Refusal("bad-index", f"{source} gives one value, not several", found=f"[{index}]"))
+    several = cast("Sequence[Any]", values)
+    if not -len(several) <= index < len(several):
+        raise LineError(
+            Refusal(
+                "bad-index",
+                f"{source} gives {len(several)} values",
+                found=f"[{index}]",
+                expected=f"0 to {len(several) - 1}",
+            )
+        )
+    return several[index]
+
+
+def _assigned(call: CallStep, result: Any) -> dict[str, Any]:
+    """The variables that the line sets."""
+    if not call.targets:
+        return {}
+    several = tuple(cast("Sequence[Any]", result)) if isinstance(result, list | tuple) else None
+    if len(call.targets) == 1 and not call.unpacks:
+        return {call.targets[0]: result if several is None or is_value(call) else several}
+    count = 1 if several is None else len(several)
+    if several is None or count != len(call.targets):
+        raise LineError(
+            Refusal(
+                "wrong-number-of-names",
+                f"{call.method} gives {count} values",
+                found=f"{len(call.targets)} names",
+                expected=f"{count} names",
+            )
+        )
+    return dict(zip(call.targets, several, strict=True))

@@ -1,0 +1,44 @@
+"""Search over schedules with holes: a space, what each of its candidates costs on a machine, and the best of those that were tried."""
+
+from ..adopt import Hole, HoleError
+from .outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
+from .pareto import Front, dominates
+from .search import explore, offers_of, verdict_of
+from .space import Point, Space, SpaceError, space_of
+from .study import Method, Offer, Progress, Settings, Study, Trial
+from .trials import Bench, Limits, Question
+from .workers import InProcess, Workers
+
+__all__ = [
+    "CYCLES",
+    "ENERGY",
+    "PEAK",
+    "TRAFFIC",
+    "UNITS",
+    "Bench",
+    "Figures",
+    "Front",
+    "Hole",
+    "HoleError",
+    "InProcess",
+    "Limits",
+    "Method",
+    "ObjectiveError",
+    "Offer",
+    "Outcome",
+    "Point",
+    "Progress",
+    "Question",
+    "Settings",
+    "Space",
+    "SpaceError",
+    "Status",
+    "Study",
+    "Trial",
+    "Workers",
+    "dominates",
+    "explore",
+    "offers_of",
+    "space_of",
+    "verdict_of",
+]

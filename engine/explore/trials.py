@@ -1,0 +1,130 @@
+"""A candidate tried: its calls made, its least cost looked at, and only if that may be good enough, replayed on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import msgspec
+
+from ..adopt import LineState, after_line, is_hole
+from ..hwsim import Machine, MachineError, least_of, row_name, simulate_tasks, tasks_of
+from ..ir import TilewrightError
+from ..lower import with_sizes
+from .outcome import Figures, Outcome, far_scope, figures_of, least_figures, vector
+from .space import Point, Space, require_point, start_of
+
+MAX_ACCESSES = 1 << 23
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much one candidate may ask for. The first two are counted, so that the same candidate fails everywhere; `seconds` and
+    `memory_bytes` (0: without limit) end the worker that it is in, and only it."""
+
+    tasks: int = 300_000
+    accesses: int = MAX_ACCESSES
+    seconds: float = 60.0
+    memory_bytes: int = 0
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A candidate to be tried. It need not be replayed when one of `known`, figures that others reached in the objectives, is as good as
+    its own lower bounds in all of them: at best it would come to the same."""
+
+    number: int
+    point: Point
+    known: tuple[tuple[float, ...], ...] = ()
+
+
+class Bench:
+    """Tries candidates of one space on one machine. Lines that a candidate has in common with the one before are not applied again."""
+
+    def __init__(
+        self,
+        space: Space,
+        machine: Machine,
+        objectives: Sequence[str],
+        budgets: Mapping[str, float] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._space = space
+        self._machine = machine
+        self._objectives = tuple(objectives)
+        self._budgets = dict(budgets or {})
+        self._limits = limits or Limits()
+        self._far = far_scope(machine)
+        self._point: Point = ()
+        self._states: list[LineState] = [start_of(space)]
+        self._hole_lines = [n for n, line in enumerate(space.lines) if is_hole(line)]
+
+    def tried(self, question: Question) -> Outcome:
+        """What comes of a candidate. Never raises for what the candidate is."""
+        try:
+            return self._tried(question)
+        except MachineError as error:
+            status = "failed" if error.code in TOO_MUCH else "refused"
+            return Outcome(status, None, error.code, error.refusal.message)
+        except TilewrightError as error:
+            return Outcome("refused", None, error.code, error.refusal.message)
+        except (MemoryError, RecursionError) as error:
+            return Outcome("failed", None, "too-large", f"it takes more memory than it may ({type(error).__name__})")
+
+    def _tried(self, question: Question) -> Outcome:
+        try:
+            state = self._applied(question.point)
+        except TilewrightError as error:
+            return Outcome("refused", None, error.code, error.refusal.message, len(self._states) - 1)
+        func = with_sizes(state.schedule.described, self._space.sizes).func
+        program = tasks_of(func, self._machine, max_accesses=self._limits.accesses)
+        refused = program.cached.refused
+        if refused is not None:
+            return Outcome("failed", None, refused.code, refused.refusal.message)
+        least = least_figures(least_of(program, self._limits.tasks), self._far)
+        over = self._over(least)
+        if over is not None:
+            return over
+        bounds = vector(least, self._objectives)
+        if any(all(k <= b for k, b in zip(known, bounds, strict=True)) for known in question.known):
+            return Outcome("pruned", least, "bound", f"at least {least.cycles:,} cycles, by {least.bound_by}")
+        report = simulate_tasks(program, self._limits.tasks)
+        figures = figures_of(report, self._far)
+        errors = [f for f in report.findings if f.severity == "error"]
+        if errors:
+            return Outcome("over", figures, errors[0].code, errors[0].message)
+        return self._over(figures) or Outcome("fits", figures)
+
+    def _applied(self, point: Point) -> LineState:
+        """The schedule of a point. Raises what its first refused line raises; the states up to there are kept."""
+        space, before = self._space, self._point
+        same = next((n for n, (a, b) in enumerate(zip(point, before, strict=False)) if a != b), len(before))
+        kept = self._hole_lines[same] if same < len(self._hole_lines) else len(space.lines)
+        del self._states[kept + 1 :]
+        self._point = require_point(space, point)
+        chosen = space.chosen_at(point)
+        for line in space.lines[len(self._states) - 1 :]:
+            self._states.append(after_line(self._states[-1], line, space.schedule_name, chosen=chosen))
+        return self._states[-1]
+
+    def _over(self, figures: Figures) -> Outcome | None:
+        """Why these figures are too much for the machine or the budgets, if they are."""
+        for row, capacity in self._capacities.items():
+            if figures.peaks.get(row, 0) > capacity:
+                message = f"{row} would have to hold {figures.peaks[row]:,} bytes, and has {capacity:,}"
+                return Outcome("over", figures, "capacity-overflow", message)
+        for name, most in self._budgets.items():
+            if figures.figure(name) > most:
+                message = f"{name} of {figures.figure(name):,.0f}, at most {most:,.0f}"
+                return Outcome("over", figures, "budget", message)
+        return None
+
+    @cached_property
+    def _capacities(self) -> dict[str, int]:
+        return {
+            row_name(memory, block): memory.capacity_bytes // memory.blocks
+            for memory in self._machine.memories
+            for block in range(memory.blocks)
+        }
+
+
+TOO_MUCH = frozenset({"too-many-tasks", "too-many-accesses", "too-large"})
+"""Refusals of the simulator that say how much work a candidate is, not that the machine cannot run it."""
