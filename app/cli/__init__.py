@@ -24,12 +24,18 @@ from .lint import add_lint
 from .opened import BAD_INPUT, FINE, INTERRUPTED, REFUSED, RefusedError
 from .run import add_lower, add_machines, add_run
 from .serve import add_serve, free_port
+from .usage import CODES, Parser, read
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    arguments = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    parser, arguments = command_line(), argparse.Namespace(json="--json" in words)
+    if not words:
+        parser.print_help(sys.stderr)
+        return BAD_INPUT
     try:
+        arguments = read(parser, words)
         return arguments.run(arguments)
     except RefusedError as refused:
         return _failed(arguments, refused.cause, REFUSED)
@@ -54,8 +60,14 @@ def _failed(arguments: argparse.Namespace, error: TilewrightError, code: int) ->
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tilewright", description="A visual schedule notebook for tensor programs.")
+def command_line() -> Parser:
+    """All commands with what they take."""
+    parser = Parser(
+        prog="tilewright",
+        description="A visual schedule notebook for tensor programs. `tilewright COMMAND --help` has examples.",
+        epilog=CODES,
+    )
+    parser.set_defaults(parser=parser)
     parser.add_argument("--version", action="version", version=f"tilewright {metadata.version('tilewright')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in (
@@ -74,4 +86,4 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-__all__ = ["free_port", "main"]
+__all__ = ["command_line", "free_port", "main"]

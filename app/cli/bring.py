@@ -22,7 +22,6 @@ from ..document import (
     DocumentError,
     converted,
     evaluate,
-    load_document,
     read_document,
     save_document,
 )
@@ -33,8 +32,9 @@ from ..links import is_link, text_of
 from ..opening import as_notebook, title_of
 from ..state import DEFAULT_MACHINE
 from ..views.gallery import FOLDER as EXAMPLES
-from .opened import FINE, RefusedError, takes_machine, takes_sizes, whole
+from .opened import FINE, RefusedError, load, takes_machine, takes_sizes, whole
 from .output import give, takes_json, tell, tell_json
+from .usage import add_command
 
 DEFAULT_TEMPLATE = "matmul"
 
@@ -43,11 +43,11 @@ _TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)\n", re.MUL
 
 
 def add_import(commands: Any) -> None:
-    bring = commands.add_parser(
-        "import",
+    bring = add_command(
+        commands, "import", "write TVMScript, TE, a post, a Python file or a trace of TVM as a notebook, its schedule as calls",
+        "matmul_te.py -o matmul.py", "trace.json --program module.py", "- --machine gemmini < post.txt",
         aliases=["convert"],
-        help="write TVMScript, TE, a post, a Python file or a trace of TVM as a notebook, its schedule as calls",
-    )
+    )  # fmt: skip
     bring.add_argument(
         "file",
         metavar="FILE",
@@ -64,9 +64,10 @@ def add_import(commands: Any) -> None:
 
 
 def add_new(commands: Any) -> None:
-    new = commands.add_parser(
-        "new", help="write a new notebook, from a template, an example, or code as people have it"
-    )
+    new = add_command(
+        commands, "new", "write a new notebook, from a template, an example, or code as people have it",
+        "kernel.py", "kernel.py --template conv2d --machine gemmini", "kernel.py --source module.py", "--list",
+    )  # fmt: skip
     new.add_argument("output", metavar="OUT", nargs="?", help="the notebook to write")
     new.add_argument(
         "--template", metavar="NAME", help=f"what to begin with (default: {DEFAULT_TEMPLATE}); `--list` names them"
@@ -104,7 +105,7 @@ def _source(file: str) -> tuple[str, str | None]:
     """The text, and the path that it is of."""
     if file == "-":
         return sys.stdin.read(), None
-    return (text_of(file), None) if is_link(file) else (load_document(file).text, file)
+    return (text_of(file), None) if is_link(file) else (load(file).text, file)
 
 
 def _is_trace(text: str) -> bool:
@@ -146,7 +147,7 @@ def _of_trace(text: str, arguments: Namespace) -> Document:
                 fix=(f"tilewright import {arguments.file} --program PROGRAM.py",),
             )
         )
-    program = _program_in(load_document(arguments.program), arguments.program)
+    program = _program_in(load(arguments.program), arguments.program)
     try:
         schedule = from_tvm_trace(text.strip(), program)
     except ScheduleError as error:

@@ -27,6 +27,7 @@ from .opened import (
     takes_sizes,
 )
 from .output import takes_json, tell, tell_json, verdict_line, working
+from .usage import add_command
 
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
 _SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
@@ -56,9 +57,10 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 def add_check(commands: Any) -> None:
-    check = commands.add_parser(
-        "check", help="fail when a schedule is wrong, does not fit, or exceeds a budget: for continuous integration"
-    )
+    check = add_command(
+        commands, "check", "fail when a schedule is wrong, does not fit, or exceeds a budget: for continuous integration",
+        "matmul.py", "kernels/*.py --max-cycles 210000 --max-peak local.vtcm=64KiB", "matmul.py --require proved --lint warning --json",
+    )  # fmt: skip
     check.add_argument("files", metavar="FILE", nargs="+", help="notebook files; FILE@NAME is a branch")
     takes_machine(check)
     takes_sizes(check)
@@ -155,7 +157,7 @@ def checked(file: str, arguments: Namespace) -> Checked:
     except TilewrightError as error:
         return Checked(file, BAD_INPUT, error=error.refusal)
     passed = all(check.passed for check in checks)
-    return Checked(file, FINE if passed else REFUSED, checks, f"{headline(report)}, {machine.name}")
+    return Checked(file, FINE if passed else REFUSED, checks, headline(report))
 
 
 def _is_enough(status: str, required: str) -> bool:
@@ -205,6 +207,7 @@ def _show(result: Checked) -> None:
     if result.error is not None:
         place = f" (line {result.error.place.line})" if result.error.place is not None else ""
         tell(verdict_line(False, f"{result.error.code}: {result.error.message}{place}"))
+        tell("".join(f"      {line.strip()}\n" for line in str(result.error).splitlines()[1:]).rstrip("\n"))
     width = max((len(check.name) for check in result.checks), default=0)
     for check in result.checks:
         tell(verdict_line(check.passed, f"{check.name:<{width}}  {check.detail}"))

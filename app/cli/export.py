@@ -16,6 +16,7 @@ from ..store import Store
 from ..views.drawings import Theme
 from .opened import BAD_INPUT, FINE, Opened, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
 from .output import give, takes_json, tell_json, working, written
+from .usage import add_command
 
 LINK = "link"
 
@@ -26,9 +27,11 @@ DRAWN = ("replay", "tree-svg", "tree-png", "timeline-svg", "timeline-png", "trac
 
 
 def add_export(commands: Any) -> None:
-    export = commands.add_parser(
-        "export", help="write a schedule as code for another system, a picture, a replay or a link"
-    )
+    export = add_command(
+        commands, "export", "write a schedule as code for another system, a picture, a replay or a link",
+        "matmul.py > matmul_tvm.py", "matmul.py --to c -o matmul.c", "matmul.py --to replay -o run.html",
+        "matmul.py@3 --to tree-svg --theme dark -o tree.svg",
+    )  # fmt: skip
     takes_file(export)
     kinds = [f"{key}: {export.label}" for key, export in EXPORTS.items()]
     export.add_argument(

@@ -10,12 +10,14 @@ from ..document import save_document
 from ..lints import Mended, findings_of, is_serious, lint_text, mended, mended_text
 from .opened import FINE, MAX_ACCESSES, REFUSED, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
 from .output import takes_json, tell, tell_json, working
+from .usage import add_command
 
 
 def add_lint(commands: Any) -> None:
-    linting = commands.add_parser(
-        "lint", help="say what is wrong or wasteful in a notebook's schedule, with calls that mend it"
-    )
+    linting = add_command(
+        commands, "lint", "say what is wrong or wasteful in a notebook's schedule, with calls that mend it",
+        "matmul.py", "matmul.py --fix -o better.py",
+    )  # fmt: skip
     takes_file(linting, moments=False)
     takes_machine(linting)
     takes_sizes(linting)

@@ -8,12 +8,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from ... import static
 from ...engine.hwsim import Machine, MachineError, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import missing_sizes, with_sizes
@@ -24,6 +28,9 @@ from ..document.branches import branches, with_branch
 from ..state import DEFAULT_MACHINE, State
 
 FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+MOST_NAMES = 10_000
+"""So many files of a folder are looked at for one that may be meant."""
 
 MAX_ACCESSES = 1 << 23
 """Accesses of caches that are gone through: some seconds. The page, which must not wait, has fewer."""
@@ -146,10 +153,31 @@ def _on_branch(document: Document, name: str) -> Document:
     return with_branch(document, name)
 
 
+def load(path: str | Path) -> Document:
+    """The notebook at `path`. Raises as `load_document`, of a file that is not there with what may be meant."""
+    try:
+        return load_document(path)
+    except DocumentError as error:
+        raise no_such_file(Path(path)) if error.code == "no-such-file" else error from None
+
+
+def no_such_file(path: Path) -> DocumentError:
+    """That there is no such file; the ones beside it with a name like it, or the example that is called so."""
+    refusal = Refusal("no-such-file", f"there is no file {path}")
+    if not path.parent.is_dir():
+        missing = next((p for p in reversed(path.parents) if not p.exists()), path.parent)
+        return DocumentError(replace(refusal, found=f"there is no folder {missing}"))
+    beside = [entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES)]
+    near = [str(path.with_name(name)) for name in get_close_matches(path.name, beside)]
+    if any((resources.files(static) / folder / f"{path.stem}.py").is_file() for folder in ("examples", "templates")):
+        near.append(f"tilewright new {path.stem}.py --template {path.stem}")
+    return DocumentError(replace(refusal, fix=tuple(near)))
+
+
 def notebook_file(path: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int]]:
     """The file as a notebook: one of TE text or of posted code is made one, with its schedule as calls. And the sizes that the program
     does not have as numbers afterwards."""
-    found = whole(lambda: converted(load_document(path), DEFAULT_MACHINE, sizes))
+    found = whole(lambda: converted(load(path), DEFAULT_MACHINE, sizes))
     return found.document, {} if found.sizes_used else dict(sizes)
 
 

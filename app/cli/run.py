@@ -16,10 +16,14 @@ from ...engine.script import to_script
 from ..document import with_origins
 from .opened import BAD_INPUT, FINE, REFUSED, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
 from .output import give, takes_json, tell, tell_json, working, written
+from .usage import add_command
 
 
 def add_run(commands: Any) -> None:
-    run = commands.add_parser("run", help="apply a notebook's schedule, verify it, simulate it, print the report")
+    run = add_command(
+        commands, "run", "apply a notebook's schedule, verify it, simulate it, print the report",
+        "matmul.py", "matmul.py@3 --machine gemmini --sensitivity", "matmul.py --size M=256,K=512 --json",
+    )  # fmt: skip
     takes_file(run)
     takes_machine(run)
     takes_sizes(run)
@@ -32,9 +36,10 @@ def add_run(commands: Any) -> None:
 
 
 def add_lower(commands: Any) -> None:
-    lowering = commands.add_parser(
-        "lower", help="print a notebook's scheduled program as flat loops, or after one pass"
-    )
+    lowering = add_command(
+        commands, "lower", "print a notebook's scheduled program as flat loops, or after one pass",
+        "matmul.py", "matmul.py --until CompactBufferAllocation",
+    )  # fmt: skip
     takes_file(lowering)
     lowering.add_argument(
         "--until", metavar="PASS", help=f"the last pass to run, by TVM's name: {', '.join(p.name for p in PASSES)}"
@@ -45,7 +50,7 @@ def add_lower(commands: Any) -> None:
 
 
 def add_machines(commands: Any) -> None:
-    machines = commands.add_parser("machines", help="list the machines that come with Tilewright")
+    machines = add_command(commands, "machines", "list the machines that come with Tilewright", "", "--json")
     takes_json(machines, "their engines and memories")
     machines.set_defaults(run=_machines)
 

@@ -9,14 +9,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .opened import BAD_INPUT, FINE
+from .opened import FINE, no_such_file
 from .output import takes_json, tell_json
+from .usage import add_command
 
 ADDRESS = "127.0.0.1"
 
 
 def add_serve(commands: Any) -> None:
-    serve = commands.add_parser("serve", help="open the notebook in the browser")
+    serve = add_command(
+        commands, "serve", "open the notebook in the browser",
+        "", "matmul.py", "kernels --port 8000", "--host 0.0.0.0 --token $SECRET",
+    )  # fmt: skip
     serve.add_argument(
         "path", nargs="?", type=Path, metavar="PATH", help="a notebook or TVMScript file, or a folder of them"
     )
@@ -57,8 +61,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from ..shell import serve
 
     if arguments.path is not None and not arguments.path.exists():
-        print(f"tilewright: there is no {arguments.path}", file=sys.stderr)
-        return BAD_INPUT
+        raise no_such_file(arguments.path)
     door = make_door(arguments.host, arguments.token, tuple(arguments.allow_host))
     port = free_port(arguments.port, arguments.host)
     if arguments.json:

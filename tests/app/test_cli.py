@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -13,7 +15,8 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import MATMUL
 
-from tilewright.app.cli import free_port, main
+from tilewright.app.cli import command_line, free_port, main
+from tilewright.app.cli.usage import read
 from tilewright.app.document import evaluate, load_document
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
@@ -162,12 +165,60 @@ def test_given_a_path_that_is_not_there_then_2(argv: list[str], capsys: pytest.C
     assert argv[1] in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("argv", [[], ["run"], ["export", "x.py", "--to", "fortran"], ["serve", "--port", "x"]])
-def test_given_wrong_usage_then_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("argv", "said", "tried"),
+    [
+        (["run"], "FILE", "tilewright run --help"),
+        (["run", "x.py", "--machin=vta", "--sensitivty"], "--sensitivty", "--sensitivity"),
+        (["run", "x.py", "y.py"], "y.py", "tilewright run --help"),
+        (["exprot", "x.py"], "exprot", "export"),
+        (["export", "x.py", "--to", "tree_svg"], "tree_svg", "tree-svg"),
+        (["serve", "--port", "x"], "--port", "tilewright serve --help"),
+    ],
+)
+def test_given_wrong_usage_then_2_with_what_is_near_as_text_and_as_json(
+    argv: list[str], said: str, tried: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*argv, "--json"]) == 2
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert error["code"] == "bad-usage" and said in error["message"] and tried in error["fix"] and error["expected"]
+    assert said in captured.err and f"try:      {tried}" in captured.err
+
+
+def test_given_no_words_then_the_commands_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    told = capsys.readouterr().err
+    assert "COMMAND" in told and "exit codes:" in told
+
+
+COMMANDS = ("serve", "run", "check", "lint", "diff", "export", "import", "new", "lower", "machines")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_given_a_commands_help_then_its_examples_are_command_lines_that_it_can_read(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(argv)
-    assert stopped.value.code == 2
-    assert "usage" in capsys.readouterr().err
+        main([command, "--help"])
+    assert stopped.value.code == 0
+    about, examples = capsys.readouterr().out.split("examples:\n")
+    assert about.split("\n\n")[1].endswith(".")
+    for line in examples.strip().splitlines():
+        words = shlex.split(re.sub(r" [<>] .*", "", line))
+        assert words[:2] == ["tilewright", command]
+        assert callable(read(command_line(), words[1:]).run), line
+
+
+def test_given_a_name_that_is_nearly_a_files_then_it_is_named(
+    notebook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(tmp_path / "notebok.py")]) == 2
+    assert f"try:      {notebook}" in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "box_blur.py")]) == 2
+    assert "tilewright new box_blur.py --template box_blur" in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "no" / "where" / "x.py")]) == 2
+    assert f"there is no folder {tmp_path / 'no'}" in capsys.readouterr().err
 
 
 def test_given_an_unknown_machine_then_2(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,6 +145,11 @@ def test_given_no_size_then_it_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("option", [["--max-peak", "64KiB"], ["--max-cycles", "many"], ["--min-overlap", "120"]])
 def test_given_a_budget_that_is_none_then_usage(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["check", OVERLAPPED, *option])
-    assert stopped.value.code == 2 and "usage" in capsys.readouterr().err
+    assert main(["check", OVERLAPPED, *option]) == 2
+    assert option[0] in capsys.readouterr().err
+
+
+def test_given_a_memory_that_is_not_there_then_those_that_are_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", OVERLAPPED, "--max-peak", "vtcm=1KiB"]) == 2
+    told = capsys.readouterr().out
+    assert "no memory 'vtcm'" in told and "expected: " in told and "local.vtcm" in told

@@ -1,0 +1,63 @@
+"""How commands are declared, and how a command line that cannot be read is told: as every error, with what is near it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from ...engine.ir import Refusal, TilewrightError
+
+_CHOICES = re.compile(r"invalid choice: '(?P<wrong>.*?)' \(choose from (?P<words>.*)\)")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+
+CODES = """exit codes:
+  0  all went well
+  1  refused or wrong; lint: a warning or an error; check: a budget is exceeded; diff: programs that differ
+  2  not fit to be worked on: no such file, no program in it, no such option
+  130  stopped from the keyboard"""
+
+
+class UsageError(TilewrightError):
+    """The command line cannot be read."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would print its usage and end."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        usage = " ".join(self.format_usage().split()).removeprefix("usage: ")
+        choice = _CHOICES.search(message)
+        wrong = choice["wrong"] if choice else message.rpartition(" ")[2].partition("=")[0]
+        words = re.findall(r"[\w.-]+", choice["words"]) if choice else _OPTION.findall(usage)
+        near = get_close_matches(wrong, words, 1)
+        expected = ", ".join(words) if choice else usage
+        said = f"there is no {wrong!r}" if choice else message
+        raise UsageError(
+            Refusal("bad-usage", f"{self.prog}: {said}", expected=expected, fix=(*near, f"{self.prog} --help"))
+        )
+
+
+def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    """The words of a command line. Raises UsageError; SystemExit where only help or the version is asked for."""
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        arguments.parser.error(
+            f"there is no option {unknown[0]}" if unknown[0][:1] == "-" else f"one word too many: {unknown[0]}"
+        )
+    return arguments
+
+
+def add_command(commands: Any, name: str, help: str, *examples: str, **settings: Any) -> Parser:  # noqa: A002 (argparse's name)
+    """A command, with examples of what follows its name."""
+    shown = "\n".join(f"  tilewright {name} {example}".rstrip() for example in examples)
+    parser: Parser = commands.add_parser(
+        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"examples:\n{shown}", **settings
+    )
+    parser.set_defaults(parser=parser)
+    return parser
