@@ -320,6 +320,8 @@ def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) ->
         writer.text_of(arguments["block"]),
         writer.notes_after(step, arguments["block"]).get("double_buffer_banks"),
     )
+    if arguments.get("slots") == 1:
+        return ["# One slot was chosen: nothing changes."]
     writer.remark("TVM reads this annotation only in a software pipeline: without one the second slot is lost.")
     lines = [f'sch.annotate({block}, "double_buffer_scope", 0)']
     if banks is not None:

@@ -267,8 +267,8 @@ class Calls(ABC):
     def reorder_block_iter_var(self, block: BlockRV, new_order: Sequence[int]) -> None:
         self._move("reorder_block_iter_var", block=block, new_order=new_order)
 
-    def double_buffer(self, block: BlockRV, *, banks: Sequence[int | str] | None = None) -> None:
-        self._apply("double_buffer", {"block": block, "banks": banks})
+    def double_buffer(self, block: BlockRV, *, banks: Sequence[int | str] | None = None, slots: int = 2) -> None:
+        self._apply("double_buffer", {"block": block, "banks": banks, "slots": slots})
 
     def pipeline(
         self,

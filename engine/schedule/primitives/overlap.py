@@ -27,22 +27,25 @@ BankLike = int | str
 _BANK = re.compile(r"(?P<scope>.+)\[(?P<number>\d+)\]$")
 
 
-def double_buffer(ctx: Context, block: BlockRV, banks: Sequence[BankLike] | None = None) -> Result:
+def double_buffer(ctx: Context, block: BlockRV, banks: Sequence[BankLike] | None = None, slots: int = 2) -> Result:
     """Give the buffer that a copy block writes two slots, so that the next tile loads while this one is used.
 
     Rewrite:    T.block("A_vtcm")   =>   T.block("A_vtcm"), T.block_attr({"double_buffer_scope": 0})
                 lowered, the buffer gets a slot axis of two: `[2][4096]` where its layout has axis separators.
                 With banks=("local.vtcm[0]", "local.vtcm[1]") slot i lies in the i-th of these physical blocks of the buffer's memory
                 (`"double_buffer_banks": [0, 1]`), and the slots are `[2][4096]` in any layout.
+                With slots=1 all stays as it is, for schedules that leave it to a search how many slots there are.
     Requires: the block writes one intermediate buffer, is its only writer, does not read it, and stands under a loop, which is what
     the slots alternate over. Banks are of the memory that the buffer is in.
     Returns: nothing.
-    Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists, bad-bank.
+    Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists, bad-bank, bad-slots.
     Source: TVM's `double_buffer_scope` annotation; its pass takes 1-D buffers only, `lower` takes any (seeds/002). Banks are ours.
     """
     realize = ctx.realize(block)
     body = realize.block
     buffer = require_sole_writer(ctx, block)
+    if require_slots(slots, body) == 1:
+        return Result(ctx.func)
     require_loop_to_overlap(ctx, block, buffer)
     require_no_annotation(body, DOUBLE_BUFFER_KEY)
     notes = [(DOUBLE_BUFFER_KEY, annotation_value(0))]
@@ -99,6 +102,14 @@ def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
         raise refuse("not-the-only-writer", f"buffer {buffer.name!r} is also written elsewhere or updated in place", body,
                      found=", ".join(ctx.index.writers(buffer)), expected=f"one block that fills {buffer.name!r}")  # fmt: skip
     return buffer
+
+
+# One slot, or two that take turns.
+def require_slots(slots: int, block: Block) -> int:
+    if slots not in (1, 2):
+        raise refuse("bad-slots", f"block {block.name!r} fills one slot, or two in turns", block, found=str(slots),
+                     expected="1 or 2")  # fmt: skip
+    return slots
 
 
 # A loop stands around the block and all its consumers.
