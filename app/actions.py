@@ -20,18 +20,17 @@ from .document import (
     apply_call,
     apply_fix,
     apply_lint,
-    edited_cell,
     evaluate,
 )
-from .document.cell_edits import cell_at
 from .document.knobs import with_machine, with_turn, without_turns
 from .document.machine import read_machine
 from .document.rename import renamed
-from .edits import EDITS, KEEPS_DRAFT, checked_text, draft_base, edited, open_notebook, picture, settled
+from .edits import EDITS, edited, open_notebook, picture, settled
 from .intents import Intent
-from .opening import OpenNotebook, OpenText, notebook_opened, notes_of, opened
-from .sides import COMPARING
+from .opening import OpenNotebook, OpenText, notebook_opened, opened
+from .sides import COMPARING, EndCompare, ShowSpan
 from .state import DEFAULT_MACHINE, Blamed, Look, Notice, Pane, State, Theme
+from .typed import TYPING
 
 
 class ShowGallery(Intent, frozen=True):
@@ -77,13 +76,6 @@ class Repair(Intent, frozen=True, eq=False):
     """A call that is refused as things stand, after the calls that make it legal: all of them or none."""
 
     call: Call
-
-
-class EditCell(Intent, frozen=True):
-    """The text below the marker of cell `index`."""
-
-    index: int
-    body: str
 
 
 class ViewStep(Intent, frozen=True):
@@ -179,6 +171,11 @@ def act(state: State, intent: Intent) -> State:
         )
 
 
+def is_quick(intent: Intent) -> bool:
+    """Whether the state after it is there at once: nothing has to be read or tried for it."""
+    return isinstance(intent, _QUICK) or (isinstance(intent, Call | Calls) and intent.made is not None)
+
+
 def notice_of(refusal: Refusal) -> Notice:
     """A refusal in words for the page."""
     place = refusal.place
@@ -269,14 +266,6 @@ def _latest(state: State) -> Notebook:
     return notebook
 
 
-def _edit_cell(state: State, intent: EditCell) -> State:
-    base = draft_base(state)
-    cell = cell_at(base.document, intent.index)
-    made = edited_cell(base.document, cell, checked_text(intent.body), DEFAULT_MACHINE)
-    after = edited(state, evaluate(made.document, base))
-    return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
-
-
 def _pick_machine(state: State, intent: PickMachine) -> State:
     notebook = open_notebook(state)
     if intent.name not in preset_names() and (notebook.machine is None or intent.name != notebook.machine.name):
@@ -357,8 +346,8 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     Rename: _rename,
     ApplyFix: _apply_fix,
     Repair: _repair,
-    EditCell: _edit_cell,
     ViewStep: _view_step,
+    **TYPING,
     **EDITS,
     **COMPARING,
     PickMachine: _pick_machine,
@@ -380,7 +369,6 @@ _LEAVES_DRAFT = (
     OpenText,
     OpenNotebook,
     ShowGallery,
-    EditCell,
     ViewStep,
     Select,
     Blame,
@@ -389,10 +377,26 @@ _LEAVES_DRAFT = (
     Dismiss,
     Saved,
     Say,
-    *KEEPS_DRAFT,
+    *TYPING,
 )
 _SETTLING = frozenset(_ACTIONS) - frozenset(_LEAVES_DRAFT)
 """Intents that end a draft which was left open: what was typed is an edit of its own then."""
+
+_QUICK = (
+    OpenNotebook,
+    ShowGallery,
+    ViewStep,
+    Select,
+    Blame,
+    LookAt,
+    SetTheme,
+    ShowPane,
+    EndCompare,
+    ShowSpan,
+    Dismiss,
+    Saved,
+    Say,
+)
 
 INTENTS = tuple(_ACTIONS)
 """All that can be wanted."""

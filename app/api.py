@@ -34,6 +34,9 @@ from .wire import (
 
 VERSION = 1
 
+CHANGE = "change"
+"""Pending where the notebook is being changed at this moment: what is told is from before."""
+
 STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
 """Of refusals that are about the request; all others are 409: the session is not in a state for it."""
 
@@ -124,6 +127,8 @@ class Handler(RequestHandler):
         until = loop.time() + self.seconds()
         while True:
             told, pending = await seat.do(lambda: account(seat.session.state, seat.session.store, parts))
+            if seat.session.transitions.busy:
+                pending = [CHANGE, *pending]
             left = until - loop.time()
             if not pending or left <= 0 or not await seat.screen.news(left):
                 break
@@ -183,10 +188,17 @@ class Sessions(Handler):
             raise HTTPError(400, str(error).replace("%", "%%")) from None
         clock = LoopClock(asyncio.get_running_loop())
         session = Session(
-            clock, self.office.notebooks(), cabinet=self.office.cabinet, patience=lambda: 0.0, turns=self.seats.turns
+            clock,
+            self.office.notebooks(),
+            cabinet=self.office.cabinet,
+            patience=lambda: 0.0,
+            moment=lambda: 0.0,
+            turns=self.seats.turns,
         )
         seat = self.seats.take(session, clock)
-        refused = opened_with(session, opening.name, opening.text, opening.title)
+        refused: Refusal | None = await seat.done(
+            lambda told: opened_with(session, opening.name, opening.text, opening.title, told)
+        )
         if refused is not None:
             self.seats.leave(seat)
             self.refuse(refused)
@@ -214,7 +226,7 @@ class One(Handler):
             form = read_form(self.body())
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise HTTPError(400, str(error).replace("%", "%%")) from None
-        refused = await seat.do(lambda: perform(seat.session, form))
+        refused: Refusal | None = await seat.done(lambda told: perform(seat.session, form, told))
         if refused is not None:
             self.refuse(refused, **head(seat))
             return

@@ -1,7 +1,4 @@
-"""Edits of cells and of the history: intents, and the state after each. What they do to the text is in `document`.
-
-While a text is being typed it is a draft: evaluated at each pause, shown where it is right, and one step for undo when it is done.
-"""
+"""Edits of cells and of the history: intents, and the state after each. What they do to the text is in `document`."""
 
 from __future__ import annotations
 
@@ -12,41 +9,16 @@ from msgspec.structs import replace
 
 from ..engine.ir import Refusal
 from ..engine.script import is_text
-from .document import Document, DocumentError, Notebook, evaluate, replace_cell
+from .document import Document, DocumentError, Notebook, evaluate
 from .document.branches import add_branch, delete_branch, rename_branch, with_branch
-from .document.cell_edits import cell_at, delete_cell, insert_cell, move_cell, with_prose
+from .document.cell_edits import delete_cell, insert_cell, move_cell
 from .document.cells import CellKind
 from .document.conflicts import failed_step, put_back, repaired, skip_conflicts, stop_at
-from .document.items import move_item, move_item_into, remove_item, replace_item, switch_off, switch_on
+from .document.items import move_item, move_item_into, remove_item, switch_off, switch_on
 from .document.suggestions import suggestion, with_suggestion
 from .intents import Intent
 from .limits import LIMITS
 from .state import State
-
-
-class DraftCell(Intent, frozen=True):
-    """The text below the marker of cell `index` as far as it is typed; in a markdown cell its words."""
-
-    index: int
-    text: str
-
-
-class DraftItem(Intent, frozen=True):
-    """Schedule line `item` as far as it is typed."""
-
-    item: int
-    text: str
-
-
-class DropDraft(Intent, frozen=True):
-    """What was typed is not wanted."""
-
-
-class EditProse(Intent, frozen=True):
-    """The words of markdown cell `index`."""
-
-    index: int
-    text: str
 
 
 class InsertCell(Intent, frozen=True):
@@ -67,13 +39,6 @@ class MoveCell(Intent, frozen=True):
 
     index: int
     to: int
-
-
-class EditItem(Intent, frozen=True):
-    """Schedule line `item` (steps and those that are off count) is `text`; the later ones are made again."""
-
-    item: int
-    text: str
 
 
 class SwitchItem(Intent, frozen=True):
@@ -146,12 +111,12 @@ def edited(state: State, notebook: Notebook, *, draft: bool = False) -> State:
     """After an edit: what was there can be come back to. The picture is of the text as far as it is right."""
     base = state.draft_of or state.notebook
     assert base is not None
-    if notebook.document.text == base.document.text:
+    same = notebook.document.text == base.document.text
+    if same and base.evaluated:
         notebook = base
     if draft:
         past, draft_of, future = state.past, base, state.future
     else:
-        same = notebook is base
         past = state.past if same else (*state.past, base)[-LIMITS.undo :]
         draft_of, future = None, state.future if same else ()
     return replace(
@@ -193,11 +158,6 @@ def open_notebook(state: State) -> Notebook:
     return state.notebook
 
 
-def draft_base(state: State) -> Notebook:
-    """What a draft is a draft of."""
-    return state.draft_of or open_notebook(state)
-
-
 def checked_text(text: str) -> str:
     """A text that may be looked at. Raises DocumentError "text-too-long", and "not-text" for what no file could hold."""
     most = LIMITS.text_characters
@@ -212,38 +172,6 @@ def checked_text(text: str) -> str:
         expected = "no lone surrogates and no null characters"
         raise DocumentError(Refusal("not-text", "the text cannot be written to a file", expected=expected))
     return text
-
-
-def _draft_cell(state: State, intent: DraftCell) -> State:
-    base = draft_base(state)
-    cell = cell_at(base.document, intent.index)
-    text = checked_text(intent.text)
-    if cell.kind == "markdown":
-        return edited(state, evaluate(with_prose(base.document, intent.index, text), base), draft=True)
-    return edited(state, evaluate(replace_cell(base.document, cell, text), base), draft=True)
-
-
-def _draft_item(state: State, intent: DraftItem) -> State:
-    base = draft_base(state)
-    document = replace_item(base.document, intent.item, checked_text(intent.text))
-    return edited(state, evaluate(document, base), draft=True)
-
-
-def _drop_draft(state: State, _: DropDraft) -> State:
-    if state.draft_of is None:
-        return state
-    back = edited(state, state.draft_of, draft=True)
-    return replace(back, draft_of=None)
-
-
-def _edit_item(state: State, intent: EditItem) -> State:
-    base = draft_base(state)
-    return edited(state, evaluate(replace_item(base.document, intent.item, checked_text(intent.text)), base))
-
-
-def _edit_prose(state: State, intent: EditProse) -> State:
-    base = draft_base(state)
-    return edited(state, evaluate(with_prose(base.document, intent.index, checked_text(intent.text)), base))
 
 
 def _changed(change: Callable[[Document, Any], Document]) -> Callable[[State, Any], State]:
@@ -291,11 +219,6 @@ def _put_back(state: State, intent: PutBack) -> State:
 
 
 EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
-    DraftCell: _draft_cell,
-    DraftItem: _draft_item,
-    DropDraft: _drop_draft,
-    EditProse: _edit_prose,
-    EditItem: _edit_item,
     InsertCell: _changed(_insert_cell),
     RemoveCell: _changed(lambda document, intent: delete_cell(document, intent.index)),
     MoveCell: _changed(lambda document, intent: move_cell(document, intent.index, intent.to)),
@@ -313,23 +236,10 @@ EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
     DeleteBranch: _changed(lambda document, intent: delete_branch(document, intent.name)),
 }
 
-KEEPS_DRAFT = (DraftCell, DraftItem, DropDraft, EditProse, EditItem)
-"""Intents that go on with a draft, or end it themselves."""
-
 
 def edit_of(message: dict[str, Any]) -> Intent | None:
     """The edit that a message of the notebook asks for; None for other messages. Raises KeyError and ValueError as `session.intent_of`."""
     match message["kind"]:
-        case "draft_cell":
-            return DraftCell(int(message["cell"]), str(message["text"]))
-        case "draft_item":
-            return DraftItem(int(message["item"]), str(message["text"]))
-        case "drop_draft":
-            return DropDraft()
-        case "edit_prose":
-            return EditProse(int(message["cell"]), str(message["text"]))
-        case "edit_item":
-            return EditItem(int(message["item"]), str(message["text"]))
         case "insert_cell":
             return InsertCell(int(message["cell"]), str(message["cell_kind"]))
         case "remove_cell":
@@ -370,4 +280,4 @@ def _way_on_of(message: dict[str, Any]) -> Intent | None:
             return None
 
 
-__all__ = ["EDITS", "KEEPS_DRAFT", "edit_of", "edited", "picture", "settled"]
+__all__ = ["EDITS", "checked_text", "edit_of", "edited", "open_notebook", "picture", "settled"]

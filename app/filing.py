@@ -234,16 +234,18 @@ class Filing:
         return path
 
 
-def readable(path: str) -> Document:
-    """The document of a file to open a page with. Mostly the file's own. Where a notebook was made of it before, that one; where no program
-    is in it any more, the last one of its history that had one, so that there is a picture to go on from."""
-    document = load_document(path)
+def readable(document: Document) -> Document:
+    """The document to open a page with, of a file. Mostly the file's own. Where a notebook was made of it before, that one; where no
+    program is in it any more, the last one of its history that had one, so that there is a picture to go on from."""
+    if document.path is None:
+        return document
+    path = Path(document.path)
     if any(cell.kind != "preamble" for cell in document.cells):
-        return document if evaluate(document).schedule is not None else _with_a_program(document, Path(path))
-    place = Path(path).resolve()
+        return document if evaluate(document).schedule is not None else _with_a_program(document, path)
+    place = path.resolve()
     name = _history_of(place, lambda history: history.made_of(place.name, document.text))
     if name is not None and (made := place.with_name(name)).is_file():
-        return readable(str(made))
+        return readable(load_document(made))
     return document
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, get_args
 
 import msgspec
@@ -13,7 +14,6 @@ from .actions import (
     Call,
     Calls,
     Dismiss,
-    EditCell,
     LookAt,
     OpenText,
     PickMachine,
@@ -29,17 +29,45 @@ from .actions import (
     Undo,
     ViewStep,
 )
-from .document import DocumentError
+from .document import DocumentError, Notebook
 from .edits import edit_of
 from .forecast import move_of
 from .intents import Intent
-from .sides import EndCompare, ShowSpan
-from .state import Blamed, Look, Pane, State
+from .opening import opened_text
+from .sides import EndCompare, ShowSpan, side_of, usual_sides
+from .state import Blamed, Look, Pane, Side, State
+from .typed import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse
 from .views.knobs import figure_value
 from .views.menus import call_arguments, handle_of
 from .views.row_ids import Handle, row_ids
 
 Message = dict[str, Any]
+
+COMPARISONS = ("compare", "compare_text")
+
+FILES = ("save", "save_as", "new_file", "download", "resolve", "heard")
+
+OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
+"""Messages whose refusal is said beside the tree."""
+
+LOOKS = (
+    "select",
+    "blame",
+    "look",
+    "span",
+    "pane",
+    "theme",
+    "dismiss",
+    "grabbed",
+    "near",
+    "released",
+    "give_up",
+    "resume",
+)
+"""These change nothing of the program that is shown, so that what is being worked out about it goes on meanwhile."""
+
+IN_HAND = ("grabbed", "near")
+"""After these something is held over the tree, and what it would do there comes first."""
 
 MOVED = ("block", "loop")
 MOVES = ("compute_at", "reverse_compute_at")
@@ -80,8 +108,6 @@ def intent_of(message: Message, state: State) -> Intent | None:
             return Repair(call_of({**message, "kind": "move"}, state))
         case "fix":
             return ApplyFix(tuple(map(str, message["calls"])), str(message.get("replaces", "")))
-        case "edit":
-            return EditCell(int(message["cell"]), str(message["body"]))
         case "theme":
             return SetTheme("dark" if message["theme"] == "dark" else "light")
         case "pane":
@@ -98,7 +124,39 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "dismiss":
             return Dismiss()
         case _:
-            return edit_of(message)
+            return _typed_of(message) or edit_of(message)
+
+
+def _typed_of(message: Message) -> Intent | None:
+    match message["kind"]:
+        case "draft_cell":
+            return DraftCell(int(message["cell"]), str(message["text"]))
+        case "draft_item":
+            return DraftItem(int(message["item"]), str(message["text"]))
+        case "drop_draft":
+            return DropDraft()
+        case "edit":
+            return EditCell(int(message["cell"]), str(message["body"]))
+        case "edit_prose":
+            return EditProse(int(message["cell"]), str(message["text"]))
+        case "edit_item":
+            return EditItem(int(message["item"]), str(message["text"]))
+        case _:
+            return None
+
+
+def sides_asked(message: Message, state: State, opened: Callable[[str], tuple[str, Notebook]]) -> tuple[Side, Side]:
+    """Two sides by their keys, those that are shown or the usual ones where none are named; "b" may be a text that was opened for it.
+    `opened` is as in `side_of`, which says what is raised."""
+    shown = state.comparison
+    sides = [shown.a, shown.b] if shown is not None else list(usual_sides(state))
+    for n, name in enumerate(("a", "b")):
+        if name in message:
+            sides[n] = side_of(str(message[name]), state, opened)
+    if message["kind"] == "compare_text":
+        title, notebook = opened_text(str(message["text"]), str(message["name"]))
+        sides[1 if message["side"] == "b" else 0] = Side(f"file:{title}", title, notebook)
+    return sides[0], sides[1]
 
 
 def _func_of(state: State) -> PrimFunc:

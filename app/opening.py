@@ -63,6 +63,13 @@ def opened(state: State, intent: OpenText) -> State:
     )
 
 
+def opened_text(text: str, title: str) -> tuple[str, Notebook]:
+    """Title and notebook of a text, as if it were opened. Raises what opening it says."""
+    state = opened(State(), OpenText(text, title))
+    assert state.notebook is not None
+    return state.title, state.notebook
+
+
 def notes_of(made: Converted) -> tuple[Note, ...]:
     """What is said of the text that a notebook was made of; the line that its schedule stops at is one of them."""
     stopped = made.stopped

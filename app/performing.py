@@ -1,14 +1,15 @@
-"""What a form comes to on a session: done, or refused with everything as it was."""
+"""What a form comes to on a session, in its turn: done, or refused with everything as it was."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..engine.ir import Refusal, TilewrightError
 from .actions import Call, repair_of
 from .document import DocumentError
-from .session import Session
+from .intents import Intent
+from .messages import Message
+from .session import Answer, Session
 from .state import Notice
 from .views.gallery import Example
 from .wire import (
@@ -22,38 +23,52 @@ from .wire import (
     intent_from,
 )
 
-
-def perform(session: Session, form: Form) -> Refusal | None:
-    """Do what a form asks for; why not, where it is refused. Everything is as it was then."""
-    match form:
-        case OpenForm():
-            return _received(
-                session, {"kind": "open", "name": form.name}, lambda: _example(session.examples, form.name)
-            )
-        case SaveForm():
-            return _received(session, {"kind": "save"}, lambda: _own_file(session))
-        case SaveAsForm():
-            return _received(session, {"kind": "save_as", "name": form.name, "replacing": form.replacing}, lambda: None)
-        case NewFileForm():
-            return _received(session, {"kind": "new_file", "name": form.name}, lambda: None)
-        case CompareForm():
-            return _received(session, {"kind": "compare", "a": form.a, "b": form.b}, lambda: None)
-        case _:
-            return _wanted(session, form)
+Told = Callable[[Refusal | None], None]
+"""Told why not, or None when it was done."""
 
 
-def _wanted(session: Session, form: Form) -> Refusal | None:
+def perform(session: Session, form: Form, told: Told) -> None:
+    """Do what a form asks for, when it is its turn. Where it is refused everything is as it was."""
+    session.transitions.in_turn(lambda: _perform(session, form, told))
+
+
+def _perform(session: Session, form: Form, told: Told) -> None:
     try:
-        intent = intent_from(form, session.state)
-        notice = session.want(intent)
-    except TilewrightError as error:
-        return error.refusal
+        match form:
+            case OpenForm():
+                _example(session.examples, form.name)
+                _received(session, {"kind": "open", "name": form.name}, told)
+            case SaveForm():
+                _own_file(session)
+                _received(session, {"kind": "save"}, told)
+            case SaveAsForm():
+                _received(session, {"kind": "save_as", "name": form.name, "replacing": form.replacing}, told)
+            case NewFileForm():
+                _received(session, {"kind": "new_file", "name": form.name}, told)
+            case CompareForm():
+                _received(session, {"kind": "compare", "a": form.a, "b": form.b}, told)
+            case _:
+                intent = intent_from(form, session.state)
+                session.want(intent, lambda answer: told(_refused(session, intent, answer)))
     except Exception as error:
-        return Refusal("bad-arguments", f"this cannot be done: {type(error).__name__}: {str(error)[:300]}")
+        told(_fault(error))
+
+
+def _refused(session: Session, intent: Intent, answer: Answer) -> Refusal | None:
+    try:
+        notice = answer()
+    except Exception as error:
+        return _fault(error)
     if notice is None:
         return None
     repair = repair_of(session.state, intent) if isinstance(intent, Call) else ()
     return refusal_of(notice, tuple(map(str, repair)))
+
+
+def _fault(error: Exception) -> Refusal:
+    if isinstance(error, TilewrightError):
+        return error.refusal
+    return Refusal("bad-arguments", f"this cannot be done: {type(error).__name__}: {str(error)[:300]}")
 
 
 def refusal_of(notice: Notice, repair: Sequence[str] = ()) -> Refusal:
@@ -73,16 +88,16 @@ class Said(Refusal, frozen=True, eq=False):
         return {**super().to_json(), "repair": list(self.told_repair)}
 
 
-def _received(session: Session, message: dict[str, Any], check: Callable[[], Any]) -> Refusal | None:
+def _received(session: Session, message: Message, told: Told) -> None:
     """What a page sends for it, which ends in a notice where it is refused."""
-    try:
-        check()
-    except TilewrightError as error:
-        return error.refusal
     before = session.state.notice
-    session.receive(message)
-    notice = session.state.notice
-    return refusal_of(notice) if notice is not None and notice is not before else None
+
+    def done() -> None:
+        notice = session.state.notice
+        told(refusal_of(notice) if notice is not None and notice is not before else None)
+
+    session.receive_now(message)
+    session.transitions.next(done)
 
 
 def _example(examples: Sequence[Example], name: str) -> Example:
@@ -100,11 +115,12 @@ def _own_file(session: Session) -> None:
         )
 
 
-def opened_with(session: Session, name: str, text: str, title: str) -> Refusal | None:
+def opened_with(session: Session, name: str, text: str, title: str, told: Told) -> None:
     """A notebook by its name, or a text; with neither nothing is opened."""
-    if name:
-        return perform(session, OpenForm(name))
-    return _wanted(session, OpenTextForm(text, title)) if text else None
+    if name or text:
+        perform(session, OpenForm(name) if name else OpenTextForm(text, title), told)
+    else:
+        told(None)
 
 
 __all__ = ["opened_with", "perform"]

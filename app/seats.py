@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from ..engine.ir import Refusal, TilewrightError
 from .clock import Clock
 from .limits import LIMITS
-from .session import Screen, Session
+from .screen import Screen
+from .session import Session
 from .state import State
 from .store import Store
 from .turns import Turns
@@ -100,14 +101,22 @@ class Seat:
 
     async def do(self, work: Callable[[], Result]) -> Result:
         """`work()` on the session's own loop: of a page only when Bokeh has the page's lock. Raises SeatError "no-answer"."""
+        return await self.done(lambda tell: tell(work()))
+
+    async def done(self, begin: Callable[[Callable[[Result], None]], None]) -> Result:
+        """What `begin` tells in the end, which is begun on the session's own loop. Raises SeatError "no-answer"."""
         self.used = time.monotonic()
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+        def tell(result: Result) -> None:
+            if not future.done():
+                future.set_result(result)
 
         def run() -> None:
             if future.done():
                 return
             try:
-                future.set_result(work())
+                begin(tell)
             except Exception as error:
                 future.set_exception(error)
 

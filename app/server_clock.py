@@ -12,6 +12,13 @@ PATIENCE_S = 0.25
 """How long a paint waits for a simulation; nobody is answered meanwhile."""
 
 
+MOMENT_S = 0.05
+"""How long the loop waits for the next state of a page: most are there sooner, and need no second way to the screen."""
+
+FIRST_S = 0.5
+"""The same for the first page, which had better be sent with a picture than without."""
+
+
 class ServerClock:
     """The loop of the document that a page belongs to. What is put off waits for the browser: changes to a page that is on its way to it
     would be lost."""
@@ -27,6 +34,10 @@ class ServerClock:
     def patience(self) -> float:
         """Seconds that a paint may wait; the first page does not: it is sent, and filled in."""
         return PATIENCE_S if self._early is None else 0.0
+
+    def moment(self) -> float:
+        """Seconds that the loop may wait for the next state."""
+        return MOMENT_S if self._early is None else FIRST_S
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
         document = self._document

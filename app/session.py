@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -22,22 +22,27 @@ from .actions import (
     Saved,
     Say,
     act,
+    is_quick,
     repair_of,
 )
 from .afterwards import Afterwards
 from .cabinet import Cabinet
 from .clock import Clock
-from .document import DocumentError, Notebook
+from .document import Document, load_document
 from .exports import Made
 from .filing import Filing, readable
 from .forecast import Forecast
 from .handing import as_text, hand_out
-from .messages import MOVED, Message, call_of, intent_of
-from .sides import Compare, side_of, usual_sides
-from .state import Notice, Side, State
+from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, MOVED, OF_THE_TREE, Message, call_of, intent_of, sides_asked
+from .opening import opened_text
+from .screen import Screen
+from .sides import Compare
+from .state import Notice, State
 from .store import Store
 from .studies import Studies
+from .transitions import Outcome, StoppedError, Transitions
 from .turns import Turns
+from .typed import DRAFTS, TEXTS, KeepTyped, Read
 from .views.gallery import Example, new_notebook
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, menu_of, scopes_of
@@ -45,63 +50,15 @@ from .views.timeline import answer
 from .views.tour import tour_text
 from .work import Doing
 
-COMPARISONS = ("compare", "compare_text")
-
-FILES = ("save", "save_as", "new_file", "download", "resolve", "heard")
-
-OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
-"""Messages whose refusal is said beside the tree."""
-
-LOOKS = (
-    "select",
-    "blame",
-    "look",
-    "span",
-    "pane",
-    "theme",
-    "dismiss",
-    "grabbed",
-    "near",
-    "released",
-    "give_up",
-    "resume",
-)
-"""These change nothing of the program that is shown, so that what is being worked out about it goes on meanwhile."""
+Answer = Callable[[], Notice | None]
 
 FOREVER_S = 3600.0
-
-IN_HAND = ("grabbed", "near")
-"""After these something is held over the tree, and what it would do there comes first."""
-
-
-class Screen(Protocol):
-    """What a session draws on."""
-
-    def draw(self, state: State, store: Store) -> None:
-        """Show `state`; only what changed travels."""
-        ...
-
-    def draw_later(self, state: State, store: Store) -> None:
-        """Show what was found out after the paint: changes by step, the verdict."""
-        ...
-
-    def download(self, name: str, text: str) -> None:
-        """Give the person a file: its text, or a data: address of what is none."""
-        ...
-
-    def draw_studies(self, state: State, store: Store) -> None:
-        """Show what `Studies` found out: of the machine, of a comparison."""
-        ...
-
-    def foretell(self, prediction: Message) -> None:
-        """Say what a drop would do, beside the rows that it is between."""
-        ...
 
 
 class Session:
     """The state of one page and what changes it. `screen` is set once the views exist, and `tell_doing`, which is told what is being
-    worked out, where somebody looks at that. `patience`: how many seconds a paint may wait for a simulation; `turns` are those of all
-    sessions of a server, for what is worked out ahead."""
+    worked out, where somebody looks at that. How many seconds the loop may wait: for the next state a `moment`, with its report for as
+    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead."""
 
     def __init__(
         self,
@@ -111,6 +68,7 @@ class Session:
         cabinet: Cabinet | None = None,
         store: Store | None = None,
         patience: Callable[[], float] = lambda: FOREVER_S,
+        moment: Callable[[], float] = lambda: FOREVER_S,
         turns: Turns | None = None,
     ) -> None:
         self.state = State()
@@ -123,27 +81,52 @@ class Session:
         self.state = self.filing.placed(self.state)
         turns = turns or Turns()
         self.forecast = Forecast(self.store, clock, self._foretell, turns)
+        self.transitions = Transitions(clock, lambda: self.state, moment, self._turned)
         self.afterwards = Afterwards(
-            self.store, clock, patience, drawn=self._drawn, found=self._found, turned=self._turned, turns=turns
+            self.store,
+            clock,
+            lambda: self.transitions.left(patience()),
+            drawn=self._drawn,
+            found=self._found,
+            turned=self._turned,
+            turns=turns,
         )
         self.studies = Studies(self.store, clock, self._studied, self._turned, turns)
         self._closed = False
 
     def receive(self, message: Message) -> None:
         """Do what a view's message asks for. A message that makes no sense is a notice, never an exception."""
+        kind = message.get("kind")
+        if kind in LOOKS:
+            self.receive_now(message)
+        else:
+            self.transitions.in_turn(lambda: self.receive_now(message), str(kind))
+
+    def receive_now(self, message: Message) -> None:
+        """The same for a message whose turn it is."""
         self.studies.hold()
         if message.get("kind") not in LOOKS:
             self.afterwards.give_way()
+        where = "tree" if message.get("kind") in OF_THE_TREE else "page"
+        self._trying(lambda: self._do(message), where, in_hand=message.get("kind") in IN_HAND)
+
+    def _trying(self, work: Callable[[], None], where: Literal["tree", "page"] = "page", in_hand: bool = False) -> None:
+        """Do what was asked for, or say why not; then what is worked out about the picture goes on, where it was not changed."""
         try:
-            self._do(message)
+            work()
         except TilewrightError as error:
-            self.dispatch(Say(error.refusal, "tree" if message["kind"] in OF_THE_TREE else "page"))
+            self.dispatch(Say(error.refusal, where))
         except Exception as error:
             self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
         finally:
-            self.afterwards.go_on(self.state)
-            if message.get("kind") not in IN_HAND:
-                self.studies.go_on()
+            self._go_on(in_hand)
+
+    def _go_on(self, in_hand: bool = False) -> None:
+        if self.transitions.busy:
+            return
+        self.afterwards.go_on(self.state)
+        if not in_hand:
+            self.studies.go_on()
 
     def _do(self, message: Message) -> None:
         if message["kind"] == "grabbed":
@@ -180,37 +163,34 @@ class Session:
             return replace(intent, fix=offered_fix(self.state, self.store, intent.calls, intent.replaces))
         return intent
 
-    def want(self, intent: Intent) -> Notice | None:
-        """Do what a program wants. What is refused is its alone to know: the state stays, and a page shows nothing of it."""
+    def want(self, intent: Intent, told: Callable[[Answer], None]) -> None:
+        """Do what a program wants, whose turn it is. What is refused is its alone to know: the state stays, and a page shows nothing of it.
+        `told` gets the answer: the refusal's notice or None; it raises what kept the intent from being done."""
         self.studies.hold()
         self.afterwards.give_way()
-        try:
-            after = act(self.state, self._with_known(intent))
+
+        def came(outcome: Outcome) -> Notice | None:
+            after = outcome()
             if after.notice is not None and after.notice is not self.state.notice:
                 return after.notice
             self._show(after)
-        finally:
-            self.afterwards.go_on(self.state)
-            self.studies.go_on()
-        return None
+            return None
+
+        def told_now(outcome: Outcome) -> None:
+            told(lambda: came(outcome))
+            self._filed()
+            self._go_on()
+
+        wanted = self._with_known(intent)
+        self.transitions.begin(lambda state: act(state, wanted), told_now)
 
     def _compare(self, message: Message) -> None:
-        """Two sides by their keys, the usual ones where none are named; "b" may be a text that was opened for it."""
-        usual = usual_sides(self.state)
-        shown = self.state.comparison
-        sides = [shown.a, shown.b] if shown is not None else list(usual)
-        for n, name in enumerate(("a", "b")):
-            if name in message:
-                sides[n] = side_of(str(message[name]), self.state, self._opened_example)
-        if message["kind"] == "compare_text":
-            title, notebook = opened_text(str(message["text"]), str(message["name"]))
-            sides[1 if message["side"] == "b" else 0] = Side(f"file:{title}", title, notebook)
-        self.dispatch(Compare(*sides))
+        texts = {e.name: (e.text, e.title) for e in self.examples}
 
-    def _opened_example(self, name: str) -> tuple[str, Notebook]:
-        example = {e.name: e for e in self.examples}[name]
-        found = self.store.remember(f"example {name}", (), lambda: opened_text(example.text, example.title))
-        return example.title, found[1]
+        def make(state: State) -> State:
+            return act(state, Compare(*sides_asked(message, state, lambda name: opened_text(*texts[name]))))
+
+        self._make(make, lambda made: self._show(made()), lambda: self._compare(message))
 
     def _open(self, example: Example) -> None:
         """An example as it was read, or a person's own file as it is now."""
@@ -221,20 +201,56 @@ class Session:
 
     def open_file(self, path: str) -> None:
         """A file as it is now, or as other pages have it; edits go into it. Raises DocumentError where it cannot be read."""
-        document = readable(path)
-        opened = act(self.state, OpenText(document.text, path=document.path))
-        if opened.notebook is self.state.notebook:
-            self._show(opened)  # it could not be
-        else:
-            self._show(self.filing.opened(self.filing.after(self.state, opened), source=document))
+        asked, found = load_document(path), list[Document]()
+
+        def make(state: State) -> State:
+            found.append(readable(asked))
+            return act(state, OpenText(found[0].text, path=found[0].path))
+
+        def came(outcome: Outcome) -> None:
+            opened = outcome()
+            if opened.notebook is self.state.notebook:
+                self._show(opened)  # it could not be
+            else:
+                self._show(self.filing.opened(self.filing.after(self.state, opened), source=found[0]))
+
+        self._make(make, came, lambda: self.open_file(path))
 
     def dispatch(self, intent: Intent) -> None:
-        """The next state, drawn."""
-        self._show(act(self.state, intent))
+        """The next state, drawn as soon as it is made."""
+        if is_quick(intent):
+            self._show(act(self.state, intent))
+            return
+
+        def came(outcome: Outcome) -> None:
+            try:
+                self._show(outcome())
+            except StoppedError:
+                if not isinstance(intent, TEXTS):
+                    raise
+                self._show(act(self.state, KeepTyped(intent)))
+
+        again = Read() if isinstance(intent, TEXTS) else intent
+        is_draft = isinstance(intent, DRAFTS)
+        self._make(lambda state: act(state, intent), came, lambda: self.dispatch(again), is_draft=is_draft)
+
+    def _make(
+        self,
+        make: Callable[[State], State],
+        came: Callable[[Outcome], None],
+        again: Callable[[], None],
+        *,
+        is_draft: bool = False,
+    ) -> None:
+        """Have a state made that a person waits for."""
+        self.transitions.begin(
+            make, lambda outcome: self._trying(lambda: came(outcome)), lambda: self._trying(again), is_draft=is_draft
+        )
 
     def _show(self, state: State) -> None:
-        before, self.state = self.state, self.filing.after(self.state, state)
-        if self.screen is None or self.state is before:
+        # What others did to the file comes when the change is there that was begun before it.
+        before, self.state = self.state, state if self.transitions.busy else self.filing.after(self.state, state)
+        if self.screen is None or self.state is before or self._closed:
             return
         changed = self.state.moment is not before.moment or self.state.notebook is not before.notebook
         if changed:
@@ -247,8 +263,9 @@ class Session:
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
-        self.filing.leave(self.state)
         self._closed = True
+        self.transitions.close()
+        self.filing.leave(self.state)
         self.afterwards.stop()
         self.forecast.stop()
         self.studies.stop()
@@ -319,14 +336,18 @@ class Session:
     def doing(self) -> tuple[Doing, ...]:
         """What is being worked out about what is shown."""
         study = self.studies.doing
-        return (*self.afterwards.doing, *([study] if study is not None else []))
+        return (*self.transitions.doing, *self.afterwards.doing, *([study] if study is not None else []))
 
     def _give_up(self) -> None:
-        self.afterwards.stop_for_good(self.state)
-        self.studies.stop_for_good()
+        if self.transitions.busy:
+            self.transitions.stop()
+        else:
+            self.afterwards.stop_for_good(self.state)
+            self.studies.stop_for_good()
         self._turned()
 
     def _resume(self) -> None:
+        self.transitions.resume()
         self.afterwards.resume(self.state)
         self.studies.resume()
         self._turned()
@@ -373,7 +394,7 @@ class Session:
 
     def _filed(self) -> None:
         """Others changed the file, or it stands otherwise."""
-        if self._closed:
+        if self._closed or self.transitions.busy:
             return
         before, after = self.state, self.filing.caught_up(self.state)
         if after.notebook is not before.notebook:
@@ -384,17 +405,4 @@ class Session:
                 self.screen.draw_later(after, self.store)
 
 
-def opened_text(text: str, title: str) -> tuple[str, Notebook]:
-    """Title and notebook of a text, as if it were opened. Raises what opening it says."""
-    opened = act(State(), OpenText(text, title))
-    if opened.notebook is None:
-        notice = opened.notice
-        raise DocumentError(
-            Refusal(notice.code, notice.message, notice.found)
-            if notice
-            else Refusal("no-workload", "there is no program")
-        )
-    return opened.title, opened.notebook
-
-
-__all__ = ["Screen", "Session"]
+__all__ = ["Answer", "Session"]

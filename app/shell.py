@@ -295,6 +295,7 @@ def make_page(
         shelf.examples,
         cabinet=cabinet or cabinet_of(path),
         patience=clock.patience,
+        moment=clock.moment,
         turns=None if seats is None else seats.turns,
     )
     page = Page(session, shelf)

@@ -17,8 +17,9 @@ from .messages import call_of, handle_in
 from .opening import OpenText
 from .sides import Compare
 from .state import State
+from .typed import KeepTyped
 
-INNER = (Say, Saved)
+INNER = (Say, Saved, KeepTyped)
 """Intents that the server has for itself."""
 
 

@@ -10,10 +10,12 @@ import msgspec
 
 from ...engine.adopt import LineState as State
 from ...engine.hwsim import Machine
-from ...engine.ir import IRModule, Place, PrimFunc, TilewrightError, Var
+from ...engine.ir import IRModule, Place, PrimFunc, Refusal, TilewrightError, Var
 from ...engine.schedule import Schedule
 from ...engine.script import CallStep, Note
 from .cells import Document
+
+GIVEN_UP = "given-up"
 
 Handle = Var | str
 """A loop or a block."""
@@ -60,8 +62,8 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def evaluated(self) -> bool:
-        """Whether this is known of the document, or only the text: of a notebook from the history of its file."""
-        return bool(self.states) or self.error is not None
+        """Whether this is known of the document, or only the text: of a notebook from the history of its file, of one not waited for."""
+        return bool(self.states) or (self.error is not None and self.error.code != GIVEN_UP)
 
     @property
     def schedule(self) -> Schedule | None:
@@ -72,6 +74,12 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     def names(self) -> Mapping[str, Any]:
         """Variable -> handle (loop `Var` or block name) or tuple of handles."""
         return self.states[-1].names if self.states else {}
+
+
+def not_read(document: Document) -> Notebook:
+    """The document of a person who did not want to wait until it was read."""
+    refusal = Refusal(GIVEN_UP, "the text was not read: this was stopped", expected="to go on with it, or another text")
+    return Notebook(document, error=TilewrightError(refusal), unread=True)
 
 
 def revision_of(notebook: Notebook) -> int:

@@ -10,7 +10,6 @@ from tilewright.app.actions import (
     ApplyFix,
     Call,
     Dismiss,
-    EditCell,
     OpenText,
     PickMachine,
     Redo,
@@ -28,6 +27,7 @@ from tilewright.app.actions import (
 from tilewright.app.document import evaluate, is_applicable, read_document
 from tilewright.app.edits import RemoveItem
 from tilewright.app.state import State
+from tilewright.app.typed import EditCell
 
 
 def opened(text: str = MATMUL_NOTEBOOK) -> State:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from support.paper import PaperClock, PaperScreen
+from support.slow import Slow
 
 from tilewright.app import afterwards as module
 from tilewright.app.session import Session
@@ -22,25 +21,6 @@ from tilewright.engine.hwsim import Report
 from tilewright.engine.ir import TilewrightError
 
 EXAMPLES = load_examples()
-
-
-class Slow:
-    """A piece of work that ends when it is allowed to, and turns in Python until then."""
-
-    def __init__(self, result: Callable[..., Any]) -> None:
-        self.result = result
-        self.begun = threading.Event()
-        self.may_end = threading.Event()
-        self.unwound = threading.Event()
-
-    def __call__(self, *given: Any) -> Any:
-        try:
-            self.begun.set()
-            while not self.may_end.is_set():
-                sum(range(50))
-        finally:
-            self.unwound.set()
-        return self.result(*given)
 
 
 class Watched:

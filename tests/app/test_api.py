@@ -49,7 +49,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def test_every_intent_is_offered_but_the_server_s_own() -> None:
-    assert {intent.__name__ for intent in UNTOLD} == {"Say", "Saved", "OpenNotebook"}
+    assert {intent.__name__ for intent in UNTOLD} == {"Say", "Saved", "KeepTyped", "OpenNotebook"}
     assert {"Call", "Undo", "EditCell", "ViewStep", "TurnKnob", "AddBranch", "Open", "Save"} <= FORMS.keys()
 
 

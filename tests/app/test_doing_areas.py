@@ -15,8 +15,16 @@ def test_given_work_that_is_told_of_then_its_place_is_on_the_page() -> None:
     page = (ROOT / "components" / "page.html").read_text(encoding="utf-8")
     told = {
         found
-        for name in ("studies.py", "afterwards.py")
-        for found in re.findall(r'"((?:area|pane)-\w+)"', (APP / name).read_text(encoding="utf-8"))
+        for name in ("studies.py", "afterwards.py", "transitions.py")
+        for found in re.findall(r'"((?:area|pane|screen)-\w+)"', (APP / name).read_text(encoding="utf-8"))
     }
-    assert told >= {"area-timeline", "area-headline", "area-notebook", "area-compare", "area-inspector", "pane-machine"}
+    assert told >= {
+        "area-timeline",
+        "area-headline",
+        "area-notebook",
+        "area-compare",
+        "area-inspector",
+        "pane-machine",
+        "screen-gallery",
+    }
     assert all(f'id="{place}"' in page for place in told)

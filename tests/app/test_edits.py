@@ -7,16 +7,11 @@ from typing import Any
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions import Call, EditCell, Intent, OpenText, Redo, Undo, ViewStep, act
+from tilewright.app.actions import Call, Intent, OpenText, Redo, Undo, ViewStep, act
 from tilewright.app.edits import (
     AddBranch,
     ChooseBranch,
     DeleteBranch,
-    DraftCell,
-    DraftItem,
-    DropDraft,
-    EditItem,
-    EditProse,
     InsertCell,
     Mend,
     MoveCell,
@@ -29,9 +24,10 @@ from tilewright.app.edits import (
     SkipConflicts,
     StopHere,
     SwitchItem,
-    edit_of,
 )
+from tilewright.app.messages import intent_of
 from tilewright.app.state import State
+from tilewright.app.typed import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse
 
 MACHINE, WORKLOAD, SCHEDULE = 1, 2, 3
 
@@ -228,11 +224,11 @@ MESSAGES: list[tuple[dict[str, Any], Intent]] = [
 
 @pytest.mark.parametrize(("message", "intent"), MESSAGES)
 def test_given_a_message_then_it_is_this_intent_and_no_state_breaks_it(message: dict[str, Any], intent: Intent) -> None:
-    assert edit_of(message) == intent
+    assert intent_of(message, State()) == intent
     for state in (State(), opened(), act(opened(), RemoveItem(2)), act(opened(), EditCell(SCHEDULE, "("))):
         after = act(state, intent)
         assert after.notebook is state.notebook or after.notice is None
 
 
 def test_given_another_message_then_it_is_no_edit() -> None:
-    assert edit_of({"kind": "move"}) is None
+    assert intent_of({"kind": "heard"}, State()) is None

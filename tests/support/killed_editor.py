@@ -16,8 +16,8 @@ from support.filed import Desk, filed, send, text_of
 
 from tilewright.app.document import read_document
 from tilewright.app.document.history import digest_of
-from tilewright.app.edits import DropDraft
 from tilewright.app.open_file import Times
+from tilewright.app.typed import DropDraft
 
 FAST = Times(quiet=0.004, longest=0.02, look=0.02, again=0.02)
 """Writes come soon after edits, so that a random moment is often in one."""

@@ -6,11 +6,12 @@ import pytest
 from support.te_sources import MATMUL_VTCM
 
 import tilewright
-from tilewright.app.actions import ApplyFix, EditCell, OpenText, act
+from tilewright.app.actions import ApplyFix, OpenText, act
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
 from tilewright.app.state import State
 from tilewright.app.store import Store
+from tilewright.app.typed import EditCell
 from tilewright.app.views.headline import figures
 from tilewright.app.views.inspector import held_buffers
 from tilewright.app.views.problems import problems_value

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.app.actions import ApplyFix, EditCell, OpenText, Undo, act
+from tilewright.app.actions import ApplyFix, OpenText, Undo, act
 from tilewright.app.state import State
 from tilewright.app.store import Store
+from tilewright.app.typed import EditCell
 from tilewright.app.views.gallery import load_examples
 from tilewright.app.views.tour import EXAMPLE, STEPS, tour_text, tour_value
 

@@ -1,0 +1,28 @@
+"""Work that ends when a test allows it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Slow:
+    """A piece of work that ends when it is allowed to, and turns in Python until then."""
+
+    def __init__(self, result: Callable[..., Any]) -> None:
+        self.result = result
+        self.begun = threading.Event()
+        self.may_end = threading.Event()
+        self.unwound = threading.Event()
+        self.ended = 0
+
+    def __call__(self, *given: Any) -> Any:
+        try:
+            self.begun.set()
+            while not self.may_end.is_set():
+                sum(range(50))
+        finally:
+            self.unwound.set()
+        self.ended += 1
+        return self.result(*given)
