@@ -1,6 +1,8 @@
 """Search over schedules with holes: a space, what each of its candidates costs on a machine, and the best of those that were tried."""
 
 from ..adopt import Hole, HoleError
+from .anchor import AnchorError
+from .auto import Auto, auto_space
 from .outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
 from .pareto import Front, dominates
 from .search import explore, offers_of, verdict_of
@@ -15,6 +17,8 @@ __all__ = [
     "PEAK",
     "TRAFFIC",
     "UNITS",
+    "AnchorError",
+    "Auto",
     "Bench",
     "Figures",
     "Front",
@@ -36,6 +40,7 @@ __all__ = [
     "Study",
     "Trial",
     "Workers",
+    "auto_space",
     "dominates",
     "explore",
     "offers_of",

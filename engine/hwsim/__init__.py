@@ -2,13 +2,15 @@
 
 from .cache_report import CacheCounts, CachedTask, CacheRow
 from .cache_run import cache_counts
+from .choose import copy_path
 from .errors import MachineError
 from .figures import operations_per_cycle
 from .folding import Density, Folding
+from .least import Least, least_of
 from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
-from .parts import Bus, Cache, DmaEngine, Engine, Memory
+from .parts import Bus, Cache, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from .place import Placement, row_name
 from .report import (
     Bound,
@@ -29,7 +31,7 @@ from .report import (
     Wait,
 )
 from .sensitivity import Knob, Trial, ranked, sensitivity, trials, tried
-from .simulate import simulate
+from .simulate import simulate, simulate_tasks, tasks_of
 from .spots import Bed, Listing, Share, Spots, Unit, Use, bed_of, share_of, through, uses_of
 from .steady import MAX_TASKS, Repeat
 from .tasks import TaskProgram, Template
@@ -53,10 +55,12 @@ __all__ = [
     "Folding",
     "Kind",
     "Knob",
+    "Least",
     "Listing",
     "Lost",
     "Machine",
     "MachineError",
+    "MatrixEngine",
     "Memory",
     "MemoryReport",
     "Moved",
@@ -71,6 +75,7 @@ __all__ = [
     "Share",
     "Spots",
     "Steps",
+    "SystolicEngine",
     "TaskKind",
     "TaskProgram",
     "Template",
@@ -81,9 +86,12 @@ __all__ = [
     "Trial",
     "Unit",
     "Use",
+    "VectorEngine",
     "Wait",
     "bed_of",
     "cache_counts",
+    "copy_path",
+    "least_of",
     "load_machine",
     "operations_per_cycle",
     "preset_names",
@@ -93,6 +101,8 @@ __all__ = [
     "sensitivity",
     "share_of",
     "simulate",
+    "simulate_tasks",
+    "tasks_of",
     "through",
     "trials",
     "tried",

@@ -191,15 +191,15 @@ def _fixes(leaf: Leaf, out: Sequence[Buffer], engine: Engine, nest: Nest, places
             scope = machine.memory((engine.writes if written else engine.reads)[0]).scope
             calls.append(f"sch.set_scope({writers[0]!r}, 0, {scope!r})")
         elif written:
-            stages = reversed(_path(machine, engine.writes, (home,))[:-1])
+            stages = reversed(copy_path(machine, engine.writes, (home,))[:-1])
             calls += [f"sch.cache_write({block.name!r}, {written[0]}, {scope!r})" for scope in stages]
         elif read:
-            stages = _path(machine, (home,), engine.reads)[1:]
+            stages = copy_path(machine, (home,), engine.reads)[1:]
             calls += [f"sch.cache_read({block.name!r}, {read[0]}, {scope!r})" for scope in stages]
     return tuple(dict.fromkeys(calls))
 
 
-def _path(machine: Machine, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+def copy_path(machine: Machine, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
     """The scopes on the shortest way by copies from one of the memories to another; straight there when copies do not lead there."""
     copiers = [e for e in machine.engines if KINDS[type(e)] in PREFERENCE["copy"]]
     paths = [(name,) for name in sources]
