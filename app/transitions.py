@@ -70,7 +70,7 @@ class Transitions:
         self._stopped: Change | None = None
         self._is_late = self._closed = False
         self._line: deque[tuple[str, Callable[[], None]]] = deque()
-        self._began = 0.0
+        self._began: float | None = None
 
     @property
     def busy(self) -> bool:
@@ -84,8 +84,8 @@ class Transitions:
         return () if self._stopped is None else (replace(self._stopped.doing, stopped=True),)
 
     def left(self, seconds: float) -> float:
-        """What is left of so many seconds since the last change began: who waited for it does not wait as long again."""
-        return max(0.0, seconds - (time.monotonic() - self._began))
+        """What is left of so many seconds where a change is told that took some of them: who waited for it does not wait as long again."""
+        return seconds if self._began is None else max(0.0, seconds - (time.monotonic() - self._began))
 
     def in_turn(self, go: Callable[[], None], kind: str = "") -> None:
         """Run `go`, which may begin a change, once all that came before is done. `kind` is that of the message that it is about."""
@@ -165,6 +165,7 @@ class Transitions:
         try:
             change.told(lambda: brought_together(change.before, outcome(), self._now()))
         finally:
+            self._began = None
             while self._line and not self.busy:
                 self._line.popleft()[1]()
 
