@@ -26,6 +26,8 @@ from .document.knobs import with_machine, with_turn, without_turns
 from .document.machine import read_machine
 from .document.rename import renamed
 from .edits import EDITS, edited, open_notebook, picture, settled
+from .exploring import EXPLORING
+from .exploring import QUICK as EXPLORED
 from .intents import Intent
 from .opening import OpenNotebook, OpenText, notebook_opened, opened
 from .sides import COMPARING, EndCompare, ShowSpan
@@ -350,6 +352,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     **TYPING,
     **EDITS,
     **COMPARING,
+    **EXPLORING,
     PickMachine: _pick_machine,
     TurnKnob: _turn_knob,
     ResetKnob: _reset_knob,
@@ -378,6 +381,7 @@ _LEAVES_DRAFT = (
     Saved,
     Say,
     *TYPING,
+    *EXPLORED,
 )
 _SETTLING = frozenset(_ACTIONS) - frozenset(_LEAVES_DRAFT)
 """Intents that end a draft which was left open: what was typed is an edit of its own then."""
@@ -396,6 +400,7 @@ _QUICK = (
     Dismiss,
     Saved,
     Say,
+    *EXPLORED,
 )
 
 INTENTS = tuple(_ACTIONS)

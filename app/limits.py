@@ -31,6 +31,9 @@ class Limits(msgspec.Struct, frozen=True):
     iterations: int = MAX_COUNT
     tasks: int = 300_000
     undo: int = 500
+    trials: int = 5_000
+    searches: int = 2
+    search_workers: int = 1
 
     # The wire.
     message_bytes: int = 16 * MEBI

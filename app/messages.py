@@ -31,6 +31,7 @@ from .actions import (
 )
 from .document import DocumentError, Notebook
 from .edits import edit_of
+from .exploring import exploring_of
 from .forecast import move_of
 from .intents import Intent
 from .opening import opened_text
@@ -63,6 +64,11 @@ LOOKS = (
     "released",
     "give_up",
     "resume",
+    "explore",
+    "stop_exploring",
+    "go_on_exploring",
+    "forget_exploration",
+    "trial",
 )
 """These change nothing of the program that is shown, so that what is being worked out about it goes on meanwhile."""
 
@@ -124,7 +130,7 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "dismiss":
             return Dismiss()
         case _:
-            return _typed_of(message) or edit_of(message)
+            return _typed_of(message) or exploring_of(message) or edit_of(message)
 
 
 def _typed_of(message: Message) -> Intent | None:

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from ..engine.explore import Settings, Space
+from ..engine.hwsim import Machine
 from ..engine.script import Note
 from .document import Notebook
 from .document import State as Moment
@@ -14,7 +16,7 @@ from .document.merging import Part
 from .open_file import Standing
 
 Theme = Literal["light", "dark"]
-Pane = Literal["script", "python", "problems", "machine", "traffic"]
+Pane = Literal["script", "python", "problems", "machine", "traffic", "explore"]
 
 DEFAULT_MACHINE = "dual-bank-npu"
 """The machine of a notebook that names none."""
@@ -87,6 +89,24 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
     span: tuple[float, float] | None = None
 
 
+class Sought(msgspec.Struct, frozen=True, eq=False):
+    """What is searched: the notebook as it was then, on which branch, its holes as a space, on which machine, and what is asked for."""
+
+    notebook: Notebook
+    machine: Machine
+    space: Space
+    settings: Settings
+    branch: str = ""
+
+
+class Exploration(msgspec.Struct, frozen=True, eq=False):
+    """A search that is going on, or was stopped; `trial` is the candidate that is looked at, by its number, None is the best."""
+
+    sought: Sought
+    going: bool = True
+    trial: int | None = None
+
+
 class State(msgspec.Struct, frozen=True, eq=False):
     """A moment of the page.
 
@@ -98,7 +118,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
     None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
     the wait that was chosen on the timeline, until something else is chosen. `file` is where edits go by themselves, None for a notebook
-    without one; `folder` is where new ones can be made, "" for nowhere.
+    without one; `folder` is where new ones can be made, "" for nowhere. `exploration` is what was searched last, whatever the notebook is now.
     """
 
     notebook: Notebook | None = None
@@ -120,6 +140,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     blamed: Blamed | None = None
     file: Filed | None = None
     folder: str = ""
+    exploration: Exploration | None = None
 
     @property
     def good(self) -> Notebook | None:

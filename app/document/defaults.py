@@ -1,0 +1,31 @@
+"""Another default for a hole: of its values the first one holds where nobody searches."""
+
+from __future__ import annotations
+
+import json
+
+from ...engine.adopt import hole_of, is_hole
+from ...engine.ir import Refusal
+from .cells import Document
+from .edit import replace_call
+from .files import DocumentError
+from .notebook import Notebook
+
+
+def with_default(notebook: Notebook, step: int, position: int) -> Document:
+    """The document with the value at `position` of the hole on schedule line `step` in front of the others, which keep their order.
+    Raises DocumentError "no-such-hole"."""
+    call = notebook.steps[step].call if 0 <= step < len(notebook.steps) else None
+    if call is None or not is_hole(call) or not 0 <= position < len(hole_of(call).texts):
+        raise DocumentError(Refusal("no-such-hole", "there is no such value of a hole on this line", found=f"line {step}"))
+    if position == 0:
+        return notebook.document
+    hole = hole_of(call)
+    chosen, rest = hole.texts[position], [text for n, text in enumerate(hole.texts) if n != position]
+    owner = f"{call.receiver}." if call.receiver else ""
+    name = json.dumps(hole.name, ensure_ascii=False)
+    line = f"{hole.target} = {owner}{call.method}({name}, [{', '.join([chosen, *rest])}])"
+    return replace_call(notebook.document, step, line)
+
+
+__all__ = ["with_default"]

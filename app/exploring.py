@@ -1,0 +1,207 @@
+"""Exploring: the notebook's schedule with its holes as a space to search, and what a person does with what is found.
+
+What is searched is a value of the state and stays what it is, whatever is done to the notebook meanwhile; what was found of it is in the
+store, where `searches` puts it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..engine.explore import Point, Settings
+from ..engine.hwsim import Machine, load_machine
+from ..engine.ir import Refusal
+from .document import Document, DocumentError, Notebook, evaluate
+from .document.branches import MAX_NAME, branches, current_branch, with_branch
+from .document.defaults import with_default
+from .document.holes import branch_at, notebook_space
+from .edits import edited, open_notebook
+from .intents import Intent
+from .limits import LIMITS
+from .state import DEFAULT_MACHINE, Comparison, Exploration, Side, Sought, State
+
+_UNPLAIN = re.compile(r"[^\w.*/%+-]+")
+
+
+class Explore(Intent, frozen=True):
+    """Search the schedule of the notebook that is shown. `objectives` are figures that are to be small ("cycles", "energy", "traffic",
+    "peak", "peak SCOPE"), `budgets` the most that a figure may be; all points are tried where there are few, else `trials` of them."""
+
+    objectives: tuple[str, ...] = ("cycles", "peak")
+    budgets: dict[str, float] = {}
+    trials: int = Settings().trials
+    seed: int = 0
+
+
+class StopExploring(Intent, frozen=True):
+    """End the search; what was found stays, and it can be gone on with."""
+
+
+class GoOnExploring(Intent, frozen=True):
+    """Go on with a search that was stopped."""
+
+
+class ForgetExploration(Intent, frozen=True):
+    """Put the search and what was found away."""
+
+
+class LookAtTrial(Intent, frozen=True):
+    """Look at one of the candidates, by its number: what it chooses, what it costs and why. None is the best."""
+
+    trial: int | None
+
+
+class OpenPoint(Intent, frozen=True):
+    """A candidate as a branch of the notebook, beside the schedule that was there. `point` as the trial has it."""
+
+    point: tuple[int, ...]
+    name: str = ""
+    compare: bool = True
+
+
+class SetDefault(Intent, frozen=True):
+    """Another value for the hole on schedule line `step`, where nobody searches: the one at `position` comes first."""
+
+    step: int
+    position: int
+
+
+def _explore(state: State, intent: Explore) -> State:
+    notebook = state.shown
+    if notebook is None:
+        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    if not 1 <= intent.trials <= LIMITS.trials:
+        expected = f"1 to {LIMITS.trials}"
+        raise DocumentError(Refusal("bad-trials", "so many candidates are not tried", str(intent.trials), expected))
+    space = notebook_space(notebook)
+    if not space.holes:
+        raise DocumentError(
+            Refusal("no-holes", "the schedule leaves nothing to choose", expected="a line with tilewright.choose")
+        )
+    settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed)
+    sought = Sought(notebook, machine_of(notebook), space, settings, current_branch(notebook.document))
+    return replace(state, exploration=Exploration(sought), notice=None)
+
+
+def machine_of(notebook: Notebook) -> Machine:
+    """The machine that a notebook's candidates are tried on."""
+    return notebook.machine or load_machine(DEFAULT_MACHINE)
+
+
+def _going(state: State, going: bool) -> State:
+    if state.exploration is None:
+        return state
+    return replace(state, exploration=replace(state.exploration, going=going), notice=None)
+
+
+def _look(state: State, intent: LookAtTrial) -> State:
+    if state.exploration is None:
+        return state
+    return replace(state, exploration=replace(state.exploration, trial=intent.trial))
+
+
+def _open_point(state: State, intent: OpenPoint) -> State:
+    notebook = open_notebook(state)
+    if state.exploration is None:
+        raise DocumentError(Refusal("no-exploration", "nothing was explored"))
+    sought = state.exploration.sought
+    base = with_searched(notebook.document, sought.notebook.document)
+    if base is None:
+        raise DocumentError(
+            Refusal(
+                "other-schedule",
+                "the notebook has another schedule than the one that was explored",
+                expected="the schedule with its holes, as it was or on a branch; undo leads back to it",
+            )
+        )
+    name = intent.name or free_name(base, choices_text(sought, intent.point))
+    made = edited(state, evaluate(branch_at(base, sought.space, intent.point, name), notebook))
+    if not intent.compare:
+        return made
+    before = current_branch(notebook.document)
+    side = Side(f"before:{before}", f"branch {before}, as it was", notebook)
+    return replace(made, comparison=Comparison(side, Side("now")))
+
+
+def with_searched(document: Document, searched: Document) -> Document | None:
+    """The document on the branch whose schedule is that of `searched`, the current one if it can be; None where none is."""
+    wanted = schedule_text(searched)
+    if schedule_text(document) == wanted:
+        return document
+    for branch in branches(document):
+        if not branch.current and schedule_text(found := with_branch(document, branch.name)) == wanted:
+            return found
+    return None
+
+
+def schedule_text(document: Document) -> str:
+    """The lines of the schedule, without what stands between its cells."""
+    return "\n".join(cell.body.strip() for cell in document.of_kind("schedule"))
+
+
+def choices_text(sought: Sought, point: Point) -> str:
+    """What a candidate chooses, short enough for a name: "tile m 64, order mo no ko"."""
+    chosen = sought.space.texts_at(point)
+    return ", ".join(f"{name} {' '.join(_UNPLAIN.sub(' ', text).split())}" for name, text in chosen.items())
+
+
+def free_name(document: Document, text: str) -> str:
+    """A name for a branch, as `text` as far as there is room, that no branch has."""
+    taken = {branch.name for branch in branches(document)} or {current_branch(document)}
+    name = text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 2].rstrip(' ,')} …"
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{text[: MAX_NAME - 5].rstrip(' ,')} {number}"
+    return name
+
+
+def _set_default(state: State, intent: SetDefault) -> State:
+    notebook = open_notebook(state)
+    return edited(state, evaluate(with_default(notebook, intent.step, intent.position), notebook))
+
+
+EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
+    Explore: _explore,
+    StopExploring: lambda state, _: _going(state, False),
+    GoOnExploring: lambda state, _: _going(state, True),
+    ForgetExploration: lambda state, _: replace(state, exploration=None),
+    LookAtTrial: _look,
+    OpenPoint: _open_point,
+    SetDefault: _set_default,
+}
+
+QUICK = (Explore, StopExploring, GoOnExploring, ForgetExploration, LookAtTrial)
+"""Those that change nothing of the notebook."""
+
+
+def exploring_of(message: dict[str, Any]) -> Intent | None:
+    """The intent that a message of the Explore pane, or a chip of a hole, stands for; None for other messages."""
+    match message["kind"]:
+        case "explore":
+            budgets = {str(name): float(most) for name, most in message["budgets"].items()}
+            return Explore(
+                tuple(map(str, message["objectives"])), budgets, int(message["trials"]), int(message["seed"])
+            )
+        case "stop_exploring":
+            return StopExploring()
+        case "go_on_exploring":
+            return GoOnExploring()
+        case "forget_exploration":
+            return ForgetExploration()
+        case "trial":
+            return LookAtTrial(None if message["trial"] is None else int(message["trial"]))
+        case "open_point":
+            point = tuple(int(position) for position in message["point"])
+            return OpenPoint(point, compare=bool(message.get("compare", True)))
+        case "default":
+            return SetDefault(int(message["step"]), int(message["position"]))
+        case _:
+            return None
+
+
+__all__ = ["EXPLORING", "QUICK", "Explore", "OpenPoint", "SetDefault", "exploring_of", "machine_of"]

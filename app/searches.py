@@ -1,0 +1,245 @@
+"""The search of one page: candidates tried by processes beside the server, what they come to told a few times a second.
+
+A thread waits for the candidates; it ends when it is told to, at the latest when the page is closed. Each outcome is on disk before it is
+shown (`engine.explore` sees to that), so that a search goes on where it was after a reload or a kill.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ..engine.execute import Verdict
+from ..engine.explore import Progress, Status, Trial, explore
+from ..engine.ir import Refusal, TilewrightError
+from .clock import Clock
+from .limits import LIMITS
+from .state import Exploration, Sought, State
+from .store import Store
+
+TELL_MS = 250
+"""What was found is told so often."""
+
+Standing = Literal["waiting", "running", "stopped", "ended", "failed"]
+
+
+class Found(msgspec.Struct, frozen=True, eq=False):
+    """What is known of a search: `trials` in the order in which they ended, and when, in seconds of searching. `offers` are the verdicts on
+    the front, by number, once all was tried. `error` is why it could not be done. `seconds` it took until now."""
+
+    standing: Standing
+    trials: tuple[Trial, ...] = ()
+    total: int = 0
+    front: tuple[int, ...] = ()
+    counts: dict[Status, int] = {}
+    offers: dict[int, Verdict] = {}
+    seconds: float = 0.0
+    at: tuple[float, ...] = ()
+    error: TilewrightError | None = None
+
+
+class Places:
+    """How many searches a server does at a time; the others wait in line."""
+
+    def __init__(self, most: int = LIMITS.searches) -> None:
+        self._free = most
+        self._line: deque[object] = deque()
+        self._turn = threading.Condition()
+
+    @contextmanager
+    def taken(self, given_up: Callable[[], bool]) -> Iterator[bool]:
+        """A place, when it is one's turn; False where it was given up before."""
+        me = object()
+        with self._turn:
+            self._line.append(me)
+            while not given_up() and not (self._free and self._line[0] is me):
+                self._turn.wait(0.2)
+            self._line.remove(me)
+            has = not given_up()
+            self._free -= has
+            self._turn.notify_all()
+        try:
+            yield has
+        finally:
+            with self._turn:
+                self._free += has
+                self._turn.notify_all()
+
+
+class Search:
+    """One search in a thread, until it ends or is stopped. `told` is called on the loop with what is known."""
+
+    def __init__(
+        self, sought: Sought, known: Found, clock: Clock, places: Places, file: Path | None, told: Callable[[Found], None]
+    ) -> None:
+        self.sought = sought
+        self._clock = clock
+        self._places = places
+        self._file = file
+        self._told = told
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._coming = False
+        self._trials, self._at = list(known.trials), list(known.at)
+        self._numbers = {trial.number for trial in known.trials}
+        self._before, self._began = known.seconds, 0.0
+        self._latest = msgspec.structs.replace(known, standing="waiting", error=None)
+        self._thread = threading.Thread(target=self._run, name="search", daemon=True)
+
+    def start(self) -> Search:
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End it: nothing more is told."""
+        self._stopped.set()
+
+    @property
+    def latest(self) -> Found:
+        with self._lock:
+            return self._latest
+
+    # In the thread.
+
+    def _run(self) -> None:
+        with self._places.taken(self._stopped.is_set) as has_place:
+            if not has_place:
+                return
+            self._began = time.monotonic()
+            self._now(standing="running")
+            try:
+                self._search()
+            except TilewrightError as error:
+                self._now(standing="failed", error=error)
+            except Exception as error:
+                refusal = Refusal("search-failed", f"the search ended: {type(error).__name__}: {str(error)[:300]}")
+                self._now(standing="failed", error=TilewrightError(refusal))
+
+    def _search(self) -> None:
+        sought = self.sought
+        study = explore(
+            sought.space,
+            sought.machine,
+            sought.settings,
+            watch=self._took,
+            stop=self._stopped.is_set,
+        )
+        offers = {offer.trial.number: offer.verdict for offer in study.offers}
+        front = tuple(trial.number for trial in study.front)
+        self._now(standing="ended" if study.ended else "stopped", offers=offers, front=front, total=study.total)
+
+    def _took(self, progress: Progress) -> None:
+        trial = progress.trial
+        with self._lock:
+            if trial.number not in self._numbers:
+                self._numbers.add(trial.number)
+                self._trials.append(trial)
+                self._at.append(self._seconds)
+        self._now(total=progress.total, front=tuple(t.number for t in progress.front), soon=False)
+
+    @property
+    def _seconds(self) -> float:
+        return self._before + time.monotonic() - self._began
+
+    def _now(self, *, soon: bool = True, **known: Any) -> None:
+        """Keep what is known, and have it told: `soon`, or when the last telling is a moment ago."""
+        with self._lock:
+            self._latest = msgspec.structs.replace(self._latest, seconds=self._seconds, **known)
+            if self._stopped.is_set() or (self._coming and not soon):
+                return
+            self._coming = True
+        self._clock.soon(self._tell if soon else lambda: self._clock.after(TELL_MS, self._tell))
+
+    # On the loop.
+
+    def _tell(self) -> None:
+        with self._lock:
+            self._coming = False
+            trials = tuple(self._trials)
+            counts: dict[Status, int] = dict(Counter(trial.outcome.status for trial in trials))
+            self._latest = msgspec.structs.replace(self._latest, trials=trials, at=tuple(self._at), counts=counts)
+            latest = self._latest
+        if not self._stopped.is_set():
+            self._told(latest)
+
+
+class Searches:
+    """The searches of one page, one at a time. `found` is called on the loop when more is known; `file_of` says where one is kept."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        found: Callable[[], None],
+        places: Places | None = None,
+        file_of: Callable[[Sought], Path | None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._found = found
+        self._places = places or Places()
+        self._file_of = file_of
+        self._search: Search | None = None
+        self._latest: tuple[Sought, Found] | None = None
+
+    def look(self, state: State) -> None:
+        """Search what `state` says, and nothing else."""
+        self._hold_on_to(state.exploration)
+        wanted = state.exploration if state.exploration is not None and state.exploration.going else None
+        if self._search is not None and (wanted is None or wanted.sought is not self._search.sought):
+            self.stop()
+        if wanted is None or self._search is not None:
+            return
+        known = found_now(wanted, self._store)
+        if known is not None and known.standing in ("ended", "failed"):
+            return
+        self._search = Search(
+            wanted.sought,
+            known or Found("waiting"),
+            self._clock,
+            self._places,
+            self._file_of(wanted.sought),
+            lambda found: self._keep(wanted.sought, found),
+        ).start()
+        self._known(wanted.sought, self._search.latest)
+
+    def stop(self) -> None:
+        """End what is searched; what was found stays."""
+        search, self._search = self._search, None
+        if search is not None:
+            search.stop()
+            known = self._store.known("found", (search.sought,))
+            if known is not None and known.standing in ("waiting", "running"):
+                self._known(search.sought, msgspec.structs.replace(known, standing="stopped"))
+
+    def _hold_on_to(self, exploration: Exploration | None) -> None:
+        """The store drops what is old; what is still shown is none of that."""
+        if exploration is None or self._latest is None or self._latest[0] is not exploration.sought:
+            self._latest = None
+        elif found_now(exploration, self._store) is None:
+            self._known(*self._latest)
+
+    def _known(self, sought: Sought, found: Found) -> None:
+        self._latest = sought, found
+        self._store.keep("found", (sought,), found)
+
+    def _keep(self, sought: Sought, found: Found) -> None:
+        self._known(sought, found)
+        if found.standing in ("ended", "failed", "stopped"):
+            self._search = None
+        self._found()
+
+
+def found_now(exploration: Exploration, store: Store) -> Found | None:
+    """What is known of a search; None before it began."""
+    return store.known("found", (exploration.sought,))
+
+
+__all__ = ["Found", "Places", "Search", "Searches", "found_now"]
