@@ -1,0 +1,114 @@
+"""The widgets where there is nothing of Jupyter's page: in a sandboxed frame under a strict policy, with anywidget's model alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import FrameLocator, Locator, Page, expect
+from support.widget_host import Host
+
+import tilewright
+from tilewright import static
+from tilewright.engine.schedule import Schedule
+
+EXAMPLE = Path(static.__file__).parent / "examples" / "place_the_copies.py"
+BEFORE, AFTER = "183\u202f386", "276\u202f261"
+GROUNDS = {"light": "white", "dark": "rgb(30, 30, 30)"}
+
+
+@pytest.fixture
+def schedule() -> Schedule:
+    found = tilewright.load(EXAMPLE).schedule
+    assert found is not None
+    return found.copy()
+
+
+@pytest.fixture
+def host(open_page: Callable[..., Page]) -> Iterator[Callable[..., Host]]:
+    """Hosts whose pages load nothing: every request would be one to the outside."""
+    asked: list[str] = []
+
+    def make(theme: str = "light", **page: Any) -> Host:
+        opened = open_page(**page)
+        opened.on("request", lambda request: asked.append(request.url))
+        return Host(opened, GROUNDS[theme])
+
+    yield make
+    assert [address for address in asked if not address.startswith(("blob:", "data:", "about:"))] == []
+
+
+def row(frame: FrameLocator | Locator, name: str) -> Locator:
+    return frame.locator(f'[role="treeitem"][data-id="{name}"]')
+
+
+def drag(page: Page, source: Locator, target: Locator) -> None:
+    start, end = source.bounding_box(), target.bounding_box()
+    assert start is not None and end is not None
+    page.mouse.move(start["x"] + 60, start["y"] + start["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 72, start["y"] + start["height"] / 2 + 12, steps=3)
+    page.frame_locator("iframe").locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=6)
+    page.mouse.up()
+
+
+def test_given_a_bare_host_when_a_block_is_dragged_then_the_schedule_has_it_and_linked_views_follow(
+    host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
+) -> None:
+    shown = host(height=1100)
+    tree = tilewright.LoopTree(schedule)
+    timeline = tilewright.Timeline(schedule=tree.param.schedule, machine=tree.param.machine)
+    shown.show("tree", tree.widget)
+    shown.show("timeline", timeline.widget)
+    inside = shown.inside
+    expect(inside.locator("#timeline")).to_contain_text(BEFORE)
+    drag(shown.page, row(inside.locator("#tree"), "A_local.vtcm"), row(inside.locator("#tree"), "ko"))
+    expect(inside.locator("#timeline")).to_contain_text(AFTER)
+    assert [step.method for step in schedule.trace.steps if step.changes][-1] == "compute_at"
+    shoot(shown.page, "widget-host")
+    # A menu opens beside its row, and keys are the view's.
+    row(inside, "A_local.vtcm").click(button="right")
+    inside.get_by_role("menuitem", name="Double buffer").click()
+    expect(row(inside, "A_local.vtcm")).to_contain_text("×2")
+    shown.page.keyboard.press("Control+z")
+    shown.page.keyboard.press("Control+z")
+    expect(inside.locator("#timeline")).to_contain_text(BEFORE)
+
+
+@pytest.mark.parametrize("theme", GROUNDS)
+def test_given_a_ground_then_each_view_is_drawn_in_its_colours_and_goes_without_a_trace(
+    theme: str, host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
+) -> None:
+    shown = host(theme, height=1100)
+    views = {
+        "tree": tilewright.LoopTree(schedule),
+        "layout": tilewright.LayoutPicker(schedule, "A_local.vtcm"),
+        "timeline": tilewright.Timeline(schedule),
+    }
+    for name, view in views.items():
+        shown.show(name, view.widget)
+    inside = shown.inside
+    expect(row(inside, "ko")).to_be_visible()
+    expect(inside.locator("#layout canvas, #layout svg").first).to_be_visible()
+    expect(inside.locator("#timeline canvas").first).to_be_visible()
+    for name in views:
+        live = inside.locator(f"#{name} .tw-live")
+        assert live.evaluate("live => getComputedStyle(live).colorScheme") == theme
+        # The sheet is the view's own: its words are in its fonts and colours, not in the browser's.
+        look = live.evaluate(
+            """live => {
+              const seen = [...live.shadowRoot.querySelectorAll("button, [role=treeitem]")].find((e) => e.checkVisibility());
+              const found = getComputedStyle(seen);
+              const [red, green, blue] = found.color.match(/[\\d.]+/g).map(Number);
+              return [found.fontFamily, 0.299 * red + 0.587 * green + 0.114 * blue > 128 ? "dark" : "light"];
+            }"""
+        )
+        assert "Times" not in look[0] and look[1] == theme, look
+    shoot(shown.page, f"widget-host-{theme}")
+    for name in views:
+        shown.take(name)
+    assert inside.locator("body").evaluate("body => body.querySelectorAll('*').length") == 1, "its script"
+    assert inside.locator("head style").count() == 0
