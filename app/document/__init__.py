@@ -5,7 +5,7 @@
 """
 
 from .branches import Branch, add_branch, branches, delete_branch, rename_branch, steps_shared, with_branch
-from .calls import call_method, schedule_calls
+from .calls import schedule_calls
 from .cell_edits import cell_at, delete_cell, insert_cell, move_cell, with_prose
 from .cells import Cell, CellKind, Document, read_document
 from .conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
@@ -58,7 +58,6 @@ __all__ = [
     "apply_fix",
     "apply_lint",
     "branches",
-    "call_method",
     "cell_at",
     "conflict_of",
     "converted",
