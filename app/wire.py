@@ -117,7 +117,7 @@ _OWN: dict[type[Intent], type[Form]] = {
 
 def _plain(intent: type[Intent]) -> type[Form]:
     """The form of an intent whose fields are JSON as they stand."""
-    kept: list[Any] = [(f.encode_name, f.type, *([] if f.required else [f.default])) for f in fields(intent)]
+    kept: list[Any] = [(f.encode_name, f.type, *_default(f)) for f in fields(intent)]
     space = {"__doc__": intent.__doc__ or f"{intent.__name__}."}
     made: Any = msgspec.defstruct(
         intent.__name__,
@@ -130,6 +130,13 @@ def _plain(intent: type[Intent]) -> type[Form]:
         forbid_unknown_fields=True,
     )
     return made
+
+
+def _default(field: FieldInfo) -> tuple[Any, ...]:
+    if field.required:
+        return ()
+    made = field.default_factory
+    return (field.default,) if made is msgspec.NODEFAULT else (msgspec.field(default_factory=made),)
 
 
 def _is_json(intent: type[Intent]) -> bool:
