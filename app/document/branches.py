@@ -97,7 +97,7 @@ def with_branch(document: Document, name: str) -> Document:
         cell: _marker(name, newline, current=True) + _tail(cell),
     }
     opened = _opened(cell)
-    return _with_schedule(_with_cells(document, texts), opened)
+    return with_schedule(_with_cells(document, texts), opened)
 
 
 def rename_branch(document: Document, name: str, new: str) -> Document:
@@ -243,7 +243,8 @@ def _schedule_text(document: Document) -> str:
     return kept + (re.match(r"[ \t]*(\r\n|\r|\n|$)", text[len(kept) :]) or [""])[0]
 
 
-def _with_schedule(document: Document, text: str) -> Document:
+def with_schedule(document: Document, text: str) -> Document:
+    """The document with `text`, cells and what stands between them, as the schedule of the branch that is shown."""
     first, end = _schedule_span(document)
     between = [cell for cell in document.cells[first:end] if cell.kind == "branch"]
     whole = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
@@ -264,7 +265,7 @@ def _cut(document: Document, steps: int | None) -> Document:
     first, _ = _schedule_span(document)
     start = sum(len(cell.text) for cell in document.cells[:first])
     kept = "".join(lines[:line])[start:]
-    return _with_schedule(document, kept)
+    return with_schedule(document, kept)
 
 
 def _with_cells(document: Document, texts: Mapping[Cell, str]) -> Document:
@@ -282,4 +283,5 @@ __all__ = [
     "rename_branch",
     "steps_shared",
     "with_branch",
+    "with_schedule",
 ]

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...engine.adopt import is_hole
-from ...engine.explore import Space, space_of
+from ...engine.explore import Space, auto_space, space_of
+from ...engine.hwsim import Machine
 from ...engine.ir import Refusal
-from .branches import add_branch
+from .branches import add_branch, with_schedule
 from .cells import Document
 from .edit import replace_call
 from .files import DocumentError
 from .intrinsics import read_intrinsics
 from .notebook import Notebook
 from .sizes import sizes_for
+from .workload import program_names
+
+AUTO = "auto"
 
 
 def notebook_space(notebook: Notebook) -> Space:
@@ -39,6 +43,30 @@ def with_point(document: Document, space: Space, point: Sequence[int]) -> Docume
     for n, line in reversed(space.filled_at(point)):
         document = replace_call(document, n, line)
     return document
+
+
+def with_auto(notebook: Notebook, machine: Machine, name: str = AUTO) -> Document:
+    """The document with the space that follows from program and machine as its schedule. Where there is a schedule already, that stays:
+    the space is a new branch `name`. Raises DocumentError, AnchorError "no-anchor"."""
+    if notebook.program is None or not notebook.states:
+        raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
+    document = notebook.document
+    found = auto_space(
+        notebook.program,
+        machine,
+        sizes=sizes_for(notebook.states[0].schedule.func, notebook.sizes),
+        schedule_name=notebook.schedule_name,
+        intrinsics=read_intrinsics(document),
+    )
+    newline = document.newline
+    first = f"{notebook.schedule_name} = tilewright.Schedule({program_names(document)[-1]})"
+    lines = ["# %% schedule", first, *found.text.splitlines(), ""]
+    if notebook.steps:
+        document = add_branch(document, name)
+    elif not document.of_kind("schedule"):
+        ended = not document.text or document.text.endswith(newline)
+        lines = [*([""] if ended else ["", ""]), *lines]
+    return with_schedule(document, newline.join(lines))
 
 
 def branch_at(document: Document, space: Space, point: Sequence[int], name: str) -> Document:

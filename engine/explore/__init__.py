@@ -3,9 +3,10 @@
 from ..adopt import Hole, HoleError
 from .anchor import AnchorError
 from .auto import Auto, auto_space
+from .kept import StoreError
 from .outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
 from .pareto import Front, dominates
-from .search import explore, offers_of, verdict_of
+from .search import ExploreError, explore, offers_of, verdict_of
 from .space import Point, Space, SpaceError, space_of
 from .study import Method, Offer, Progress, Settings, Study, Trial
 from .trials import Bench, Limits, Question
@@ -20,6 +21,7 @@ __all__ = [
     "AnchorError",
     "Auto",
     "Bench",
+    "ExploreError",
     "Figures",
     "Front",
     "Hole",
@@ -37,6 +39,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "Status",
+    "StoreError",
     "Study",
     "Trial",
     "Workers",

@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from ..execute import Verdict
 from ..hwsim import Machine
-from ..ir import TilewrightError
+from ..ir import Refusal, TilewrightError
+from .job import job_of
+from .kept import Kept
 from .outcome import Status, require_objectives
 from .pareto import Front
 from .space import Point, Space
 from .study import Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
 from .trials import Bench, Question
-from .workers import InProcess, Workers
+from .workers import InProcess, Processes, Workers
 
 Watch = Callable[[Progress], object]
 Stop = Callable[[], bool]
+
+
+class ExploreError(TilewrightError):
+    """A search that cannot be made here."""
 
 
 class Asker(Protocol):
@@ -55,25 +62,67 @@ def explore(
     machine: Machine,
     settings: Settings | None = None,
     *,
-    workers: Workers | None = None,
+    workers: int | str | Workers = 0,
+    store: str | Path | None = None,
     watch: Watch | None = None,
     stop: Stop | None = None,
 ) -> Study:
     """Try candidates of `space` on `machine`, and check the best.
 
-    `workers` try them (left out: one after the other, in this thread); `watch` is told of each trial, from this thread, in the order in
-    which they end; `stop` is asked after each whether that is enough. The result depends on space, machine and settings alone.
-    Raises ObjectiveError "unknown-objective".
+    `workers` try them: 0 for one after the other in this thread, a number of processes, or the address of a Dask scheduler,
+    "tcp://…". `store` is a file that outcomes are kept in, and that a study which was ended is taken up again from. `watch` is told of
+    each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough.
+    The result depends on space, machine and settings alone.
+
+    Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask".
     """
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)
-    asker = Exhaustive(space)
-    search = _Search(asker, settings, watch or (lambda _: None), stop or (lambda: False))
-    trying = workers or InProcess(Bench(space, machine, settings.objectives, settings.budgets, settings.limits))
-    ended = search.run(trying)
+    asker = _asker(space, settings)
+    kept = None if store is None else Kept(store, space, machine, settings)
+    search = _Search(asker, settings, watch or (lambda _: None), stop or (lambda: False), kept)
+    trying = _workers(workers, space, machine, settings)
+    try:
+        ended = search.run(trying)
+    finally:
+        trying.close()
+        if kept is not None:
+            kept.close()
     trials = tuple(sorted(search.trials, key=lambda t: t.number))
     study = Study(space, machine, settings, asker.method, trials, asker.total, ended)
     return replace(study, offers=offers_of(study))
+
+
+def _asker(space: Space, settings: Settings) -> Asker:
+    if space.size <= settings.exhaustive:
+        return Exhaustive(space)
+    # Optuna is of the extra `explore`, and takes its time to load: only who needs it does.
+    try:
+        from .sampling import Sampled
+    except ModuleNotFoundError as error:
+        raise _missing(error, "optuna", f"a space of {space.size:,} points is sampled, which") from error
+    return Sampled(space, settings)
+
+
+def _workers(workers: int | str | Workers, space: Space, machine: Machine, settings: Settings) -> Workers:
+    if workers == 0:
+        return InProcess(Bench(space, machine, settings.objectives, settings.budgets, settings.limits))
+    if isinstance(workers, int):
+        return Processes(job_of(space, machine, settings), workers)
+    if not isinstance(workers, str):
+        return workers
+    try:
+        from .cluster import Cluster
+    except ModuleNotFoundError as error:
+        raise _missing(error, "distributed", "a Dask cluster") from error
+    return Cluster(job_of(space, machine, settings), workers)
+
+
+def _missing(error: ModuleNotFoundError, package: str, what: str) -> Exception:
+    if error.name is None or error.name.partition(".")[0] not in (package, "dask"):
+        return error
+    code = f"no-{package.replace('distributed', 'dask')}"
+    return ExploreError(Refusal(code, f"{what} needs {package}", expected='pip install "tilewright[explore]"'))
 
 
 def offers_of(study: Study) -> tuple[Offer, ...]:
@@ -101,11 +150,13 @@ def verdict_of(space: Space, point: Point) -> Verdict:
 class _Search:
     """The trials so far."""
 
-    def __init__(self, asker: Asker, settings: Settings, watch: Watch, stop: Stop) -> None:
+    def __init__(self, asker: Asker, settings: Settings, watch: Watch, stop: Stop, kept: Kept | None) -> None:
         self._asker = asker
         self._settings = settings
         self._watch = watch
         self._stop = stop
+        self._kept = kept
+        self._known = {} if kept is None else kept.outcomes()
         self._front: Front[Trial] = Front()
         self._counts: Counter[Status] = Counter()
         self.trials: list[Trial] = []
@@ -131,8 +182,19 @@ class _Search:
         return False
 
     def _tried(self, workers: Workers, questions: Sequence[Question]) -> Iterator[Trial]:
-        for question, outcome in workers.tried(questions):
-            yield Trial(question.number, question.point, outcome)
+        """Those whose outcome is known first, then the others as they end."""
+        left: list[Question] = []
+        for question in questions:
+            outcome = self._known.get((question.number, question.point))
+            if outcome is None:
+                left.append(question)
+            else:
+                yield Trial(question.number, question.point, outcome)
+        for question, outcome in workers.tried(left) if left else ():
+            trial = Trial(question.number, question.point, outcome)
+            if self._kept is not None:
+                self._kept.keep(trial)
+            yield trial
 
     def _take(self, trial: Trial) -> None:
         self.trials.append(trial)

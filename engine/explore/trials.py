@@ -24,7 +24,7 @@ class Limits(msgspec.Struct, frozen=True):
     tasks: int = 300_000
     accesses: int = MAX_ACCESSES
     seconds: float = 60.0
-    memory_bytes: int = 0
+    memory_bytes: int = 1 << 30
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -68,6 +68,9 @@ class Bench:
             return Outcome("refused", None, error.code, error.refusal.message)
         except (MemoryError, RecursionError) as error:
             return Outcome("failed", None, "too-large", f"it takes more memory than it may ({type(error).__name__})")
+        except Exception as error:
+            # A fault of ours. It must not end a study of hours, nor be passed over: it is told with what it is.
+            return Outcome("failed", None, "internal-error", f"{type(error).__name__}: {error}")
 
     def _tried(self, question: Question) -> Outcome:
         try:

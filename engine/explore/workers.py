@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import select
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Protocol
 
+from .job import Job, encoded, outcome_from
 from .outcome import Outcome
 from .trials import Bench, Question
+from .wire import receive, send
+
+DEATHS = 2
+"""A candidate that ends so many workers is given up: it was the candidate."""
+
+GRACE_SECONDS = 30.0
+"""A worker tells by itself that a candidate is too slow. One that has not, so much later by the clock, is ended."""
 
 
 class Workers(Protocol):
@@ -18,7 +33,7 @@ class Workers(Protocol):
 
 
 class InProcess:
-    """One after the other, here."""
+    """One after the other, here. No limit of time or memory holds."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -29,3 +44,144 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+class LostWorkerError(Exception):
+    """A worker ended, or had to be."""
+
+
+class Hand:
+    """A process that tries one candidate at a time. It is started anew where it ended."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = False
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process; None before the first question."""
+        return None if self._process is None else self._process.pid
+
+    def tried(self, question: Question) -> Outcome:
+        """What comes of a candidate; "failed" of one that took its workers along."""
+        for _ in range(DEATHS):
+            try:
+                return self._asked(question)
+            except LostWorkerError:
+                self.release()
+                if self._ended:
+                    break
+        return Outcome("failed", None, "worker-lost", f"{DEATHS} workers ended while they tried it")
+
+    def close(self) -> None:
+        """End the process, whatever it is doing; whoever waits for it gets no more than "failed"."""
+        self._ended = True
+        if self._process is not None:
+            self._process.kill()
+
+    def release(self) -> None:
+        """Let go of the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with suppress(OSError):  # what was not sent any more
+                    if pipe is not None:
+                        pipe.close()
+
+    def _asked(self, question: Question) -> Outcome:
+        process = self._running()
+        assert process.stdin is not None and process.stdout is not None
+        limit = self._job.limits.seconds
+        try:
+            send(process.stdin, encoded(question))
+            wait = None if not limit else 10 * limit + GRACE_SECONDS
+            ready, _, _ = select.select([process.stdout], [], [], wait)
+            if not ready:
+                self.release()
+                return Outcome("failed", None, "too-slow", f"no answer within {wait:g} seconds")
+            answer = receive(process.stdout)
+        except OSError as error:
+            raise LostWorkerError from error
+        if answer is None:
+            raise LostWorkerError
+        return outcome_from(answer)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._ended:
+            raise LostWorkerError
+        if self._process is None:
+            # A process of its own group: an interrupt from the keyboard is the study's to deal with.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", f"{__package__}.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            )
+            assert self._process.stdin is not None
+            try:
+                send(self._process.stdin, encoded(self._job))
+            except OSError as error:
+                raise LostWorkerError from error
+        return self._process
+
+
+class Hands:
+    """As many hands as are asked at a time, kept for the next question. May be shared by threads."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._free: SimpleQueue[Hand] = SimpleQueue()
+        self._all: list[Hand] = []
+
+    def tried(self, question: Question) -> Outcome:
+        """What comes of a candidate."""
+        try:
+            hand = self._free.get_nowait()
+        except Empty:
+            hand = Hand(self._job)
+            self._all.append(hand)
+        try:
+            return hand.tried(question)
+        finally:
+            self._free.put(hand)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Of the processes that there are."""
+        return tuple(pid for hand in self._all if (pid := hand.pid) is not None)
+
+    def close(self) -> None:
+        """End all of them."""
+        for hand in self._all:
+            hand.close()
+
+    def release(self) -> None:
+        """Let go of what they were, once nobody waits for them."""
+        for hand in self._all:
+            hand.release()
+
+
+class Processes:
+    """Local processes, `count` of them. They are started by command, not forked: whatever threads and files there are here stay here."""
+
+    def __init__(self, job: Job, count: int) -> None:
+        self.hands = Hands(job)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="explore")
+
+    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]:
+        waiting = {self._threads.submit(self.hands.tried, question): question for question in questions}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def close(self) -> None:
+        self.hands.close()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self.hands.release()

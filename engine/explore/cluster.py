@@ -1,0 +1,78 @@
+"""Candidates on a Dask cluster that there is already. Each of its workers keeps processes for them, so that the limits hold there too.
+
+Dask sees to it that the candidates of a worker that dies are tried by another; what comes back late of a dead one is dropped by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import uuid4
+
+from distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
+
+from .job import Job, encoded, job_from, outcome_from, question_from
+from .outcome import Outcome
+from .trials import Question
+from .workers import Hands
+
+CONNECT_SECONDS = 10
+
+
+class Cluster:
+    """The workers of the scheduler at `address`."""
+
+    def __init__(self, job: Job, address: str) -> None:
+        self._client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        self._name = f"tilewright-{uuid4().hex}"
+        self._client.register_plugin(HandsPlugin(encoded(job)), name=self._name)
+
+    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]:
+        futures = {
+            self._client.submit(
+                tried_there, self._name, encoded(question), key=f"{self._name}-{question.number}", pure=False
+            ): question
+            for question in questions
+        }
+        try:
+            done: Any = as_completed(list(futures), with_results=True, raise_errors=False)
+            for future, answer in done:
+                yield futures[future], _outcome(future, answer)
+        finally:
+            self._client.cancel(list(futures))
+
+    def close(self) -> None:
+        self._client.unregister_worker_plugin(self._name)
+        self._client.close()
+
+
+class HandsPlugin(WorkerPlugin):
+    """The processes of one worker."""
+
+    def __init__(self, job: bytes) -> None:
+        self._job = job
+        self._hands: Hands | None = None
+
+    def setup(self, worker: Worker) -> None:
+        self._hands = Hands(job_from(self._job))
+
+    def teardown(self, worker: Worker) -> None:
+        if self._hands is not None:
+            self._hands.close()
+
+    def tried(self, question: bytes) -> bytes:
+        assert self._hands is not None, "a worker sets its plugins up before it takes tasks"
+        return encoded(self._hands.tried(question_from(question)))
+
+
+def tried_there(name: str, question: bytes) -> bytes:
+    """On a worker: what comes of a candidate."""
+    plugin: Any = get_worker().plugins[name]
+    return plugin.tried(question)
+
+
+def _outcome(future: Any, answer: Any) -> Outcome:
+    if future.status == "finished":
+        return outcome_from(answer)
+    # More workers died of it than Dask lets die.
+    return Outcome("failed", None, "worker-lost", f"the cluster gave it up: {future.status}")

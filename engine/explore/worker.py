@@ -1,0 +1,73 @@
+"""`python -m tilewright.engine.explore.worker`: a process that tries candidates. The job comes first, then a question after the other.
+
+It ends when its input does, so that nothing stays behind whoever started it, however that one ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from .job import encoded, job_from, question_from
+from .outcome import Outcome
+from .trials import Bench, Question
+from .wire import receive, send
+
+ADDRESS_SPACE = "/proc/self/statm"
+
+
+class TooSlow(BaseException):
+    """The candidate took its time. Nothing that catches exceptions on the way catches this one."""
+
+
+def main() -> int:
+    """Answers questions until there are none."""
+    questions = sys.stdin.buffer
+    # What a library prints must not come between the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    first = receive(questions)
+    if first is None:
+        return 0
+    job = job_from(first)
+    bench = job.bench
+    limit_memory(job.limits.memory_bytes)
+    signal.signal(signal.SIGPROF, _stop)
+    while (data := receive(questions)) is not None:
+        send(answers, encoded(within(job.limits.seconds, bench, question_from(data))))
+    return 0
+
+
+def within(seconds: float, bench: Bench, question: Question) -> Outcome:
+    """The outcome of a candidate; "failed" where it takes more than so many seconds of the processor."""
+    try:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            return bench.tried(question)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    except TooSlow:
+        return Outcome("failed", None, "too-slow", f"it takes more than {seconds:g} seconds to try")
+
+
+def limit_memory(more_bytes: int) -> None:
+    """Let the process have so many bytes more than it has (0: as many as it likes), where the system can tell."""
+    if not more_bytes or not os.path.exists(ADDRESS_SPACE):
+        return
+    import resource  # not on Windows
+
+    with open(ADDRESS_SPACE, encoding="ascii") as statm:
+        has = int(statm.read().split()[0]) * resource.getpagesize()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = has + more_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _stop(_: int, __: FrameType | None) -> None:
+    raise TooSlow
+
+
+if __name__ == "__main__":
+    sys.exit(main())
