@@ -13,11 +13,13 @@ print(tilewright.to_tvm_python(sch))            # Python for Apache TVM
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for, with_origins
+from .app.document.holes import notebook_space
+from .engine import explore as _explore
 from .engine import export as _export
 from .engine import hwsim as _hwsim
 from .engine import lint as _lint
@@ -28,6 +30,7 @@ from .engine.adopt import Pasted, from_tvm, from_tvm_trace, read_pasted
 from .engine.execute import Verdict
 from .engine.execute import random_inputs as _random_inputs
 from .engine.execute import run as _run
+from .engine.explore import Auto, Progress, Space, Study
 from .engine.export import chrome_trace, report_text
 from .engine.hwsim import Knob, Machine, Report
 from .engine.hwsim import load_machine as machine
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AXIS_SEPARATOR",
+    "Auto",
     "DocumentError",
     "IRModule",
     "IndexMap",
@@ -60,19 +64,24 @@ __all__ = [
     "Pasted",
     "Place",
     "PrimFunc",
+    "Progress",
     "Proof",
     "Refusal",
     "Report",
     "Schedule",
     "ScheduleError",
     "ScheduleNotebook",
+    "Space",
+    "Study",
     "TEProgram",
     "TensorIntrin",
     "TilewrightError",
     "Timeline",
     "Verdict",
+    "auto_space",
     "choose",
     "chrome_trace",
+    "explore",
     "from_tvm",
     "from_tvm_trace",
     "lint",
@@ -128,6 +137,45 @@ def choose(name: str, values: Sequence[T]) -> T:
     if not values:
         raise TilewrightError(Refusal("bad-hole", f"there is nothing to choose from for {name!r}"))
     return values[0]
+
+
+def explore(
+    scheduled: Notebook | Space | Auto,
+    machine: Machine | str | Path | None = None,
+    *,
+    objectives: Sequence[str] = ("cycles",),
+    budgets: Mapping[str, float] | None = None,
+    trials: int = _explore.Settings().trials,
+    seed: int = 0,
+    workers: int | str = 0,
+    store: str | Path | None = None,
+    watch: Callable[[Progress], object] | None = None,
+) -> Study:
+    """Try what a schedule's holes can be filled with on a machine: `.best`, `.front`, `.offers` (the best, verified), `.trials`.
+
+    `scheduled` is a notebook with holes (see `choose`), or a space, as `auto_space` derives one. `objectives` are to be small: "cycles",
+    "energy", "traffic", "peak", "peak local.vtcm"; with several there is a front. `budgets` are the most that a figure may be.
+    `workers`: 0 for this thread, a number of processes, or a Dask scheduler's address. `store` is a file to keep outcomes in, and to go on
+    from. The same seed finds the same, whoever the workers are. Raises ObjectiveError, StoreError, ExploreError (each a TilewrightError).
+    """
+    if isinstance(scheduled, Notebook):
+        space, machine = notebook_space(scheduled), _machine_of(scheduled, machine)
+    else:
+        space = scheduled.space if isinstance(scheduled, Auto) else scheduled
+        machine = _named_machine(machine)
+    settings = _explore.Settings(tuple(objectives), dict(budgets or {}), trials, seed)
+    return _explore.explore(space, machine, settings, workers=workers, store=store, watch=watch)
+
+
+def auto_space(
+    program: IRModule | PrimFunc, machine: Machine | str | Path, *, sizes: Mapping[str, int] | None = None
+) -> Auto:
+    """A schedule with holes derived from a program and a machine: `.text` to be read and edited, `.space` for `explore`.
+
+    The largest block is tiled by what the memories hold, its operands are staged where its engine takes them from, at loops to choose, in
+    one slot or two. Raises AnchorError "no-anchor" where there is nothing to tile.
+    """
+    return _explore.auto_space(program, _named_machine(machine), sizes=sizes)
 
 
 def parse(text: str, filename: str = "") -> IRModule | PrimFunc:
@@ -199,6 +247,10 @@ def lint(
 def _machine_of(program: Scheduled, machine: Machine | str | Path | None) -> Machine:
     if machine is None:
         machine = program.machine if isinstance(program, Notebook) else None
+    return _named_machine(machine)
+
+
+def _named_machine(machine: Machine | str | Path | None) -> Machine:
     if machine is None:
         raise TilewrightError(Refusal("no-machine", "no machine was named", expected="one of " + ", ".join(machines())))
     return machine if isinstance(machine, Machine) else _hwsim.load_machine(machine)

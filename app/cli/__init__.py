@@ -19,6 +19,7 @@ from ...engine.ir import TilewrightError
 from .bring import add_import, add_new
 from .check import add_check
 from .diff import add_diff
+from .explore import add_explore
 from .export import add_export
 from .lint import add_lint
 from .opened import BAD_INPUT, FINE, INTERRUPTED, REFUSED, RefusedError
@@ -76,6 +77,7 @@ def command_line() -> Parser:
         add_check,
         add_lint,
         add_diff,
+        add_explore,
         add_export,
         add_import,
         add_new,

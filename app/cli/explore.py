@@ -1,0 +1,251 @@
+"""`tilewright explore`: a schedule with holes searched on a machine, the best verified and written back as a branch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from ...engine.explore import CYCLES, UNITS, Figures, Offer, Progress, Settings, Space, Status, Study, explore
+from ...engine.hwsim import load_machine
+from ...engine.ir import Refusal
+from ..document import DocumentError, Notebook, evaluate, save_document
+from ..document.holes import branch_at, has_holes, notebook_space, with_auto
+from ..state import DEFAULT_MACHINE
+from .check import size_bytes
+from .opened import FINE, REFUSED, notebook_file, takes_file, takes_machine, takes_sizes
+from .output import takes_json, tell, tell_json
+from .usage import add_command
+
+STATUSES: dict[Status, str] = {
+    "fits": "fit",
+    "over": "do not fit",
+    "pruned": "cannot be better",
+    "refused": "refused",
+    "failed": "given up",
+}
+FOUND = "found"
+
+
+def add_explore(commands: Any) -> None:
+    exploring = add_command(
+        commands, "explore", "search a schedule with holes (`tile = choose(…)`) for the best on a machine",
+        "matmul.py", "matmul.py --auto --write", 'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
+        "matmul.py --scheduler tcp://10.0.0.7:8786",
+    )  # fmt: skip
+    takes_file(exploring, moments=False)
+    takes_machine(exploring)
+    takes_sizes(exploring)
+    takes_json(exploring, "the study")
+    exploring.add_argument(
+        "--auto", action="store_true", help="derive the holes from program and machine, in place of the file's schedule"
+    )
+    exploring.add_argument(
+        "--objective", metavar="FIGURE", action="extend", type=_names, default=None,
+        help='what is to be small: cycles, energy, traffic, peak, "peak local.vtcm"; several for a Pareto front (default: cycles)',
+    )  # fmt: skip
+    exploring.add_argument(
+        "--budget", metavar="FIGURE=NUMBER", action="append", type=_budget, default=[],
+        help='the most that a figure may be: traffic=2MiB, "peak local.vtcm=64KiB"; several times',
+    )  # fmt: skip
+    exploring.add_argument(
+        "--trials", metavar="N", type=_count, default=Settings().trials, help="candidates to try (default: %(default)s)"
+    )
+    exploring.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="another search of the same space (default: %(default)s)"
+    )
+    where = exploring.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers",
+        metavar="N",
+        type=_workers,
+        default=os.cpu_count() or 1,
+        help="local processes (default: %(default)s; 0: this one)",
+    )
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="an existing Dask cluster, by its scheduler: tcp://host:8786"
+    )
+    exploring.add_argument(
+        "--study", metavar="DB", help="keep the outcomes in this file, or go on with those that are in it"
+    )
+    exploring.add_argument(
+        "--write",
+        metavar="BRANCH",
+        nargs="?",
+        const=FOUND,
+        help="write the best into the file, as a branch (default name: %(const)s)",
+    )
+    exploring.add_argument(
+        "-o", "--output", metavar="OUT", help="with --write: the file to write (default: FILE itself)"
+    )
+    exploring.set_defaults(run=_explore)
+
+
+def _explore(arguments: Namespace) -> int:
+    document, given = notebook_file(arguments.file, dict(arguments.size))
+    notebook = evaluate(document)
+    if notebook.program is None or not notebook.states:
+        assert notebook.error is not None
+        raise notebook.error
+    notebook = msgspec.structs.replace(notebook, sizes={**notebook.sizes, **given})
+    machine = (
+        load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
+    )
+    if arguments.auto:
+        derived = evaluate(with_auto(notebook, machine))
+        notebook = msgspec.structs.replace(derived, sizes=notebook.sizes)
+    space = _space(notebook)
+    settings = Settings(
+        objectives=tuple(arguments.objective or (CYCLES,)),
+        budgets=dict(arguments.budget),
+        trials=arguments.trials,
+        seed=arguments.seed,
+    )
+    with _watched(arguments, settings) as watch:
+        study = explore(
+            space, machine, settings, workers=arguments.scheduler or arguments.workers, store=arguments.study, watch=watch
+        )  # fmt: skip
+    if arguments.write and study.offers:
+        document = branch_at(notebook.document, space, study.offers[0].trial.point, arguments.write)
+        save_document(document, arguments.output or notebook.document.path or arguments.file)
+    if arguments.json:
+        tell_json(_as_json(study))
+    else:
+        tell(_text(study, arguments))
+    return FINE if study.offers else REFUSED
+
+
+def _space(notebook: Notebook) -> Space:
+    if not has_holes(notebook):
+        raise DocumentError(
+            Refusal(
+                "no-holes", "the schedule has nothing to choose", expected='lines as tile = choose("tile", [32, 64, 128])',
+                fix=("tilewright explore FILE --auto",),
+            )
+        )  # fmt: skip
+    return notebook_space(notebook)
+
+
+@contextmanager
+def _watched(arguments: Namespace, settings: Settings) -> Iterator[Any]:
+    """Who is told of each trial: a line on a terminal's standard error that changes."""
+    if arguments.json or not sys.stderr.isatty():
+        yield None
+        return
+    console = Console(file=sys.stderr)
+    with console.status(Text("starting workers")) as status:
+        yield lambda progress: status.update(Text(_so_far(progress, settings)))
+
+
+def _so_far(progress: Progress, settings: Settings) -> str:
+    best = progress.best
+    said = "nothing fits yet"
+    if best is not None and best.outcome.figures is not None:
+        name = settings.objectives[0]
+        said = f"best {_figure(best.outcome.figures, name)}, #{best.number}"
+        said += f", front of {len(progress.front)}" if len(settings.objectives) > 1 else ""
+    return f"{progress.done:,} of {progress.total:,} tried; {said}"
+
+
+def _text(study: Study, arguments: Namespace) -> str:
+    counts = study.counts
+    came = ", ".join(f"{counts[status]:,} {words}" for status, words in STATUSES.items() if counts[status])
+    how = "all" if study.method == "exhaustive" else f"{study.method}, seed {study.settings.seed}"
+    lines = [
+        f"{arguments.file} on {study.machine.name}: {len(study.trials):,} of {study.space.size:,} candidates tried ({how}): {came}"
+    ]
+    if not study.offers:
+        return "\n".join([*lines, "nothing fits", *_why_not(study)])
+    for offer in study.offers:
+        lines += ["", *_offer_lines(study, offer)]
+    if arguments.write:
+        lines += ["", f"branch {arguments.write!r} of {arguments.output or arguments.file} has the first"]
+    return "\n".join(lines)
+
+
+def _offer_lines(study: Study, offer: Offer) -> Iterator[str]:
+    figures = offer.trial.outcome.figures
+    assert figures is not None
+    names = dict.fromkeys((*study.settings.objectives, CYCLES))
+    ratio = figures.cycles / figures.bound if figures.bound else 1.0
+    yield (
+        f"#{offer.trial.number}: {', '.join(_figure(figures, n) for n in names)}; bound {figures.bound:,} ({figures.bound_by}), "
+        f"{ratio:.2f} times that; {offer.verdict.status}: {offer.verdict.detail}"
+    )
+    texts = study.space.texts_at(offer.trial.point)
+    width = max(map(len, texts))
+    for name, text in texts.items():
+        yield f"    {name:<{width}}  {text}"
+
+
+def _why_not(study: Study) -> Iterator[str]:
+    """The reasons, the most frequent first."""
+    found: dict[str, tuple[int, str]] = {}
+    for trial in study.trials:
+        count, first = found.get(trial.outcome.code, (0, trial.outcome.message))
+        found[trial.outcome.code] = count + 1, first
+    for code, (count, message) in sorted(found.items(), key=lambda item: -item[1][0]):
+        yield f"    {count:,} × {code}: {message}"
+
+
+def _figure(figures: Figures, name: str) -> str:
+    kind, _, scope = name.partition(" ")
+    value = figures.figure(name)
+    said = "" if kind == CYCLES else f"{kind} {scope} ".replace("  ", " ")
+    return f"{said}{value:,.0f} {UNITS[kind]}"
+
+
+def _as_json(study: Study) -> dict[str, Any]:
+    return {
+        "machine": study.machine.name,
+        "method": study.method,
+        "candidates": study.space.size,
+        "ended": study.ended,
+        "settings": msgspec.to_builtins(study.settings),
+        "counts": dict(study.counts),
+        "holes": [{"name": hole.name, "values": list(hole.texts)} for hole in study.space.holes],
+        "offers": [
+            {
+                "number": offer.trial.number,
+                "values": study.space.texts_at(offer.trial.point),
+                "figures": msgspec.to_builtins(offer.trial.outcome.figures),
+                "verdict": msgspec.to_builtins(offer.verdict),
+            }
+            for offer in study.offers
+        ],
+        "trials": [msgspec.to_builtins(trial) for trial in study.trials],
+    }
+
+
+def _names(text: str) -> list[str]:
+    found = [" ".join(part.split()) for part in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of figures, as cycles,energy")
+    return found
+
+
+def _budget(text: str) -> tuple[str, int]:
+    name, sign, size = text.rpartition("=")
+    if not sign or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not FIGURE=NUMBER, as traffic=2MiB")
+    return " ".join(name.split()), size_bytes(size)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of candidates")
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or int(text) > 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return int(text)
