@@ -1,0 +1,31 @@
+"""The front holds what no other result dominates, in whatever order results come."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.engine.explore import Front, dominates
+
+vectors = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)), max_size=12)
+
+
+@given(vectors, st.randoms(use_true_random=False))
+def test_the_front_is_what_nobody_dominates_whatever_the_order(found: list[tuple[int, ...]], chance) -> None:
+    ranked = list(enumerate(found))
+    chance.shuffle(ranked)
+    front: Front[int] = Front()
+    for rank, vector in ranked:
+        front.add(vector, rank, rank)
+    expected = sorted({v for v in found if not any(dominates(other, v) for other in found)})
+    assert front.vectors == tuple(expected)
+    assert front.items == tuple(found.index(v) for v in expected)
+
+
+@given(vectors)
+def test_what_stands_is_told(found: list[tuple[int, ...]]) -> None:
+    front: Front[int] = Front()
+    for rank, vector in enumerate(found):
+        assert front.add(vector, rank, rank) == (
+            vector not in found[:rank] and not any(dominates(o, vector) for o in found[:rank])
+        )
