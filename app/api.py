@@ -194,6 +194,7 @@ class Sessions(Handler):
             patience=lambda: 0.0,
             moment=lambda: 0.0,
             turns=self.seats.turns,
+            places=self.seats.places,
         )
         seat = self.seats.take(session, clock)
         refused: Refusal | None = await seat.done(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ..engine.explore import Point, Settings
@@ -32,7 +33,7 @@ class Explore(Intent, frozen=True):
     "peak", "peak SCOPE"), `budgets` the most that a figure may be; all points are tried where there are few, else `trials` of them."""
 
     objectives: tuple[str, ...] = ("cycles", "peak")
-    budgets: dict[str, float] = {}
+    budgets: dict[str, float] = msgspec.field(default_factory=dict)
     trials: int = Settings().trials
     seed: int = 0
 
@@ -43,10 +44,6 @@ class StopExploring(Intent, frozen=True):
 
 class GoOnExploring(Intent, frozen=True):
     """Go on with a search that was stopped."""
-
-
-class ForgetExploration(Intent, frozen=True):
-    """Put the search and what was found away."""
 
 
 class LookAtTrial(Intent, frozen=True):
@@ -83,7 +80,9 @@ def _explore(state: State, intent: Explore) -> State:
             Refusal("no-holes", "the schedule leaves nothing to choose", expected="a line with tilewright.choose")
         )
     settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed)
-    sought = Sought(notebook, machine_of(notebook), space, settings, current_branch(notebook.document))
+    serial = 1 if state.exploration is None else state.exploration.sought.serial + 1
+    branch = current_branch(notebook.document)
+    sought = Sought(serial, notebook, machine_of(notebook), space, settings, branch)
     return replace(state, exploration=Exploration(sought), notice=None)
 
 
@@ -169,13 +168,12 @@ EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
     Explore: _explore,
     StopExploring: lambda state, _: _going(state, False),
     GoOnExploring: lambda state, _: _going(state, True),
-    ForgetExploration: lambda state, _: replace(state, exploration=None),
     LookAtTrial: _look,
     OpenPoint: _open_point,
     SetDefault: _set_default,
 }
 
-QUICK = (Explore, StopExploring, GoOnExploring, ForgetExploration, LookAtTrial)
+QUICK = (Explore, StopExploring, GoOnExploring, LookAtTrial)
 """Those that change nothing of the notebook."""
 
 
@@ -191,8 +189,6 @@ def exploring_of(message: dict[str, Any]) -> Intent | None:
             return StopExploring()
         case "go_on_exploring":
             return GoOnExploring()
-        case "forget_exploration":
-            return ForgetExploration()
         case "trial":
             return LookAtTrial(None if message["trial"] is None else int(message["trial"]))
         case "open_point":

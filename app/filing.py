@@ -13,16 +13,17 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from ..engine.explore.kept import fingerprint
 from ..engine.ir import Refusal
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
-from .document.history import History
+from .document.history import FOLDER, History
 from .document.merging import Part, resolved
 from .document.notebook import revision_of
 from .edits import picture, settled
 from .open_file import Line, OpenFile
-from .state import Filed, State
+from .state import Filed, Sought, State
 
 TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
 """Messages with a text typed into what their page showed; all others that name a place in the notebook must be about what there is."""
@@ -74,15 +75,32 @@ class Filing:
         for old in list(self._overtaken)[:-MOST_OVERTAKEN]:
             del self._overtaken[old]
 
+    def study_file(self, sought: Sought) -> Path | None:
+        """Where what comes of a search is kept, beside the file's history; None where nothing is to be written."""
+        path = sought.notebook.document.path
+        if self._file is None or path is None:
+            return None
+        name = fingerprint(sought.space, sought.machine, sought.settings)[:24]
+        return Path(path).resolve().parent / FOLDER / "explore" / f"{name}.sqlite3"
+
     # What the page does.
 
-    def opened(self, state: State, *, anew: bool = False, source: Document | None = None) -> State:
+    def begun(self, state: State) -> OpenFile | None:
+        """What `opened` needs of the file of a state that has just been opened, for a thread. None where it is there already."""
+        if self.cabinet is None or state.notebook is None or state.notebook.document.path is None:
+            return None
+        return self.cabinet.begun(Path(state.notebook.document.path), Line(state.notebook))
+
+    def opened(
+        self, state: State, *, anew: bool = False, source: Document | None = None, begun: OpenFile | None = None
+    ) -> State:
         """A state whose notebook has a path, in its file from now on. `anew`: written there, in the place of what there is. `source` is
         the file that was opened, where the notebook was made of it."""
         if self.cabinet is None or state.notebook is None or state.notebook.document.path is None:
             return state
         path = Path(state.notebook.document.path)
-        file = self.cabinet.open(path, Line(state.notebook, state.past, state.future), self, anew=anew)
+        line = Line(state.notebook, state.past, state.future)
+        file = self.cabinet.open(path, line, self, anew=anew, begun=begun)
         if source is not None and source.path is not None and source.path != str(path):
             file.comes_from(Path(source.path).name, source.text)
         self._file, self._apart, self._overtaken = file, (), {}
@@ -234,28 +252,29 @@ class Filing:
         return path
 
 
-def readable(document: Document) -> Document:
-    """The document to open a page with, of a file. Mostly the file's own. Where a notebook was made of it before, that one; where no
+def readable(document: Document) -> tuple[Document, Notebook | None]:
+    """The document to open a page with, of a file, and its notebook where it was read for that. Mostly the file's own. Where a notebook was made of it before, that one; where no
     program is in it any more, the last one of its history that had one, so that there is a picture to go on from."""
     if document.path is None:
-        return document
+        return document, None
     path = Path(document.path)
     if any(cell.kind != "preamble" for cell in document.cells):
-        return document if evaluate(document).schedule is not None else _with_a_program(document, path)
+        notebook = evaluate(document)
+        return (document, notebook) if notebook.schedule is not None else _with_a_program(notebook, path)
     place = path.resolve()
     name = _history_of(place, lambda history: history.made_of(place.name, document.text))
     if name is not None and (made := place.with_name(name)).is_file():
         return readable(load_document(made))
-    return document
+    return document, None
 
 
-def _with_a_program(document: Document, path: Path) -> Document:
+def _with_a_program(notebook: Notebook, path: Path) -> tuple[Document, Notebook]:
     kept = _history_of(path.resolve(), lambda history: history.load(path.resolve().name))
     for text in () if kept is None else (kept.text, *reversed(kept.past)):
-        earlier = read_document(text, str(path))
-        if evaluate(earlier).schedule is not None:
-            return earlier
-    return document
+        earlier = evaluate(read_document(text, str(path)))
+        if earlier.schedule is not None:
+            return earlier.document, earlier
+    return notebook.document, notebook
 
 
 def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:

@@ -67,7 +67,6 @@ LOOKS = (
     "explore",
     "stop_exploring",
     "go_on_exploring",
-    "forget_exploration",
     "trial",
 )
 """These change nothing of the program that is shown, so that what is being worked out about it goes on meanwhile."""

@@ -12,37 +12,21 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
-from ..engine.execute import Verdict
-from ..engine.explore import Progress, Status, Trial, explore
+from ..engine.explore import Progress, Status, explore
 from ..engine.ir import Refusal, TilewrightError
 from .clock import Clock
+from .found import Found, found_now
 from .limits import LIMITS
 from .state import Exploration, Sought, State
 from .store import Store
 
 TELL_MS = 250
 """What was found is told so often."""
-
-Standing = Literal["waiting", "running", "stopped", "ended", "failed"]
-
-
-class Found(msgspec.Struct, frozen=True, eq=False):
-    """What is known of a search: `trials` in the order in which they ended, and when, in seconds of searching. `offers` are the verdicts on
-    the front, by number, once all was tried. `error` is why it could not be done. `seconds` it took until now."""
-
-    standing: Standing
-    trials: tuple[Trial, ...] = ()
-    total: int = 0
-    front: tuple[int, ...] = ()
-    counts: dict[Status, int] = {}
-    offers: dict[int, Verdict] = {}
-    seconds: float = 0.0
-    at: tuple[float, ...] = ()
-    error: TilewrightError | None = None
 
 
 class Places:
@@ -77,7 +61,13 @@ class Search:
     """One search in a thread, until it ends or is stopped. `told` is called on the loop with what is known."""
 
     def __init__(
-        self, sought: Sought, known: Found, clock: Clock, places: Places, file: Path | None, told: Callable[[Found], None]
+        self,
+        sought: Sought,
+        known: Found,
+        clock: Clock,
+        places: Places,
+        file: Path | None,
+        told: Callable[[Found], None],
     ) -> None:
         self.sought = sought
         self._clock = clock
@@ -124,10 +114,13 @@ class Search:
 
     def _search(self) -> None:
         sought = self.sought
+        self._file.parent.mkdir(parents=True, exist_ok=True)
         study = explore(
             sought.space,
             sought.machine,
             sought.settings,
+            workers=LIMITS.search_workers,
+            store=self._file,
             watch=self._took,
             stop=self._stopped.is_set,
         )
@@ -188,6 +181,7 @@ class Searches:
         self._file_of = file_of
         self._search: Search | None = None
         self._latest: tuple[Sought, Found] | None = None
+        self._folder: TemporaryDirectory[str] | None = None
 
     def look(self, state: State) -> None:
         """Search what `state` says, and nothing else."""
@@ -205,7 +199,7 @@ class Searches:
             known or Found("waiting"),
             self._clock,
             self._places,
-            self._file_of(wanted.sought),
+            self._file_of(wanted.sought) or self._aside(wanted.sought),
             lambda found: self._keep(wanted.sought, found),
         ).start()
         self._known(wanted.sought, self._search.latest)
@@ -218,6 +212,17 @@ class Searches:
             known = self._store.known("found", (search.sought,))
             if known is not None and known.standing in ("waiting", "running"):
                 self._known(search.sought, msgspec.structs.replace(known, standing="stopped"))
+
+    def close(self) -> None:
+        """The page is gone."""
+        self.stop()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _aside(self, sought: Sought) -> Path:
+        """Where what comes of a notebook without a file is kept as long as its page is there."""
+        self._folder = self._folder or TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True)
+        return Path(self._folder.name) / f"{sought.serial}.sqlite3"
 
     def _hold_on_to(self, exploration: Exploration | None) -> None:
         """The store drops what is old; what is still shown is none of that."""
@@ -237,9 +242,4 @@ class Searches:
         self._found()
 
 
-def found_now(exploration: Exploration, store: Store) -> Found | None:
-    """What is known of a search; None before it began."""
-    return store.known("found", (exploration.sought,))
-
-
-__all__ = ["Found", "Places", "Search", "Searches", "found_now"]
+__all__ = ["Places", "Search", "Searches"]

@@ -15,6 +15,7 @@ from ..engine.ir import Refusal, TilewrightError
 from .clock import Clock
 from .limits import LIMITS
 from .screen import Screen
+from .searches import Places
 from .session import Session
 from .state import State
 from .store import Store
@@ -144,11 +145,12 @@ class LoopClock:
 
 
 class Seats:
-    """All sessions of a server by their keys, the oldest first; they share their `turns`."""
+    """All sessions of a server by their keys, the oldest first; they share their `turns` and the `places` for searches."""
 
     def __init__(self, turns: Turns | None = None) -> None:
         self.all: dict[str, Seat] = {}
         self.turns = turns or Turns()
+        self.places = Places()
 
     def take(self, session: Session, clock: Clock, page: Screen | None = None) -> Seat:
         """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened

@@ -34,8 +34,10 @@ from .filing import Filing, readable
 from .forecast import Forecast
 from .handing import as_text, hand_out
 from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, MOVED, OF_THE_TREE, Message, call_of, intent_of, sides_asked
+from .open_file import OpenFile
 from .opening import opened_text
 from .screen import Screen
+from .searches import Places, Searches
 from .sides import Compare
 from .state import Notice, State
 from .store import Store
@@ -43,6 +45,7 @@ from .studies import Studies
 from .transitions import Outcome, StoppedError, Transitions
 from .turns import Turns
 from .typed import DRAFTS, TEXTS, KeepTyped, Read
+from .views.explore import trials_answer
 from .views.gallery import Example, new_notebook
 from .views.lints import offered_fix
 from .views.menus import SCOPES, Facts, menu_of, scopes_of
@@ -58,7 +61,7 @@ FOREVER_S = 3600.0
 class Session:
     """The state of one page and what changes it. `screen` is set once the views exist, and `tell_doing`, which is told what is being
     worked out, where somebody looks at that. How many seconds the loop may wait: for the next state a `moment`, with its report for as
-    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead."""
+    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead; `places` for what is searched."""
 
     def __init__(
         self,
@@ -70,6 +73,7 @@ class Session:
         patience: Callable[[], float] = lambda: FOREVER_S,
         moment: Callable[[], float] = lambda: FOREVER_S,
         turns: Turns | None = None,
+        places: Places | None = None,
     ) -> None:
         self.state = State()
         self.store = store or Store()
@@ -92,6 +96,7 @@ class Session:
             turns=turns,
         )
         self.studies = Studies(self.store, clock, self._studied, self._turned, turns)
+        self.searches = Searches(self.store, clock, self._explored, places, self.filing.study_file)
         self._closed = False
 
     def receive(self, message: Message) -> None:
@@ -201,18 +206,21 @@ class Session:
 
     def open_file(self, path: str) -> None:
         """A file as it is now, or as other pages have it; edits go into it. Raises DocumentError where it cannot be read."""
-        asked, found = load_document(path), list[Document]()
+        asked, found = load_document(path), list[tuple[Document, OpenFile | None]]()
 
         def make(state: State) -> State:
-            found.append(readable(asked))
-            return act(state, OpenText(found[0].text, path=found[0].path))
+            document, read = readable(asked)
+            after = act(state, OpenText(document.text, path=document.path, read=read))
+            found.append((document, None if after.notebook is state.notebook else self.filing.begun(after)))
+            return after
 
         def came(outcome: Outcome) -> None:
             opened = outcome()
             if opened.notebook is self.state.notebook:
                 self._show(opened)  # it could not be
-            else:
-                self._show(self.filing.opened(self.filing.after(self.state, opened), source=found[0]))
+                return
+            ((source, begun),) = found
+            self._show(self.filing.opened(self.filing.after(self.state, opened), source=source, begun=begun))
 
         self._make(make, came, lambda: self.open_file(path))
 
@@ -250,7 +258,10 @@ class Session:
     def _show(self, state: State) -> None:
         # What others did to the file comes when the change is there that was begun before it.
         before, self.state = self.state, state if self.transitions.busy else self.filing.after(self.state, state)
-        if self.screen is None or self.state is before or self._closed:
+        if self.state is before or self._closed:
+            return
+        self.searches.look(self.state)
+        if self.screen is None:
             return
         changed = self.state.moment is not before.moment or self.state.notebook is not before.notebook
         if changed:
@@ -269,6 +280,7 @@ class Session:
         self.afterwards.stop()
         self.forecast.stop()
         self.studies.stop()
+        self.searches.close()
 
     def repair(self, wish: Message) -> list[str]:
         """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
@@ -351,6 +363,16 @@ class Session:
         self.afterwards.resume(self.state)
         self.studies.resume()
         self._turned()
+
+    def _explored(self) -> None:
+        """A search has come further."""
+        if not self._closed and self.screen is not None:
+            self.screen.draw_studies(self.state, self.store)
+            self.studies.look(self.state)
+
+    def trials_answer(self, message: Message) -> Message | None:
+        """Candidates of the search that the Explore pane does not have yet. None for other messages."""
+        return trials_answer(self.state, self.store, message)
 
     def _studied(self) -> None:
         if not self._closed and self.screen is not None:

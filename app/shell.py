@@ -22,7 +22,7 @@ from .api import Office
 from .cabinet import Cabinet, cabinet_of
 from .components.code import CodeView
 from .components.esm import STATIC, style
-from .components.figures import CompareView, MachineView, OverlayView, TrafficView
+from .components.figures import CompareView, ExploreView, MachineView, OverlayView, TrafficView
 from .components.loop_tree import LoopTree
 from .components.panels import (
     CommandsView,
@@ -48,6 +48,7 @@ from .turns import Turns
 from .views.code import python_value, script_value
 from .views.commands import commands_value
 from .views.compare import compare_value, compared_script, overlay_now
+from .views.explore import explore_value
 from .views.gallery import gallery_value
 from .views.headline import headline_value
 from .views.inspector import inspector_value
@@ -93,6 +94,9 @@ class Page:
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
         self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
         self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
+        self.explore = ExploreView(
+            data=explore_value(session.state, session.store), answer=session.trials_answer, **FILL
+        )
         self.compare = CompareView(data=compare_value(session.state, session.store, shelf.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
         self.commands = CommandsView(
@@ -109,6 +113,7 @@ class Page:
             self.problems,
             self.machine,
             self.traffic,
+            self.explore,
             self.compare,
             self.overlay,
             self.inspector,
@@ -126,7 +131,7 @@ class Page:
         """The components by their names in page.html."""
         names = (
             "page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine",
-            "traffic", "compare", "overlay", "timeline",
+            "traffic", "explore", "compare", "overlay", "timeline",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -178,6 +183,8 @@ class Page:
             self.machine.draw(machine_value(state, store))
         elif state.pane == "traffic":
             self.traffic.draw(pictures_value(state, store))
+        elif state.pane == "explore":
+            self.explore.draw(explore_value(state, store))
 
     def draw_studies(self, state: State, store: Store) -> None:
         """What was found out about what is looked at."""
@@ -297,6 +304,7 @@ def make_page(
         patience=clock.patience,
         moment=clock.moment,
         turns=None if seats is None else seats.turns,
+        places=None if seats is None else seats.places,
     )
     page = Page(session, shelf)
     session.screen, session.tell_doing = page, page.tell_doing

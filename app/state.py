@@ -90,8 +90,10 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
 
 
 class Sought(msgspec.Struct, frozen=True, eq=False):
-    """What is searched: the notebook as it was then, on which branch, its holes as a space, on which machine, and what is asked for."""
+    """What is searched: the notebook as it was then, on which branch, its holes as a space, on which machine, and what is asked for.
+    `serial` tells searches of one page apart."""
 
+    serial: int
     notebook: Notebook
     machine: Machine
     space: Space

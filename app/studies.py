@@ -12,14 +12,18 @@ from typing import Any
 
 import msgspec
 
+from ..engine.explore import Trial
 from ..engine.hwsim import Machine, Report
 from ..engine.ir import PrimFunc, TilewrightError
+from ..engine.lower import with_sizes
 from .clock import Clock
+from .found import found_now
 from .sides import side_state
-from .state import State
-from .store import Store, report_of
+from .state import Sought, State
+from .store import Store, attempt, report_of
 from .turns import Turns
 from .views.explanation import explained_now, explaining, study_of
+from .views.explore_card import trial_now, trial_report
 from .views.layouts import layout_work
 from .views.lints import lint_work
 from .views.sensitivity import Tried, trying
@@ -153,6 +157,7 @@ def next_study(state: State, store: Store) -> Study | None:
         layout_study(state, store)
         or comparison_study(state, store)
         or sensitivity_study(state, store)
+        or trial_study(state, store)
         or lint_study(state, store)
     )
 
@@ -232,6 +237,30 @@ def sensitivity_study(state: State, store: Store) -> Study | None:
         "pane-machine",
         "Trying figures of the machine",
     )
+
+
+def trial_study(state: State, store: Store) -> Study | None:
+    """What the machine does with the candidate that is looked at, once the search is over: why it is as good as it is."""
+    exploration = state.exploration
+    found = None if exploration is None else found_now(exploration, store)
+    if exploration is None or found is None or state.pane != "explore" or found.standing in ("waiting", "running"):
+        return None
+    trial = trial_now(state, found)
+    if trial is None or trial.outcome.figures is None or not trial.outcome.figures.exact:
+        return None
+    what, sought = f"trial {trial.number}", exploration.sought
+    if store.has(what, (sought,)) or trial_report(exploration, trial, store) is not None:
+        return None
+
+    def pieces() -> Iterator[Report | TilewrightError]:
+        yield attempt("simulate", lambda: _replayed(sought, trial))
+
+    return Study(what, (sought,), pieces, "pane-explore", "Looking into the candidate")
+
+
+def _replayed(sought: Sought, trial: Trial) -> Report | TilewrightError:
+    func = with_sizes(sought.space.schedule_at(trial.point).schedule.described, sought.space.sizes).func
+    return report_of(func, sought.machine)
 
 
 __all__ = ["Studies", "Study", "next_study"]

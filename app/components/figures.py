@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from .esm import bundle, style
 from .json_view import JsonView
@@ -32,6 +33,26 @@ class CompareView(FiguresView):
     """Two programs in line, and in figures. Messages: compare, compare_text, uncompare."""
 
     _esm = bundle("compare.js")
+
+
+class ExploreView(FiguresView):
+    """A search: what is asked for, how far it is, its candidates in pictures. Messages: explore, stop_exploring, go_on_exploring, trial,
+    open_point, fix. What it asks for ("trials") `answer` gives."""
+
+    _esm = bundle("explore.js")
+    _stylesheets: ClassVar[list[str]] = [style("components/loop_tree.css"), *FiguresView._stylesheets, style("explore.css")]
+
+    def __init__(
+        self, data: Any = None, *, answer: Callable[[dict[str, Any]], Any] = lambda _: None, **params: Any
+    ) -> None:
+        self._answer = answer
+        super().__init__(data, **params)
+
+    def _handle_msg(self, data: Any) -> None:
+        super()._handle_msg(data)
+        answer = self._answer(data) if isinstance(data, dict) else None
+        if answer is not None:
+            self._send_msg(answer)
 
 
 class OverlayView(FiguresView):
