@@ -27,7 +27,20 @@ class Cabinet:
         self._closing = False
         self._thread: threading.Thread | None = None
 
-    def open(self, path: Path, line: Line, follower: Follower, *, anew: bool = False) -> OpenFile:
+    def begun(self, path: Path, line: Line, *, anew: bool = False) -> OpenFile | None:
+        """What `open` needs, for a thread: to read what the history knows may take long. None where the file is open already."""
+        real = path.resolve()
+        with self._wake:
+            if real in self._files:
+                return None
+            history = self._histories.setdefault(real.parent, History(real.parent))
+        made = OpenFile(path, history, self._call, self._times)
+        made.begin(line, anew=anew)
+        return made
+
+    def open(
+        self, path: Path, line: Line, follower: Follower, *, anew: bool = False, begun: OpenFile | None = None
+    ) -> OpenFile:
         """The file at `path`, as it is there; `line` is what was read of it. The page `follower` has it until it leaves it.
 
         `anew`: `line` goes there, and what was there is one undo away. Raises DocumentError where the file cannot be read.
@@ -36,9 +49,8 @@ class Cabinet:
         with self._wake:
             found = self._files.get(real)
             if found is None:
-                history = self._histories.setdefault(real.parent, History(real.parent))
-                found = OpenFile(path, history, self._call, self._times)
-                found.begin(line, anew=anew)
+                found = begun or self.begun(path, line, anew=anew)
+                assert found is not None, "nobody opens it at the same time"
                 self._files[real] = found
             elif anew:
                 found.replace(line)

@@ -253,8 +253,9 @@ class Filing:
 
 
 def readable(document: Document) -> tuple[Document, Notebook | None]:
-    """The document to open a page with, of a file, and its notebook where it was read for that. Mostly the file's own. Where a notebook was made of it before, that one; where no
-    program is in it any more, the last one of its history that had one, so that there is a picture to go on from."""
+    """The document to open a page with, of a file, and its notebook where it was read for that. Mostly the file's own. Where a notebook was
+    made of it before, that one; where no program is in it any more, the last one of its history that had one, so that there is a picture
+    to go on from."""
     if document.path is None:
         return document, None
     path = Path(document.path)

@@ -94,6 +94,7 @@ class OpenFile:
         self._clashes: tuple[Part, ...] = ()
         self._told = ""
         self._missing = 0
+        self._ready: dict[str, Notebook] = {}
         self._first_edit: float | None = None
         self._last_edit = self._looked = self._tried = 0.0
 
@@ -110,9 +111,9 @@ class OpenFile:
             if error.code != "no-such-file":
                 raise
         self._base = self._disk
-        kept = self._known()
+        kept, read = self._known(), self._unread if anew else self._read
         if self._disk is not None:
-            current = line.notebook if line.text == self._disk else self._read(self._disk)
+            current = line.notebook if line.text == self._disk else read(self._disk)
             self._line = line if line.text == self._disk else Line(current)
             if kept is not None:
                 self._restore(kept, current)
@@ -167,7 +168,7 @@ class OpenFile:
         return Notebook(read_document(text, str(self.path)))
 
     def _read(self, text: str) -> Notebook:
-        return evaluate(read_document(text, str(self.path)), self._now().notebook)
+        return self._ready.pop(text, None) or evaluate(read_document(text, str(self.path)), self._now().notebook)
 
     # Pages.
 
@@ -424,6 +425,8 @@ class OpenFile:
             with self._lock:
                 self._not_there = error.refusal
             return
+        if found is not None:
+            self._read_ahead(found[0])
         with self._lock:
             if found is not None:
                 self._found(*found)
@@ -431,6 +434,17 @@ class OpenFile:
                 self._gone()
             else:
                 self._missing, self._not_there = 0, None if stamp is not None else self._not_there
+
+    def _read_ahead(self, theirs: str) -> None:
+        """Read what another program wrote, and what comes of it with ours, while no page has to wait for the file."""
+        with self._lock:
+            base, now, before = self._base, self._now(), self._disk
+        texts = [theirs] if theirs not in (before, now.text) else []
+        if texts and now.text not in (before, self._untouched):
+            texts += [text] if (text := merged(merge(base or "", now.text, theirs))) is not None else []
+        ready = {text: evaluate(read_document(text, str(self.path)), now.notebook) for text in texts}
+        with self._lock:
+            self._ready = ready
 
     def _gone(self) -> None:
         """Seen twice: editors take a file away for a moment when they write it."""

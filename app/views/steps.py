@@ -30,7 +30,8 @@ def schedule_rows(
     notebook = state.notebook
     assert notebook is not None
     document = notebook.document
-    mine = [item for item in items if cell.first_line <= item.place.line < _end_line(cell)]
+    end = _end_line(cell)
+    mine = [item for item in items if cell.first_line <= item.place.line < end]
     numbers = step_numbers(notebook.steps)
     lines = lines_of(document.text)
     rows: list[tuple[int, Row]] = [(item.place.line, _row(item, lines, notebook, numbers)) for item in mine]
