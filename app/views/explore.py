@@ -33,8 +33,8 @@ Value = dict[str, Any]
 LABELS = {
     CYCLES: ("Cycles", "cycles"),
     ENERGY: ("Energy", "pJ"),
-    TRAFFIC: ("Bytes copied", "bytes"),
-    PEAK: ("Peak of all on chip", "bytes"),
+    TRAFFIC: ("Copied", "bytes"),
+    PEAK: ("Peak on chip", "bytes"),
 }
 
 

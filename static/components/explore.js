@@ -178,7 +178,7 @@ class Explorer {
       going ? h("button", { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("stop_exploring") }, icon("remove"), "Stop") : null,
       data.standing === "stopped" ? h("button", { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("go_on_exploring") }, "Go on") : null,
       going ? null : h("button", { class: "tool small", type: "button", "data-key": "anew", onclick: anew }, "New search…"),
-    ];
+    ].filter(Boolean);
   }
 
   /** The time left goes on between what the server says. */

@@ -9,8 +9,9 @@ const TREND = { true: "better", false: "worse" };
 function changeOf(now, value) {
   if (now === undefined || now === null) return null;
   if (now === value) return h("span", { class: "change" }, "same");
+  if (!now) return h("span", { class: "change worse" }, "new");
   const times = value / now;
-  const text = !now || times >= 10 ? `×${Number(times.toPrecision(2))}` : times <= 0.1 ? `÷${Number((1 / times).toPrecision(2))}` : `${times < 1 ? "−" : "+"}${Math.abs(100 * (times - 1)).toFixed(Math.abs(times - 1) < 0.1 ? 1 : 0)}\u202f%`;
+  const text = times >= 10 ? `×${Number(times.toPrecision(2))}` : times <= 0.1 ? `÷${Number((1 / times).toPrecision(2))}` : `${times < 1 ? "−" : "+"}${Math.abs(100 * (times - 1)).toFixed(Math.abs(times - 1) < 0.1 ? 1 : 0)}\u202f%`;
   return h("span", { class: `change ${TREND[value < now]}` }, text, h("span", { class: "tw-hidden" }, ` ${TREND[value < now]}`));
 }
 
@@ -59,7 +60,7 @@ export function trialCard(data, row, act) {
   return h(
     "section",
     { class: "xp-card", "aria-label": `Candidate ${card.trial}`, "data-trial": card.trial },
-    h("h3", {}, `Candidate ${card.trial}`, tags.map((tag) => h("span", { class: `tw-badge ${card.is_front ? "tw-badge--good" : ""}` }, tag)), h("button", { class: "tool small primary", type: "button", "data-key": "open", title: "A branch with these choices, compared with what is shown now (Enter, or press twice on the mark)", onclick: () => act.open(row ?? { point: card.point }) }, icon("branch"), "Open as a branch")),
+    h("h3", {}, `Candidate ${card.trial}`, tags.map((tag) => h("span", { class: `tw-badge ${card.is_front ? "tw-badge--good" : ""}` }, tag)), h("button", { class: "tool small primary", type: "button", "data-key": "open", title: "A branch with these choices, compared with what is shown now (Enter, or press twice on the mark)", onclick: () => act.open(row ?? { point: card.point }) }, icon("branch"), "Open as branch")),
     card.why ? h("p", { class: "xp-why" }, card.why) : null,
     h("ul", { class: "xp-choices", "aria-label": "What it chooses" }, card.choices.map((choice) => h("li", { class: choice.changed ? "is-changed" : null, title: choice.changed ? "Another than the schedule's own" : "As the schedule has it" }, h("span", {}, choice.name), h("code", {}, plainText(choice.text))))),
     card.words ? h("p", { class: "xp-bound" }, h("b", {}, card.is_best ? "Why it is the best: " : "Its bound: "), card.words, data.bound && card.is_best ? spaceWords(data) : null) : null,
