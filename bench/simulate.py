@@ -216,20 +216,33 @@ def timed_anew(function: Callable[[], object]) -> float:
 
 
 def replay() -> None:
-    """Every task of n^3 played one after the other, nothing skipped: with clocks alone, and with a bus that both engines share."""
+    """Every task played one after the other, nothing skipped: with clocks alone, and as reports do it, with the ports that tasks may have
+    to share. "waited" is the part of the tasks that had to wait for bursts of others."""
+    print("                                  tasks      cycles  clocks Mtask/s  ports  waited  with ports Mtask/s")
     machine = load_machine("dual-bank-npu")
-    print("    n    tasks       cycles  clocks Mtask/s  shared ports Mtask/s")
     for n in (512, 1024, 2048):
-        program = tasks_of(half_tiled(n, n, n), machine)
-        numbers = play(program, whole=MAX_TASKS).clocks.numbers
-        table = [v.replay for v in program.variants]
-        queues, cells = machine.queues, len(program.places.of_cell)
-        bursts = [p.burst_cycles for p in program.ports]
-        plain, one = timed(lambda a=(table, queues, cells), n=numbers: played(Clocks(*a), n))
-        both, two = timed(lambda a=(table, queues, cells, bursts), n=numbers: played(SharedClocks(*a), n))
-        count = len(numbers)
-        print(f"{n:5} {count:8} {both:12} {count / one / 1e6:15.2f} {count / two / 1e6:21.2f}", flush=True)
-        assert plain <= both
+        func = half_tiled(n, n, n)
+        replayed(f"matmul {n}", func, machine)
+        replayed(f"matmul {n}, one port of vtcm", func, machine.replace("memories.vtcm.ports", "shared"))
+    for name in ("vta_gemm", "gemmini_gemm"):
+        notebook = tilewright.load(EXAMPLES / f"{name}.py")
+        assert notebook.schedule is not None and notebook.machine is not None
+        replayed(name, notebook.schedule.described, notebook.machine)
+
+
+def replayed(name: str, func: PrimFunc, machine: Machine) -> None:
+    program = tasks_of(func, machine)
+    numbers = play(program, whole=MAX_TASKS).clocks.numbers
+    table, count = [v.replay for v in program.variants], len(numbers)
+    known = table, machine.queues, len(program.places.of_cell)
+    plain, one = timed(lambda: played(Clocks(*known), numbers))
+    ports = [p.burst_cycles for p in program.ports], program.users
+    both, two = timed(lambda: played(SharedClocks(*known, *ports) if program.ports else Clocks(*known), numbers))
+    clocks = play(program, whole=MAX_TASKS).clocks
+    waited = sum(stall.cause == "port" for stall in clocks.stalls) / count
+    figures = f"{count / one / 1e6:15.2f} {len(program.ports):6} {waited:6.0%} {count / two / 1e6:19.2f}"
+    print(f"{name:30} {count:8} {both:11} {figures}", flush=True)
+    assert plain <= both
 
 
 def played(clocks: Clocks | SharedClocks, numbers: list[int]) -> int:

@@ -1,14 +1,15 @@
 """A port that several engines share: bursts in turn, round and round, as buses do. Whole cycles.
 
 A request is so many cycles of the port. The port grants it `burst` cycles at a time (the last grant may be shorter); when a grant ends
-and others wait, the next engine in order has its turn. Between requests that come and requests that are done nothing changes but whole
-rounds, so these are jumped over: the cost follows the requests, not the bursts.
+and others wait, the next engine in order has its turn. When each request is done follows from what is asked for, until more is: the cost
+follows the requests, not the bursts.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 IDLE = -1
-NEVER = 1 << 62
 
 
 class Port:
@@ -26,7 +27,8 @@ class Port:
 
     def request(self, engine: int, cycles: int, now: int) -> None:
         """Asks for cycles of the port, from now on; `settle` grants."""
-        self.advance(now)
+        if self.holder != IDLE:
+            self.advance(now)
         self.wants[engine] = cycles
 
     def settle(self, now: int) -> None:
@@ -34,75 +36,69 @@ class Port:
         if self.holder == IDLE and self.wants:
             self._grant(now)
 
+    def is_free(self, now: int) -> bool:
+        """Whether nobody has the port or wants it."""
+        if self.holder == IDLE:
+            return not self.wants
+        return self.until + sum(self.wants.values()) <= now
+
+    def dones(self) -> list[tuple[int, int]]:
+        """When the request of each engine is done, if no other comes."""
+        holder, wants, until, burst = self.holder, self.wants, self.until, self.burst
+        if holder == IDLE:
+            return []
+        if len(wants) <= (holder in wants):  # it is alone
+            return [(holder, until + wants.get(holder, 0))]
+        order = self._in_turn()
+        found = [] if holder in wants else [(holder, until)]
+        for place, engine in enumerate(order):
+            # In the rounds up to its last turn the others have had their turns too, those behind it one less.
+            left = wants[engine]
+            ahead = -(-left // burst) * burst
+            cycles = left
+            for n, other in enumerate(order):
+                if n != place:
+                    cycles += min(wants[other], ahead if n < place else ahead - burst)
+            found.append((engine, until + cycles))
+        return found
+
+    def _in_turn(self) -> list[int]:
+        """Those who want the port, the one whose turn is next first."""
+        order = sorted(self.wants)
+        behind = bisect_right(order, self.last)
+        return order[behind:] + order[:behind]
+
     def _grant(self, at: int) -> None:
-        self.holder = self.last = self._next(self.last)
-        left = self.wants[self.holder]
-        length = min(self.burst, left)
-        self.until = at + length
-        if left == length:
-            del self.wants[self.holder]
+        wants = self.wants
+        engine = self.holder = self.last = next(iter(wants)) if len(wants) == 1 else self._in_turn()[0]
+        left = wants[engine] - self.burst
+        if left > 0:
+            self.until, wants[engine] = at + self.burst, left
         else:
-            self.wants[self.holder] = left - length
+            self.until = at + wants.pop(engine)
 
-    def _next(self, behind: int) -> int:
-        """The engine whose turn it is, behind another."""
-        later = [engine for engine in self.wants if engine > behind]
-        return min(later) if later else min(self.wants)
-
-    def advance(self, now: int) -> int:
-        """Moves on to `now`. The engine whose request is done just then, or IDLE; a port that is free just then waits for `settle`.
-
-        No request may have been done before.
-        """
-        if self.until < now and len(self.wants) == 1 and self.holder in self.wants:
-            self._go_on_alone(now)
-        while self.holder != IDLE and self.until < now:
-            self._skip_rounds(now)
+    def advance(self, now: int) -> None:
+        """Moves on to `now`; a port that is free just then waits for `settle`."""
+        wants = self.wants
+        while wants and self.holder != IDLE and self.until < now:
+            if self.holder in wants:
+                # Its next turn is the last of a round.
+                self._skip_rounds(now)
             if self.until < now:
-                at, self.holder = self.until, IDLE
-                self._grant(at)
-        if self.holder == IDLE or self.until > now:
-            return IDLE
-        done, self.holder = self.holder, IDLE
-        return IDLE if done in self.wants else done
-
-    def _go_on_alone(self, now: int) -> None:
-        """One burst after the other for the holder, that nobody shares the port with, up to the one that ends now or later."""
-        left = self.wants[self.holder]
-        granted = min(-(-(now - self.until) // self.burst) * self.burst, left)
-        self.until += granted
-        if granted == left:
-            del self.wants[self.holder]
-        else:
-            self.wants[self.holder] = left - granted
+                self._grant(self.until)
+        if self.until <= now:
+            self.holder = IDLE
 
     def _skip_rounds(self, now: int) -> None:
         """Whole rounds of whole bursts, as long as every engine is left with something to want afterwards."""
         length = self.burst * len(self.wants)
-        # The holder's next turn must be one of the round's: it wants more.
-        if not length or self.holder not in self.wants:
-            return
-        rounds = min((now - self.until - 1) // length, *((left - 1) // self.burst for left in self.wants.values()))
+        rounds = min((now - self.until - 1) // length, (min(self.wants.values()) - 1) // self.burst)
         if rounds > 0:
             self.until += rounds * length
             for engine in self.wants:
                 self.wants[engine] -= rounds * self.burst
 
-    def next_done(self) -> int:
-        """When the next request will be done, if no other comes; NEVER while nobody asks for anything."""
-        wants, holder = self.wants, self.holder
-        if holder == IDLE:
-            return NEVER
-        if holder not in wants:
-            return self.until
-        if len(wants) == 1:
-            return self.until + wants[holder]
-        order = sorted(wants, key=lambda engine: (engine <= holder, engine))
-        turns, place = min((-(-wants[engine] // self.burst), n) for n, engine in enumerate(order))
-        last = wants[order[place]] - (turns - 1) * self.burst
-        return self.until + ((turns - 1) * len(order) + place) * self.burst + last
-
     def key(self, now: int) -> tuple[int, ...]:
-        """All that decides what comes, seen from now."""
+        """All that decides what comes, seen from now, when the port has moved on to it."""
         held = (self.last, -1) if self.holder == IDLE else (self.holder, self.until - now)
         return (*held, *(n for item in sorted(self.wants.items()) for n in item))

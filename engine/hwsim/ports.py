@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -16,6 +16,39 @@ class PortSpec(msgspec.Struct, frozen=True):
     name: str
     bytes_per_cycle: int
     burst_cycles: int
+
+
+class Asker(msgspec.Struct, frozen=True, eq=False):
+    """Tasks of one kind as ports see them: their unit of engines, the ports they may use, the cells that each of them surely reads and
+    writes."""
+
+    unit: int
+    ports: tuple[PortSpec, ...]
+    reads: frozenset[int]
+    writes: frozenset[int]
+
+    def takes_turns(self, other: Asker) -> bool:
+        """Whether never one of each is at work: they are of one unit, or one waits for what the other has in its hands."""
+        return (
+            self.unit == other.unit
+            or not self.writes.isdisjoint(other.writes)
+            or not self.writes.isdisjoint(other.reads)
+            or not self.reads.isdisjoint(other.writes)
+        )
+
+
+def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
+    """The ports that tasks may have to share, with the numbers of those who may be at work together there."""
+    users: dict[PortSpec, list[int]] = {}
+    for number, asker in enumerate(askers):
+        for port in asker.ports:
+            users.setdefault(port, []).append(number)
+    found: dict[PortSpec, tuple[int, ...]] = {}
+    for port, numbers in users.items():
+        rivals = tuple(n for n in numbers if not all(askers[n].takes_turns(askers[m]) for m in numbers))
+        if rivals:
+            found[port] = rivals
+    return found
 
 
 def memory_port(memory: Memory, *, written: bool) -> PortSpec:

@@ -22,6 +22,8 @@ CAUSES: tuple[Cause, ...] = ("issue", "data", "slot", "port")
 ISSUE, DATA, SLOT = 0, 1, 2
 
 NOBODY = -1
+NEVER = 1 << 62
+"""Later than anything: a time that is not known yet."""
 
 
 class Variant(msgspec.Struct, frozen=True):
@@ -54,10 +56,15 @@ class Stall(msgspec.Struct, frozen=True):
     cycles: int
 
 
+Row = tuple[int, int, int, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
+"""(engine, duration, latency, reads, writes, demands) of a variant."""
+
+
 class Clocks:
     """What has been issued so far: when each task (of variants `numbers`) starts and ends, and the clocks that decide what comes next.
 
-    `table` may grow while it is used. `queues` says how many tasks each engine's queue holds.
+    `table` may grow while it is used. `queues` says how many tasks each engine's queue holds. Here every time is known as soon as a task is
+    issued; `shared.SharedClocks` has times that are not known yet, which are NEVER.
     """
 
     def __init__(self, table: Sequence[Variant], queues: Sequence[int], cell_count: int) -> None:
@@ -66,27 +73,30 @@ class Clocks:
         self.ends: list[int] = []
         self.numbers: list[int] = []
         self.stalls: list[Stall] = []
-        self._over: list[int] = [0]
         self.now = 0
         """The moment of the last issue."""
         self.free = [0] * engines
         self._table = table
-        self._rows: list[tuple[int, int, int, tuple[int, ...], tuple[int, ...]]] = []
+        self._rows: list[Row] = []
         self._queues = tuple(queues)
+        # When the tasks of each engine start that were in its queue at the last issue.
         self._waiting: list[deque[int]] = [deque() for _ in queues]
         self._blocker = NOBODY
         self._skipped = [0] * engines
+        # When each cell is filled and when it is read, and by which task.
         self._ready = [0] * cell_count
         self._writer = [NOBODY] * cell_count
         self._released = [0] * cell_count
         self._reader = [NOBODY] * cell_count
+        # When the first so many tasks are over, as far as somebody asked.
+        self._over: list[int] = [0]
 
     def issue(self, number: int) -> None:
         """Issues a task of variant `number`."""
-        rows = self._rows
+        rows, numbers = self._rows, self.numbers
         if number >= len(rows):
-            rows.extend((v.engine, v.duration, v.latency, v.reads, v.writes) for v in self._table[len(rows) :])
-        engine, duration, latency, reads, writes = rows[number]
+            rows.extend(map(self._row, self._table[len(rows) :]))
+        engine, duration, latency, reads, writes, demands = rows[number]
         ready, released = self._ready, self._released
         waiting = self._waiting[engine]
         if len(waiting) == self._queues[engine]:
@@ -99,61 +109,92 @@ class Clocks:
             start = self.now
         for cell in reads:
             if ready[cell] > start:
-                start, cause, at, by = ready[cell], DATA, cell, self._writer[cell]
+                start, cause, at, by = ready[cell], DATA, cell, numbers[self._writer[cell]]
         for cell in writes:
             if released[cell] > start:
-                start, cause, at, by = released[cell], SLOT, cell, self._reader[cell]
-            if ready[cell] > start and rows[self._writer[cell]][0] != engine:
-                start, cause, at, by = ready[cell], SLOT, cell, self._writer[cell]
+                start, cause, at, by = released[cell], SLOT, cell, numbers[self._reader[cell]]
+            if ready[cell] > start and rows[numbers[self._writer[cell]]][0] != engine:
+                start, cause, at, by = ready[cell], SLOT, cell, numbers[self._writer[cell]]
+        if start >= NEVER:
+            self._postpone(number)
+            return
+        task = len(numbers)
+        numbers.append(number)
         waited = start - idle_from + self._skipped[engine]
         if waited:
-            self.stalls.append(Stall(len(self.starts), engine, CAUSES[cause], at, by, waited))
+            self.stalls.append(Stall(task, engine, CAUSES[cause], at, by, waited))
             self._skipped[engine] = 0
         waiting.append(start)
         self.starts.append(start)
-        self.numbers.append(number)
-        end = self.free[engine] = start + duration
+        end = self._shared(number, task, start) if demands else start + duration
         self.ends.append(end)
+        self.free[engine] = end
         for cell in reads:
             if end > released[cell]:
-                released[cell], self._reader[cell] = end, number
+                released[cell], self._reader[cell] = end, task
+            elif released[cell] >= NEVER:
+                self._reads_too(cell, task, end)
         there = end + latency
         for cell in writes:
-            ready[cell], self._writer[cell] = there, number
-        self._over.append(max(self._over[-1], there))
+            ready[cell], self._writer[cell] = there, task
+
+    def _row(self, variant: Variant) -> Row:
+        """What `issue` needs to know of a variant; here nobody asks for ports."""
+        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, ()
+
+    def _postpone(self, number: int) -> None:
+        """Issues a task of which it is not known yet when it starts."""
+        raise AssertionError("every time is known")
+
+    def _reads_too(self, cell: int, task: int, end: int) -> None:
+        """A task reads a cell beside others of which it is not known yet when they end."""
+        raise AssertionError("every time is known")
+
+    def _shared(self, number: int, task: int, start: int) -> int:
+        """When a task that asks for ports ends; NEVER where that is not known yet."""
+        raise AssertionError("nobody asks for ports")
 
     def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
         """All that decides the future of tasks on these engines and cells, and how long they will have waited, seen from now.
 
         What is over does not: nothing that is issued later starts before now.
         """
-        now, ready, released = self.now, self._ready, self._released
+        now, ready, released, numbers = self.now, self._ready, self._released, self.numbers
         found = [self._blocker]
         for engine in engines:
             ahead = [start - now for start in self._waiting[engine] if start > now]
             found += (self.free[engine] - now - self._skipped[engine], len(ahead), *ahead)
         for cell in cells:
             if ready[cell] > now:
-                found += (cell, ready[cell] - now, self._writer[cell])
+                found += (cell, ready[cell] - now, numbers[self._writer[cell]])
             if released[cell] > now:
-                found += (~cell, released[cell] - now, self._reader[cell])
+                found += (~cell, released[cell] - now, numbers[self._reader[cell]])
         return tuple(found)
 
     def skip(self, cycles: int, since: int) -> None:
         """So many cycles pass in which engines that have had no task since task `since` do nothing."""
-        busy = {self._rows[number][0] for number in self.numbers[since:]}
+        busy = {self._table[number].engine for number in self.numbers[since:]}
         for engine in range(len(self.free)):
             if engine not in busy:
                 self._skipped[engine] += cycles
 
     def over_by(self, tasks: int) -> int | None:
         """When the first so many tasks are over and their results there; None where that is not known yet."""
-        return self._over[tasks]
+        over, ends = self._over, self.ends
+        latest = over[-1]
+        for task in range(len(over) - 1, tasks):
+            if ends[task] >= NEVER:
+                return None
+            latest = max(latest, ends[task] + self._table[self.numbers[task]].latency)
+            over.append(latest)
+        return over[tasks]
 
     def is_settled(self, tasks: int) -> bool:
         """Whether nothing that is issued later can change the times of the first so many tasks."""
-        return tasks <= len(self.numbers)
+        return self.over_by(tasks) is not None
 
     def finish(self) -> int:
         """When everything is over."""
-        return self._over[-1]
+        over = self.over_by(len(self.numbers))
+        assert over is not None
+        return over

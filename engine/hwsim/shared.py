@@ -1,18 +1,21 @@
 """Time where engines share ports: as `replay`, but how long a task takes depends on who else moves data meanwhile.
 
-When a task starts is known as soon as all that it waits for is; and when it ends, unless it asks for a shared port. Only those that do are
-gone through moment by moment: at each, requests that are done end their tasks, others ask, and only then the ports that are free grant
-their next burst. Such a task ends when its own work is done and all its requests are; what it takes beyond its duration alone is a stall
-for the port that was done last.
+When a task starts is known as soon as all that it waits for is; and when it ends, unless it asks for a shared port. Where nobody else can
+want its ports before it has done with them, it ends as if it were alone. Only what is left is gone through moment by moment: at each,
+requests that are done end their tasks, others ask, and only then the ports that are free grant their next burst. Such a task ends when its
+own work is done and all its requests are; what it takes beyond its duration alone is a stall for the port that was done last.
+
+A time that is not known yet is NEVER, and so is what waits for it. Nobody is kept waiting for it: tasks are issued ahead of the ports,
+which are gone through as far as somebody has to know.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from .arbiter import NEVER, Port
-from .replay import CAUSES, DATA, ISSUE, NOBODY, SLOT, Stall, Variant
+from .arbiter import Port
+from .replay import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Row, Stall, Variant
 
 Wait = tuple[int, int, int, bool]
 """A task waits for another: (cause, cell, task, whether for its result, which may come after its end)."""
@@ -23,235 +26,341 @@ _Issued = tuple[int, int, int, list[Wait]]
 
 
 class _Running:
-    """A task whose end depends on ports: when its own work is done, how many requests are not done, and of which port the last was."""
+    """A task whose end depends on ports: when its own work is done, and when its requests are, by port, once it has asked."""
 
-    __slots__ = ("open", "port", "task", "variant", "work")
+    __slots__ = ("demands", "dones", "task", "work")
 
-    def __init__(self, task: int, variant: Variant, start: int) -> None:
+    def __init__(self, task: int, work: int, demands: tuple[tuple[int, int], ...]) -> None:
         self.task = task
-        self.variant = variant
-        self.work = start + variant.duration
-        self.open = len(variant.demands)
-        self.port = NOBODY
+        self.work = work
+        self.demands = demands
+        self.dones: dict[int, int] = {}
 
 
-class SharedClocks:
-    """As `replay.Clocks`; `bursts` has the cycles of a burst of each shared port. Starts and ends that are not known yet are NOBODY."""
+class _Readers:
+    """Tasks that read a cell: those of which it is not known when they end, and the one of the others that is the last to."""
 
-    def __init__(self, table: Sequence[Variant], queues: Sequence[int], cell_count: int, bursts: Sequence[int]) -> None:
-        engines = len(queues)
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        self.numbers: list[int] = []
-        self.stalls: list[Stall] = []
-        self.now = 0
-        self.free = [0] * engines
-        self._table = table
-        self._queues = tuple(queues)
-        self._engines: list[int] = []
-        self._there: list[int] = []
-        self._over: list[int] = [0]
-        # The tasks of each engine that have not started by now, and those among them of which it is not known when they will.
-        self._waiting: list[deque[int]] = [deque() for _ in queues]
-        self._pending: list[deque[_Issued]] = [deque() for _ in queues]
-        self._running: list[_Running | None] = [None] * engines
-        # When each engine's task asks for its ports, and when each port has done a request.
-        self._asks = [NEVER] * engines
+    __slots__ = ("last", "open", "until")
+
+    def __init__(self, last: int, until: int) -> None:
+        self.last = last
+        self.until = until
+        self.open: list[int] = []
+
+    def ends(self, task: int, end: int) -> None:
+        """Of those that end together, the first in the program is to blame."""
+        if (-end, task) < (-self.until, self.last):
+            self.until, self.last = end, task
+
+
+class SharedClocks(Clocks):
+    """As `replay.Clocks`; `bursts` has the cycles of a burst of each shared port, and `users` which engines ever ask for it (all, if left
+    out)."""
+
+    def __init__(
+        self,
+        table: Sequence[Variant],
+        queues: Sequence[int],
+        cell_count: int,
+        bursts: Sequence[int],
+        users: Sequence[Collection[int]] = (),
+    ) -> None:
+        super().__init__(table, queues, cell_count)
+        engines = range(len(queues))
+        self._pending: list[deque[_Issued]] = [deque() for _ in engines]
+        self._running: list[_Running | None] = [None for _ in engines]
+        # Of which task the end has to be known first, before that of the first of them is asked for again.
+        self._awaited: list[int | None] = [None for _ in engines]
+        # When an engine with tasks of unknown times did its last one of which the end is known.
+        self._last = [0] * len(engines)
+        self._readers: dict[int, _Readers] = {}  # of cells with readers of which it is not known when they end
+        # The moment up to which ports are gone through.
+        self._clock = 0
         self._ports = [Port(burst) for burst in bursts]
-        self._dones = [NEVER] * len(self._ports)
         self._unsettled: set[int] = set()
-        self._blocker = NOBODY
-        self._skipped = [0] * engines
-        self._writer = [NOBODY] * cell_count
-        self._readers: list[list[int]] = [[] for _ in range(cell_count)]
+        # When each engine's task asks for its ports, or, once it has, when the last of its requests is done as far as is known.
+        self._moments = [NEVER] * len(engines)
+        self._users = list(users) or [engines] * len(self._ports)
 
     def issue(self, number: int) -> None:
         """Issues a task of variant `number`."""
-        variant = self._table[number]
-        engine = variant.engine
-        queue = self._waiting[engine]
-        if len(queue) == self._queues[engine]:
-            self._make_room(engine, queue)
-        task = len(self.numbers)
-        waits = self._waits(task, variant)
-        queue.append(task)
-        self.numbers.append(number)
-        self._engines.append(engine)
-        self.starts.append(NOBODY)
-        self.ends.append(NOBODY)
-        self._there.append(NOBODY)
-        issued = task, self.now, self._blocker, waits
-        if self._pending[engine] or self._running[engine] is not None or not self._start(engine, issued):
-            self._pending[engine].append(issued)
+        engine = self._table[number].engine
+        if self.free[engine] >= NEVER:
+            waiting = len(self._waiting[engine]) + len(self._pending[engine])
+            if waiting == self._queues[engine] or not self._pending[engine]:
+                self._end_alone(engine)
+            if waiting == self._queues[engine] and self._pending[engine]:
+                self._make_room(engine)
+        super().issue(number)
 
-    def _make_room(self, engine: int, queue: deque[int]) -> None:
+    def _row(self, variant: Variant) -> Row:
+        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, variant.demands
+
+    def _make_room(self, engine: int) -> None:
         """Goes on to when the queue has room: when the first task in it starts."""
-        starts, first = self.starts, queue[0]
-        while (start := starts[first]) == NOBODY or start > self.now:
-            self._blocker = engine
-            # Ports grant what is asked for by now only when time goes on: more may be issued at this moment.
-            if start != NOBODY and start < self._next():
-                self.now = start
-            else:
-                self._step()
-        while queue and NOBODY != starts[queue[0]] <= self.now:
-            queue.popleft()
+        waiting = self._waiting[engine]
+        while not waiting:
+            self._step()
+        taken = waiting.popleft()
+        if taken > self.now:
+            self.now, self._blocker = taken, engine
 
-    def _waits(self, task: int, variant: Variant) -> list[Wait]:
-        """What the task has to wait for, in the order in which it is to blame: results that are still to come, and readers at work.
-        Whoever wants its cells next waits for the task."""
+    # Tasks of which it is not known when they start.
+
+    def _postpone(self, number: int) -> None:
+        engine, _, _, reads, writes, _ = self._rows[number]
+        waits = self._waits(engine, reads, writes)
+        task = len(self.numbers)
+        self.numbers.append(number)
+        self.starts.append(NEVER)
+        self.ends.append(NEVER)
+        if self.free[engine] < NEVER:
+            self._last[engine], self.free[engine] = self.free[engine], NEVER
+        self._pending[engine].append((task, self.now, self._blocker, waits))
+        self._hold(task, reads)
+        for cell in writes:
+            # Whoever wants the cell next waits for this task, and no more for those that it waits for.
+            self._readers.pop(cell, None)
+            self._released[cell] = 0
+            self._ready[cell], self._writer[cell] = NEVER, task
+        awaited = {w[2] for w in waits}
+        for other, running in enumerate(self._running):
+            if running is not None and running.task in awaited:
+                self._end_alone(other)
+
+    def _waits(self, engine: int, reads: Sequence[int], writes: Sequence[int]) -> list[Wait]:
+        """What a task has to wait for, in the order in which it is to blame: results that are still to come, and readers at work."""
         found: list[Wait] = []
-        now, ends, there, writers, readers = self.now, self.ends, self._there, self._writer, self._readers
-        for cell in variant.reads:
-            writer = writers[cell]
-            if writer != NOBODY and (ends[writer] == NOBODY or there[writer] > now):
-                found.append((DATA, cell, writer, True))
-            known = readers[cell]
-            if known and ends[known[0]] != NOBODY and ends[known[0]] <= now:
-                known[:] = [t for t in known if ends[t] == NOBODY or ends[t] > now]
-            known.append(task)
-        for cell in variant.writes:
-            if known := readers[cell]:
-                found += [(SLOT, cell, t, False) for t in known if t != task and (ends[t] == NOBODY or ends[t] > now)]
-                known.clear()
-            writer, writers[cell] = writers[cell], task
-            if writer == NOBODY or self._engines[writer] == variant.engine:
-                continue
-            if ends[writer] == NOBODY or there[writer] > now:
-                found.append((SLOT, cell, writer, True))
+        now, ready, writer = self.now, self._ready, self._writer
+        found += [(DATA, cell, writer[cell], True) for cell in reads if ready[cell] > now]
+        for cell in writes:
+            readers = self._readers.get(cell)
+            if readers is not None:
+                at_work = [*readers.open, *([readers.last] if readers.until > now else [])]
+                found += [(SLOT, cell, task, False) for task in sorted(at_work)]
+            elif self._released[cell] > now:
+                found.append((SLOT, cell, self._reader[cell], False))
+            if ready[cell] > now and self._rows[self.numbers[writer[cell]]][0] != engine:
+                found.append((SLOT, cell, writer[cell], True))
         return found
 
+    def _hold(self, task: int, reads: Sequence[int]) -> None:
+        """It is not known how long the task will read these cells."""
+        for cell in reads:
+            readers = self._readers.get(cell)
+            if readers is None:
+                readers = self._readers[cell] = _Readers(self._reader[cell], self._released[cell])
+                self._released[cell] = NEVER
+            readers.open.append(task)
+
+    def _reads_too(self, cell: int, task: int, end: int) -> None:
+        if end < NEVER:
+            self._readers[cell].ends(task, end)
+
     def _start(self, engine: int, issued: _Issued) -> bool:
-        """Finds out when the next task of an engine starts, and when it ends; whether that is known."""
+        """Finds out when the next task of an engine starts; whether that is known."""
         task, at, blocker, waits = issued
-        ends, there = self.ends, self._there
-        idle_from = start = self.free[engine]
+        ends, numbers = self.ends, self.numbers
+        idle_from = start = self._last[engine]
         cause, cell, by = ISSUE, NOBODY, blocker
         if at > start:
             start = at
         for why, where, other, result in waits:
             clear = ends[other]
-            if clear == NOBODY:
+            if clear >= NEVER:
+                self._awaited[engine] = other
                 return False
             if result:
-                clear = there[other]
+                clear += self._rows[numbers[other]][2]
             if clear > start:
-                start, cause, cell, by = clear, why, where, self.numbers[other]
+                start, cause, cell, by = clear, why, where, numbers[other]
         waited = start - idle_from + self._skipped[engine]
         if waited:
             self.stalls.append(Stall(task, engine, CAUSES[cause], cell, by, waited))
             self._skipped[engine] = 0
         self.starts[task] = start
-        variant = self._table[self.numbers[task]]
-        if not variant.demands:
-            self._end(engine, task, start + variant.duration, variant.latency)
-            return True
-        self._running[engine] = _Running(task, variant, start)
-        self._asks[engine] = start + variant.setup
-        if start + variant.setup <= self.now:
-            self._ask(engine)
+        self._waiting[engine].append(start)
+        row = self._rows[numbers[task]]
+        end = self._begin(numbers[task], task, start) if row[5] else start + row[1]
+        if end < NEVER:
+            self._end(task, end)
         return True
 
-    def _end(self, engine: int, task: int, end: int, latency: int) -> None:
-        ends, there, over = self.ends, self._there, self._over
-        ends[task] = self.free[engine] = end
-        there[task] = end + latency
-        if task == len(ends) - 1 == len(over) - 1:
-            over.append(max(over[-1], end + latency))
-        elif len(over) == task + 1:
-            latest = over[-1]
-            while task < len(ends) and ends[task] != NOBODY:
-                latest = max(latest, there[task])
-                over.append(latest)
-                task += 1
+    def _start_all(self) -> None:
+        """Starts what waited for tasks whose end has become known."""
+        ends, running, awaited = self.ends, self._running, self._awaited
+        progress = True
+        while progress:
+            progress = False
+            for engine, pending in enumerate(self._pending):
+                while pending and running[engine] is None:
+                    before = awaited[engine]
+                    if (before is not None and ends[before] >= NEVER) or not self._start(engine, pending[0]):
+                        break
+                    pending.popleft()
+                    awaited[engine] = None
+                    progress = True
+                if self.free[engine] >= NEVER and not pending and running[engine] is None:
+                    self.free[engine] = self._last[engine]
 
-    def _ask(self, engine: int) -> None:
-        self._asks[engine] = NEVER
+    def _end(self, task: int, end: int) -> None:
+        """It has become known when a task ends."""
+        engine, _, latency, reads, writes, _ = self._rows[self.numbers[task]]
+        self.ends[task] = self._last[engine] = end
+        for cell in reads:
+            readers = self._readers.get(cell)
+            if readers is not None and task in readers.open:
+                readers.open.remove(task)
+                readers.ends(task, end)
+                if not readers.open:
+                    self._released[cell], self._reader[cell] = readers.until, readers.last
+                    del self._readers[cell]
+        for cell in writes:
+            if self._writer[cell] == task:
+                self._ready[cell] = end + latency
+
+    # Tasks that ask for ports.
+
+    def _shared(self, number: int, task: int, start: int) -> int:
+        end = self._begin(number, task, start)
+        if end >= NEVER:
+            self._hold(task, self._rows[number][3])
+        return end
+
+    def _begin(self, number: int, task: int, start: int) -> int:
+        variant = self._table[number]
+        engine, asks = variant.engine, start + variant.setup
+        running = self._running[engine] = _Running(task, start + variant.duration, variant.demands)
+        self._moments[engine] = asks
+        end = self._alone(engine, running)
+        if end >= NEVER and asks <= self._clock:
+            self._ask(engine, running)
+        return end
+
+    def _end_alone(self, engine: int) -> None:
+        """Ends the task of an engine, if it is known by now that it has its ports to itself."""
         running = self._running[engine]
-        assert running is not None
-        for port, cycles in running.variant.demands:
-            self._ports[port].request(engine, cycles, self.now)
+        if running is None or running.dones:
+            return
+        end = self._alone(engine, running)
+        if end < NEVER:
+            self._end(running.task, end)
+            self._start_all()
+
+    def _alone(self, engine: int, running: _Running) -> int:
+        """When the task of an engine ends that is still to ask for its ports, if nobody else can want them meanwhile; else NEVER."""
+        asks = self._moments[engine]
+        for number, cycles in running.demands:
+            done = asks + cycles
+            if done > running.work or not self._ports[number].is_free(self._clock):
+                return NEVER
+            for other in self._users[number]:
+                if other != engine and self._may_ask(other, running.task) < done:
+                    return NEVER
+        for number, _ in running.demands:
+            self._ports[number].last = engine
+        self._running[engine], self._moments[engine] = None, NEVER
+        return running.work
+
+    def _may_ask(self, engine: int, task: int) -> int:
+        """When an engine asks for a port next, at the earliest; NEVER, if not before `task` ends."""
+        running, pending = self._running[engine], self._pending[engine]
+        if running is not None:
+            return running.work if running.dones else self._moments[engine]
+        if pending:
+            return NEVER if any(w[2] == task for w in pending[0][3]) else self._last[engine]
+        return max(self.free[engine], self.now)
+
+    def _ask(self, engine: int, running: _Running) -> None:
+        self._moments[engine] = NEVER
+        for port, cycles in running.demands:
+            self._ports[port].request(engine, cycles, self._clock)
+            running.dones[port] = NEVER
             self._unsettled.add(port)
 
+    # Ports, moment by moment.
+
     def _next(self) -> int:
-        """The next moment at which a task asks for ports or a port has done a request."""
+        """The next moment at which a task asks for ports or the last of its requests is done."""
         if self._unsettled:
             for number in self._unsettled:
                 port = self._ports[number]
-                port.settle(self.now)
-                self._dones[number] = port.next_done()
+                port.settle(self._clock)
+                for engine, done in port.dones():
+                    running = self._running[engine]
+                    assert running is not None
+                    running.dones[number] = done
+                    self._moments[engine] = max(running.dones.values())
             self._unsettled.clear()
-        return min(*self._asks, *self._dones)
+        return min(self._moments)
 
     def _step(self) -> None:
         """Goes on to that moment."""
-        self.now = now = self._next()
+        self._clock = now = self._next()
         ended = False
-        for number, done in enumerate(self._dones):
-            if done == now:
-                engine = self._ports[number].advance(now)
-                self._unsettled.add(number)
+        asking: list[tuple[int, _Running]] = []
+        for engine, moment in enumerate(self._moments):
+            if moment == now:
                 running = self._running[engine]
                 assert running is not None
-                running.open -= 1
-                running.port = number
-                if running.open == 0:
+                if running.dones:
                     self._done(engine, running)
                     ended = True
-        if now in self._asks:
-            for engine, asks in enumerate(self._asks):
-                if asks == now:
-                    self._ask(engine)
+                else:
+                    asking.append((engine, running))
+        for engine, running in asking:
+            self._ask(engine, running)
         if ended:
             self._start_all()
 
     def _done(self, engine: int, running: _Running) -> None:
         """The last request of a task is done, just now."""
-        task, variant = running.task, running.variant
-        end = max(running.work, self.now)
-        self._running[engine] = None
-        if end > running.work:
-            self.stalls.append(Stall(task, engine, "port", running.port, NOBODY, end - running.work))
-        self._end(engine, task, end, variant.latency)
+        now, work = self._clock, running.work
+        self._running[engine], self._moments[engine] = None, NEVER
+        if now > work:
+            port = max(number for number, done in running.dones.items() if done == now)
+            self.stalls.append(Stall(running.task, engine, "port", port, NOBODY, now - work))
+        self._end(running.task, max(work, now))
 
-    def _start_all(self) -> None:
-        """Starts what waited for tasks whose end has become known."""
-        progress = True
-        while progress:
-            progress = False
-            for engine, pending in enumerate(self._pending):
-                while pending and self._running[engine] is None and self._start(engine, pending[0]):
-                    pending.popleft()
-                    progress = True
+    def _catch_up(self) -> None:
+        """Goes through all that is before the moment of the last issue, and what is done then; more may ask at that moment."""
+        while self._clock < self.now:
+            if self._next() > self.now:
+                self._clock = self.now
+            else:
+                self._step()
 
     def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
         """As `Clocks.key`; every engine that has a port to ask for, or waits for one that has, counts."""
-        now, first, starts, ends, there = self.now, len(self.numbers), self.starts, self.ends, self._there
+        self._catch_up()
+        now, first, numbers = self.now, len(self.numbers), self.numbers
         found: list[object] = [self._blocker]
-        for engine, running in enumerate(self._running):
-            pending = self._pending[engine]
+        for engine, (running, pending) in enumerate(zip(self._running, self._pending, strict=True)):
             if running is not None:
                 task = running.task
-                found.append((task - first, self.numbers[task], starts[task] - now, running.open))
+                found.append((task - first, numbers[task], self.starts[task] - now))
             elif engine in engines or pending:
-                found.append(self.free[engine] - now - self._skipped[engine])
+                free = self._last[engine] if pending else self.free[engine]
+                found.append(free - now - self._skipped[engine])
             if engine in engines:
-                ahead = [starts[t] - now for t in self._waiting[engine] if starts[t] != NOBODY and starts[t] > now]
+                ahead = [start - now for start in self._waiting[engine] if start > now]
                 found += (len(ahead), *ahead)
-            found += [(task - first, self.numbers[task], self._seen(waits, first)) for task, _, _, waits in pending]
+            found += [(task - first, numbers[task], self._seen(waits, first)) for task, _, _, waits in pending]
         for cell in cells:
-            writer = self._writer[cell]
-            if writer != NOBODY:
-                if ends[writer] == NOBODY:
-                    found.append((cell, writer - first))
-                elif there[writer] > now:
-                    found.append((cell, there[writer] - now, self.numbers[writer]))
-            for reader in self._readers[cell]:
-                if ends[reader] == NOBODY:
-                    found.append((~cell, reader - first))
-                elif ends[reader] > now:
-                    found.append((~cell, ends[reader] - now, self.numbers[reader]))
-        found += [port.key(now) for port in self._ports]
+            if self._ready[cell] >= NEVER:
+                found.append((cell, self._writer[cell] - first))
+            elif self._ready[cell] > now:
+                found.append((cell, self._ready[cell] - now, numbers[self._writer[cell]]))
+            readers = self._readers.get(cell)
+            if readers is not None:
+                last = (readers.last - first, readers.until - now) if readers.until > now else ()
+                found.append((~cell, *last, *(task - first for task in readers.open)))
+            elif self._released[cell] > now:
+                found.append((~cell, self._released[cell] - now, numbers[self._reader[cell]]))
+        for number, port in enumerate(self._ports):
+            port.advance(now)
+            self._unsettled.add(number)
+            found.append(port.key(now))
         return tuple(found)
 
     def _seen(self, waits: list[Wait], first: int) -> tuple[tuple[int, ...], ...]:
@@ -259,29 +368,17 @@ class SharedClocks:
         now, ends = self.now, self.ends
         found: list[tuple[int, ...]] = []
         for cause, cell, task, result in waits:
-            if ends[task] == NOBODY:
+            if ends[task] >= NEVER:
                 found.append((cause, cell, task - first, result))
-            elif (clear := self._there[task] if result else ends[task]) > now:
-                found.append((cause, cell, clear - now, self.numbers[task], result))
+            else:
+                number = self.numbers[task]
+                clear = ends[task] + (self._rows[number][2] if result else 0)
+                if clear > now:
+                    found.append((cause, cell, clear - now, number, result))
         return tuple(found)
-
-    def skip(self, cycles: int, since: int) -> None:
-        """As `Clocks.skip`."""
-        busy = set(self._engines[since:])
-        for engine in range(len(self.free)):
-            if engine not in busy:
-                self._skipped[engine] += cycles
-
-    def over_by(self, tasks: int) -> int | None:
-        """As `Clocks.over_by`."""
-        return self._over[tasks] if tasks < len(self._over) else None
-
-    def is_settled(self, tasks: int) -> bool:
-        """As `Clocks.is_settled`: it is known when they end. What is still at work may have to share a port with what comes."""
-        return tasks < len(self._over)
 
     def finish(self) -> int:
         """As `Clocks.finish`, when all that was issued is played to its end."""
         while any(self._pending) or any(r is not None for r in self._running):
             self._step()
-        return self._over[-1]
+        return super().finish()

@@ -107,8 +107,12 @@ class _Player:
         self._kinds: list[Variant] = []
         self._variants = program.variants
         queues = program.machine.queues
-        cells, ports = len(program.places.of_cell), [p.burst_cycles for p in program.ports]
-        self.clocks = SharedClocks(self._kinds, queues, cells, ports) if ports else Clocks(self._kinds, queues, cells)
+        cells, bursts = len(program.places.of_cell), [p.burst_cycles for p in program.ports]
+        self.clocks = (
+            SharedClocks(self._kinds, queues, cells, bursts, program.users)
+            if bursts
+            else Clocks(self._kinds, queues, cells)
+        )
         self.places: list[Place] = []
         self.repeats: list[Repeat] = []
         self._max_tasks = max_tasks

@@ -23,7 +23,7 @@ from .machine import Machine
 from .nest import Leaf, Loop, LoopNode, Nest, NestNode
 from .parts import DmaEngine
 from .place import Places
-from .ports import PortSpec
+from .ports import PortSpec, contended
 from .variants import TaskVariant, Variants, part_of, pieces_of
 from .work import Access, read_piece
 
@@ -100,7 +100,7 @@ TaskNode = TaskLoop | Template
 
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     """All tasks as a tree in program order. `variants` are the kinds of task met so far: a replay finds more as it walks.
-    `ports` are those that more than one unit uses."""
+    `ports` are those that tasks may have to share, `users` the units of engines that these tasks are of."""
 
     nest: Nest
     places: Places
@@ -108,6 +108,7 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     templates: tuple[Template, ...]
     variants: list[TaskVariant]
     ports: tuple[PortSpec, ...]
+    users: tuple[frozenset[int], ...]
     cached: Cached = Cached()
 
     @property
@@ -119,7 +120,7 @@ def make_tasks(nest: Nest, places: Places, waits: Waits | None = None) -> TaskPr
     """The tasks of a program; `waits` are for caches. Raises MachineError where no engine reaches an operand."""
     builder = _Builder(nest, places, waits or {})
     tree = tuple(builder.nodes(nest.children, ()))
-    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
+    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, *builder.share())
 
 
 class _Builder:
@@ -130,7 +131,7 @@ class _Builder:
         self.units = places.machine.units
         self.templates: list[Template] = []
         self.variants: list[TaskVariant] = []
-        self.shared: dict[PortSpec, int] = {}
+        self.shared: list[dict[PortSpec, int]] = []
         self.choices: dict[Leaf, Choice] = {}
         self.turning = {s.slot_loop.var for s in nest.sites if s.slot_loop is not None}
 
@@ -164,14 +165,14 @@ class _Builder:
             {},
         )
 
-    def share(self) -> tuple[PortSpec, ...]:
-        """Numbers the ports that tasks of several units use."""
-        users: dict[PortSpec, set[int]] = {}
-        for template in self.templates:
-            for port in template.variants.ports:
-                users.setdefault(port, set()).add(self.units[template.engine])
-        self.shared.update((port, n) for n, port in enumerate(p for p, engines in users.items() if len(engines) > 1))
-        return tuple(self.shared)
+    def share(self) -> tuple[tuple[PortSpec, ...], tuple[frozenset[int], ...]]:
+        """Numbers the ports that tasks may have to share: these, and the units of those tasks."""
+        found = contended([template.variants.asker for template in self.templates])
+        for port, (spec, rivals) in enumerate(found.items()):
+            for number in rivals:
+                self.shared[number][spec] = port
+        users = [frozenset(self.units[self.templates[n].engine] for n in rivals) for rivals in found.values()]
+        return tuple(found), tuple(users)
 
     # What is a task.
 
@@ -222,7 +223,8 @@ class _Builder:
         pieces = pieces_of([(c.works, paths[c.leaf]) for c in choices], outer, self.nest.analyzer)
         number = len(self.templates)
         waits = self.waits.get(number)
-        variants = Variants(self.variants, number, choices[0].engine, outer, pieces, self.places, self.nest.analyzer, self.shared,
+        self.shared.append({})
+        variants = Variants(self.variants, number, choices[0].engine, outer, pieces, self.places, self.nest.analyzer, self.shared[number],
                             None if waits is None else waits.reshape([loop.extent for loop in outer]))  # fmt: skip
         self.templates.append(Template(number, choices, outer, _loops(node), variants))
         return self.templates[-1]

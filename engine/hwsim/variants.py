@@ -19,7 +19,7 @@ from .geometry import domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
 from .place import Placement, Places
-from .ports import PortSpec, ports_of
+from .ports import Asker, PortSpec, ports_of
 from .replay import Variant
 from .work import Access, Work
 
@@ -100,8 +100,8 @@ def part_of(placement: Placement, access: Access, analyzer: Analyzer) -> Expr:
 class Variants:
     """The variants of one template, by where the loops around it are; new ones are added to the program's `table`.
 
-    `shared` numbers the ports that several engines use; `waits` are cycles that each instance waits behind caches, in all dimensions of
-    the loops around.
+    `shared` numbers the ports that its tasks may have to share with others; `waits` are cycles that each instance waits behind caches, in
+    all dimensions of the loops around.
     """
 
     def __init__(self, table: list[TaskVariant], template: int, engine: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
@@ -136,12 +136,15 @@ class Variants:
         return tuple(dict.fromkeys(cell for cells in ranges for cell in cells))
 
     @property
-    def ports(self) -> tuple[PortSpec, ...]:
-        """All ports that any of them may use."""
+    def asker(self) -> Asker:
+        """How ports see its tasks."""
         machine = self._places.machine
         sides = [(s.placement.memory, s.written) for s in self._sides]
         sides += [(s.placement.memory, False) for s in self._sides if s.updated]
-        return ports_of(machine.engines[self._engine], machine, sides)
+        ports = ports_of(machine.engines[self._engine], machine, sides)
+        sure = [(s.placement.first_cell, s.written) for s in self._sides if s.placement.cells == 1]
+        reads, writes = (frozenset(cell for cell, written in sure if written is side) for side in (False, True))
+        return Asker(self._unit, ports, reads, writes)
 
     def at(self, at: Mapping[Var, int]) -> int:
         """The number of the variant in the program's table; NOTHING where there is nothing to do."""

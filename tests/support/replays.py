@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -40,11 +40,14 @@ def replay(
     *,
     queues: Sequence[int] = (),
     bursts: Sequence[int] | None = None,
+    users: Sequence[Collection[int]] = (),
 ) -> Replayed:
     """Plays a sequence, without skipping anything; on the core for shared ports when `bursts` are given."""
     depth = queues or [ENDLESS] * engine_count
     clocks = (
-        Clocks(variants, depth, cell_count) if bursts is None else SharedClocks(variants, depth, cell_count, bursts)
+        Clocks(variants, depth, cell_count)
+        if bursts is None
+        else SharedClocks(variants, depth, cell_count, bursts, users)
     )
     for number in sequence:
         clocks.issue(number)

@@ -122,12 +122,13 @@ def sharing(draw: st.DrawFn) -> tuple[tuple[Variant, ...], list[int], list[int],
     return tuple(asking), sequence[:20], draw(queues), bursts
 
 
-@given(sharing())
+@given(sharing(), st.booleans())
 def test_law_a_replay_is_what_looking_at_every_cycle_gives(
-    program: tuple[tuple[Variant, ...], list[int], list[int], list[int]],
+    program: tuple[tuple[Variant, ...], list[int], list[int], list[int]], knows_users: bool
 ):
     table, sequence, depth, bursts = program
-    timeline = replay(table, sequence, ENGINES, CELLS, queues=depth, bursts=bursts)
+    users = [{v.engine for v in table if any(p == port for p, _ in v.demands)} for port in range(len(bursts))]
+    timeline = replay(table, sequence, ENGINES, CELLS, queues=depth, bursts=bursts, users=users if knows_users else ())
     assert (timeline.starts, timeline.ends) == by_the_cycle(table, sequence, ENGINES, queues=depth, bursts=bursts)
     for engine in range(ENGINES):
         assert timeline.busy[engine] + sum(timeline.stalls_of(engine).values()) == timeline.last_end[engine]

@@ -1,0 +1,76 @@
+"""Who may have to share a port, and when the requests of those who do are done."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.engine.hwsim.arbiter import Port
+from tilewright.engine.hwsim.ports import Asker, PortSpec, contended
+
+BUS = PortSpec("bus", 4, 1)
+requests = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=4)
+
+
+def asker(unit: int, reads: tuple[int, ...] = (), writes: tuple[int, ...] = ()) -> Asker:
+    return Asker(unit, (BUS,), frozenset(reads), frozenset(writes))
+
+
+def by_the_cycle(burst: int, asked: list[tuple[int, int]]) -> dict[int, int]:
+    """When the request of each engine is done, (since when, how many cycles) being asked for, a cycle at a time."""
+    done: dict[int, int] = {}
+    left: dict[int, int] = {}
+    holder, last, until = -1, -1, 0
+    for now in range(13 + sum(cycles for _, cycles in asked)):
+        if holder >= 0 and until == now:
+            if not left[holder]:
+                done[holder] = now
+                del left[holder]
+            holder = -1
+        left |= {engine: cycles for engine, (since, cycles) in enumerate(asked) if since == now}
+        if holder < 0 and left:
+            holder = last = min(left, key=lambda engine: (engine <= last, engine))
+            granted = min(burst, left[holder])
+            left[holder], until = left[holder] - granted, now + granted
+    return done
+
+
+@given(st.integers(1, 4), requests)
+def test_law_requests_are_done_as_a_port_that_is_looked_at_each_cycle_does_them(
+    burst: int, asked: list[tuple[int, int]]
+):
+    port, found = Port(burst), dict[int, int]()
+    for now in sorted({since for since, _ in asked}):
+        for engine, (since, cycles) in enumerate(asked):
+            if since == now:
+                port.request(engine, cycles, now)
+        port.settle(now)
+        found.update(port.dones())
+    assert found == by_the_cycle(burst, asked)
+
+
+def test_given_a_request_that_is_done_then_the_port_is_free():
+    port = Port(2)
+    port.request(0, 5, now=10)
+    assert not port.is_free(10)
+    port.settle(10)
+    assert not port.is_free(14) and port.is_free(15)
+
+
+def test_given_tasks_that_wait_for_each_other_by_a_cell_then_the_port_is_not_shared():
+    compute, store = asker(1, reads=(4,), writes=(3,)), asker(0, reads=(3,), writes=(2,))
+    assert contended([compute, store]) == {}
+    assert contended([asker(1, writes=(3,)), asker(0, writes=(3,))]) == {}
+
+
+def test_given_tasks_of_two_units_that_only_read_the_same_then_they_share_the_port():
+    assert contended([asker(0, reads=(3,)), asker(1, reads=(3,)), asker(1)]) == {BUS: (0, 1, 2)}
+
+
+def test_given_one_unit_then_nothing_is_shared():
+    assert contended([asker(0), asker(0)]) == {}
+
+
+def test_given_a_rival_of_some_only_then_the_others_do_not_ask():
+    staged, compute, store = asker(0, writes=(4,)), asker(1, reads=(4,), writes=(3,)), asker(1, writes=(5,))
+    assert contended([staged, compute, store]) == {BUS: (0, 2)}
