@@ -44,13 +44,13 @@ class Figures(msgspec.Struct, frozen=True):
         """One of them by its name; see CYCLES, ENERGY, TRAFFIC, PEAK. Raises ObjectiveError "unknown-objective"."""
         kind, _, scope = name.partition(" ")
         match kind:
-            case "cycles" if not scope:
+            case "cycles" if name == CYCLES:
                 return self.cycles
-            case "energy" if not scope:
+            case "energy" if name == ENERGY:
                 return self.energy_pj
-            case "traffic" if not scope:
+            case "traffic" if name == TRAFFIC:
                 return self.traffic_bytes
-            case "peak" if not scope:
+            case "peak" if name == PEAK:
                 return sum(self.peaks.values())
             case "peak" if rows := _rows(self.peaks, scope):
                 return max(self.peaks[row] for row in rows)

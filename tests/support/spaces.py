@@ -9,9 +9,9 @@ from tilewright.engine.script import parse, read_calls
 
 LINES = """C = sch.get_block("C")
 i, j, k = sch.get_loops(C)
-ti = choose("ti", [16, 32, 64])
-tj = choose("tj", [16, 64])
-tk = choose("tk", [32, 16])
+ti = choose("ti", [32, 8, 16])
+tj = choose("tj", [16, 32])
+tk = choose("tk", [32])
 io, ii = sch.split(i, [None, ti], names=["io", "ii"])
 jo, ji = sch.split(j, [None, tj], names=["jo", "ji"])
 ko, ki = sch.split(k, [None, tk], names=["ko", "ki"])
@@ -27,10 +27,10 @@ sch.compute_at(B_pad, "ko")
 A_slots = choose("A slots", [1, 2])
 sch.double_buffer(A_pad, slots=A_slots)
 """
-"""For GEMM on Gemmini: 144 points, among them some that are refused (two slots of what is loaded once)."""
+"""For GEMM on Gemmini: 72 points, among them some that are refused (two slots of what is loaded once)."""
 
 
-def gemm_space(lines: str = LINES, m: int = 64, n: int = 64, k: int = 64) -> Space:
+def gemm_space(lines: str = LINES, m: int = 32, n: int = 32, k: int = 64) -> Space:
     """A product in tiles to choose."""
     program = parse(GEMM.format(m=m, n=n, k=k, dtype="int8")).program
     return space_of(program, read_calls(lines))

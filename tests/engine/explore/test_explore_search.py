@@ -1,0 +1,229 @@
+"""A search finds what there is to find: pruned or not, in one piece or several, the same from the same seed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.spaces import gemm_space
+
+from tilewright.engine.execute import Verdict
+from tilewright.engine.explore import (
+    Bench,
+    InProcess,
+    Limits,
+    ObjectiveError,
+    Outcome,
+    Progress,
+    Question,
+    Settings,
+    StoreError,
+    Study,
+    dominates,
+    explore,
+)  # fmt: skip
+from tilewright.engine.explore import search as search_module
+from tilewright.engine.explore import trials as trials_module
+from tilewright.engine.explore.study import front_of
+from tilewright.engine.hwsim import Report, TaskProgram, load_machine
+
+GEMMINI = load_machine("gemmini")
+SPACE = gemm_space()
+BOTH = ("cycles", "peak local.scratchpad")
+SAMPLED = Settings(exhaustive=0, trials=24, batch=8)
+
+
+@cache
+def everything() -> tuple[Outcome, ...]:
+    """What comes of each point, replayed whether it may be good or not."""
+    bench = Bench(SPACE, GEMMINI, ("cycles",))
+    return tuple(bench.tried(Question(n, point)) for n, point in enumerate(SPACE.points()))
+
+
+class Backwards:
+    """Workers whose answers come in another order."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._bench = Bench(SPACE, GEMMINI, settings.objectives, settings.budgets, settings.limits)
+
+    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]:
+        return InProcess(self._bench).tried(questions[::-1])
+
+    def close(self) -> None: ...
+
+
+def found(study: Study) -> list[tuple[int, tuple[int, ...], Outcome]]:
+    return [(trial.number, trial.point, trial.outcome) for trial in study.trials]
+
+
+def test_given_few_points_then_all_are_tried_and_the_best_is_the_least_of_all() -> None:
+    study = explore(SPACE, GEMMINI, Settings(batch=8))
+    least = min((o.figures.cycles, n) for n, o in enumerate(everything()) if o.fits and o.figures is not None)
+    assert study.method == "exhaustive" and study.ended and len(study.trials) == study.total == SPACE.size
+    assert study.best is not None and study.best.outcome.figures is not None
+    assert (study.best.outcome.figures.cycles, study.best.number) == least
+    # What is left out could not have been better, and something was.
+    pruned = [t for t in study.trials if t.outcome.status == "pruned"]
+    assert pruned and all((o := everything()[t.number]).figures and o.figures.cycles >= least[0] for t in pruned)
+
+
+def test_given_two_objectives_then_the_front_is_that_of_all_outcomes() -> None:
+    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH))
+    fit = {
+        n: tuple(o.figures.figure(name) for name in BOTH) for n, o in enumerate(everything()) if o.fits and o.figures
+    }
+    expected = {v for v in fit.values() if not any(dominates(w, v) for w in fit.values())}
+    vectors = [tuple(t.outcome.figures.figure(n) for n in BOTH) for t in study.front if t.outcome.figures]
+    assert vectors == sorted(expected) and len(vectors) > 1
+    assert [offer.trial for offer in study.offers] == list(study.front)
+    assert {offer.verdict.status for offer in study.offers} <= {"proved", "tested"}
+
+
+def test_outcomes_say_why_a_candidate_is_none() -> None:
+    refused = next(o for o in everything() if o.status == "refused")
+    assert refused.code == "no-loop-to-overlap" and refused.line == len(SPACE.lines) - 1 and refused.figures is None
+    small = GEMMINI.replace("memories.accumulator.capacity_bytes", 1024)
+    over = explore(SPACE, small).trials
+    assert {t.outcome.code for t in over if t.outcome.status == "over"} == {"capacity-overflow"}
+    budget = explore(SPACE, GEMMINI, Settings(budgets={"traffic": 12_000, "peak local.scratchpad": 2_500})).trials
+    for trial in budget:
+        figures = trial.outcome.figures
+        if trial.outcome.fits and figures is not None:
+            assert (
+                figures.traffic_bytes <= 12_000
+                and max(figures.peaks[f"local.scratchpad[{n}]"] for n in range(4)) <= 2_500
+            )
+    assert {t.outcome.code for t in budget if t.outcome.status == "over"} == {"budget"}
+
+
+@given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=12))
+@settings(max_examples=15)
+def test_lines_that_are_not_applied_again_change_nothing(numbers: list[int]) -> None:
+    bench = Bench(SPACE, GEMMINI, ("cycles",))
+    for number in numbers:
+        assert bench.tried(Question(number, SPACE.point_at(number))) == everything()[number]
+
+
+def test_the_order_of_answers_changes_nothing() -> None:
+    for given_settings in (Settings(batch=7), SAMPLED, Settings(objectives=BOTH, exhaustive=0, trials=24, batch=8)):
+        one = explore(SPACE, GEMMINI, given_settings)
+        other = explore(SPACE, GEMMINI, given_settings, workers=Backwards(given_settings))
+        assert (found(one) == found(other) and one.offers == other.offers) or one.front == other.front
+
+
+def test_given_a_sampler_then_no_point_comes_twice_and_the_default_is_among_them() -> None:
+    study = explore(SPACE, GEMMINI, SAMPLED)
+    points = [trial.point for trial in study.trials]
+    assert study.method == "tpe" and points[0] == SPACE.default and len(set(points)) == len(points) == 24
+    assert found(explore(SPACE, GEMMINI, SAMPLED)) == found(study)
+    other = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=24, batch=8, seed=1))
+    assert [t.point for t in other.trials] != points
+    several = explore(SPACE, GEMMINI, Settings(objectives=BOTH, exhaustive=0, trials=24, batch=8))
+    assert several.method == "nsga2" and len({t.point for t in several.trials}) == 24
+
+
+def test_given_more_trials_than_points_then_a_sampler_comes_to_all_of_them() -> None:
+    space = gemm_space('C = sch.get_block("C")\nx = choose("x", [1, 2, 3])\ny = choose("y", ["a", "b"])\n')
+    study = explore(space, GEMMINI, Settings(exhaustive=0, trials=100, batch=4))
+    assert study.ended and sorted(t.point for t in study.trials) == sorted(space.points())
+
+
+def test_who_watches_is_told_of_each_trial_and_may_stop() -> None:
+    told: list[Progress] = []
+    study = explore(SPACE, GEMMINI, watch=told.append, stop=lambda: len(told) > 39)
+    assert not study.ended and [p.done for p in told] == list(range(1, 41)) and told[-1].total == SPACE.size
+    assert sum(told[-1].counts.values()) == 40 and told[-1].best == study.best and told[-1].front == study.front
+    assert study.offers and study.offers[0].trial == study.best
+
+
+@pytest.mark.parametrize("after", [1, 8, 11, 23])
+def test_a_study_that_was_stopped_goes_on_as_if_it_had_not_been(
+    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "study.sqlite"
+    told: list[Progress] = []
+    uncut = explore(SPACE, GEMMINI, SAMPLED)
+    first = explore(SPACE, GEMMINI, SAMPLED, store=store, watch=told.append, stop=lambda: len(told) >= after)
+    asked: list[Question] = []
+    tried = Bench.tried
+    monkeypatch.setattr(Bench, "tried", lambda self, question: asked.append(question) or tried(self, question))
+    whole = explore(SPACE, GEMMINI, SAMPLED, store=store)
+    assert len(first.trials) == after and found(whole) == found(uncut)
+    # What was known was not tried again.
+    assert [q.number for q in asked] == list(range(after, 24))
+
+
+def test_given_more_trials_then_a_study_goes_on(tmp_path: Path) -> None:
+    store = tmp_path / "study.sqlite"
+    few = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=16, batch=8), store=store)
+    more = explore(SPACE, GEMMINI, SAMPLED, store=store)
+    assert found(more)[:16] == found(few) and len(more.trials) == 24
+
+
+def test_given_another_study_or_no_study_then_the_file_is_refused(tmp_path: Path) -> None:
+    store = tmp_path / "study.sqlite"
+    explore(SPACE, GEMMINI, SAMPLED, store=store, stop=lambda: True)
+    for space, machine, asked in (
+        (gemm_space(m=16), GEMMINI, SAMPLED),
+        (SPACE, GEMMINI.replace("engines.mvin.setup_cycles", 9), SAMPLED),
+        (SPACE, GEMMINI, Settings(exhaustive=0, trials=24, batch=8, seed=3)),
+    ):
+        with pytest.raises(StoreError, match="other-study"):
+            explore(space, machine, asked, store=store)
+    text = tmp_path / "text"
+    text.write_text("no database " * 200)
+    with pytest.raises(StoreError, match="not-a-study"):
+        explore(SPACE, GEMMINI, store=text)
+    assert text.read_text().startswith("no database")
+    with sqlite3.connect(store) as base:
+        assert base.execute("select count(*) from trials").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("name", ["speed", "peak local.vtcm", "peak global", "cycles local", "peak ", ""])
+def test_given_an_unknown_figure_then_refused_before_anything_is_tried(name: str) -> None:
+    with pytest.raises(ObjectiveError) as caught:
+        explore(SPACE, GEMMINI, Settings(objectives=(name,)))
+    assert "peak local.scratchpad[0]" in caught.value.refusal.expected
+    with pytest.raises(ObjectiveError):
+        explore(SPACE, GEMMINI, Settings(budgets={name: 3}))
+
+
+def test_given_a_candidate_of_too_many_tasks_then_it_alone_is_given_up() -> None:
+    study = explore(SPACE, GEMMINI, Settings(limits=Limits(tasks=12)))
+    failed = [t for t in study.trials if t.outcome.status == "failed"]
+    assert failed and {t.outcome.code for t in failed} == {"too-many-tasks"} and len(failed) < len(study.trials)
+
+
+def test_given_a_wrong_result_then_it_is_not_offered_and_the_next_best_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = explore(SPACE, GEMMINI)
+    assert right.best is not None
+    wrong = right.best.point
+    check = search_module.verdict_of
+    monkeypatch.setattr(
+        search_module,
+        "verdict_of",
+        lambda space, point: Verdict("failed", "C differs") if point == wrong else check(space, point),
+    )
+    offers = search_module.offers_of(right)
+    rest = tuple(t for t in right.trials if t.point != wrong)
+    assert [o.trial for o in offers] == list(front_of(rest, ("cycles",)).items)
+
+
+def test_given_a_fault_of_ours_then_it_is_told_and_the_study_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulate, left = trials_module.simulate_tasks, [3]
+
+    def faulty(program: TaskProgram, most: int) -> Report:
+        if left[0]:
+            left[0] -= 1
+            raise ZeroDivisionError("of ours")
+        return simulate(program, most)
+
+    monkeypatch.setattr(trials_module, "simulate_tasks", faulty)
+    study = explore(SPACE, GEMMINI)
+    told = [t.outcome for t in study.trials if t.outcome.code == "internal-error"]
+    assert len(told) == 3 and all("ZeroDivisionError" in o.message for o in told) and len(study.trials) == SPACE.size
