@@ -108,7 +108,11 @@ class DeleteBranch(Intent, frozen=True):
 
 
 def edited(state: State, notebook: Notebook, *, draft: bool = False) -> State:
-    """After an edit: what was there can be come back to. The picture is of the text as far as it is right."""
+    """After an edit: what was there can be come back to. The picture is of the text as far as it is right.
+
+    Raises DocumentError for a text that could not be opened again.
+    """
+    checked_text(notebook.document.text)
     base = state.draft_of or state.notebook
     assert base is not None
     same = notebook.document.text == base.document.text

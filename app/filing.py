@@ -21,7 +21,7 @@ from .document import Document, DocumentError, Notebook, evaluate, load_document
 from .document.history import FOLDER, History
 from .document.merging import Part, resolved
 from .document.notebook import revision_of
-from .edits import picture, settled
+from .edits import checked_text, picture, settled
 from .open_file import Line, OpenFile
 from .state import Filed, Sought, State
 
@@ -256,6 +256,7 @@ def readable(document: Document) -> tuple[Document, Notebook | None]:
     """The document to open a page with, of a file, and its notebook where it was read for that. Mostly the file's own. Where a notebook was
     made of it before, that one; where no program is in it any more, the last one of its history that had one, so that there is a picture
     to go on from."""
+    checked_text(document.text)
     if document.path is None:
         return document, None
     path = Path(document.path)

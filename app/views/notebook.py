@@ -10,7 +10,7 @@ from ..document import Cell, Notebook
 from ..document.branches import branches, steps_shared
 from ..document.cells import lines_of
 from ..document.items import Item, takes_steps
-from ..document.notebook import revision_of
+from ..document.notebook import GIVEN_UP, revision_of
 from ..document.suggestions import culprit, suggestion
 from ..state import State
 from ..store import Store
@@ -66,7 +66,8 @@ def _banners(state: State) -> list[dict[str, Any]]:
     place = error.refusal.place
     where = f"Line {place.line}" if place is not None else "The text"
     if shown is None or shown.document.text != notebook.document.text:
-        text = f"{where} is not right yet. The picture is of the last text that was."
+        fault = "was not read" if error.code == GIVEN_UP else "is not right yet"
+        text = f"{where} {fault}. The picture is of the last text that was."
         found.append({"kind": "stale", "text": text, "count": None})
     elif any(step.status == "failed" for step in notebook.steps):
         applied = len(notebook.states) - 1

@@ -33,20 +33,23 @@ class RowIds(Mapping[str, Handle]):
 def row_ids(func: PrimFunc) -> RowIds:
     """Ids of all loops and blocks below the root: the name; for the second of that name `name~2`, in text order."""
     handles: dict[str, Handle] = {}
+    counts: dict[str, int] = {}
     for stmt in loops_and_blocks(func.body):
         if stmt is func.body:
             continue
         if isinstance(stmt, BlockRealize):
-            handles[_free(stmt.block.name, handles)] = stmt.block.name
+            handles[_free(stmt.block.name, handles, counts)] = stmt.block.name
         else:
             assert isinstance(stmt, For)
-            handles[_free(stmt.loop_var.name, handles)] = stmt.loop_var
+            handles[_free(stmt.loop_var.name, handles, counts)] = stmt.loop_var
     return RowIds(handles)
 
 
-def _free(name: str, taken: Mapping[str, Handle]) -> str:
-    row, count = name, 1
+def _free(name: str, taken: Mapping[str, Handle], counts: dict[str, int]) -> str:
+    """`counts`: up to which number the rows of a name are taken, so that thousands of `i` are not tried one after the other."""
+    row, count = name, counts.get(name, 1)
     while row in taken:
         count += 1
         row = f"{name}~{count}"
+    counts[name] = count
     return row

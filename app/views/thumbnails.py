@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ...engine.hwsim import Report, Steps
 from ...engine.ir import BlockRealize, Buffer, BufferRegion, Expr, For, Node, PrimFunc, TilewrightError, children
 from ..document import Notebook, evaluate, read_document
+from ..edits import checked_text
 from ..state import State
 from ..store import Store
 from .palette import buffer_colours
@@ -84,7 +85,7 @@ def digest(text: str) -> str:
 def thumbnail_of(text: str) -> Thumbnail:
     """The thumbnail of a notebook's text: what the app would show of it. Of a text that is none, or that cannot be run, what there is."""
     try:
-        notebook = evaluate(read_document(text))
+        notebook = evaluate(read_document(checked_text(text)))
     except TilewrightError:
         return Thumbnail(digest(text))
     if notebook.schedule is None:
