@@ -14,12 +14,13 @@ import msgspec
 from msgspec.structs import replace
 
 from ..engine.explore import Point, Settings
+from ..engine.explore.outcome import require_objectives
 from ..engine.hwsim import Machine, load_machine
 from ..engine.ir import Refusal
 from .document import Document, DocumentError, Notebook, evaluate
 from .document.branches import MAX_NAME, branches, current_branch, with_branch
 from .document.defaults import with_default
-from .document.holes import branch_at, notebook_space
+from .document.holes import AUTO, branch_at, notebook_space, with_auto
 from .edits import edited, open_notebook
 from .intents import Intent
 from .limits import LIMITS
@@ -67,6 +68,11 @@ class SetDefault(Intent, frozen=True):
     position: int
 
 
+class AutoSpace(Intent, frozen=True):
+    """A schedule with holes that follows from the program and the machine: tiles, orders, copies and their places. It is a branch where there
+    is a schedule already."""
+
+
 def _explore(state: State, intent: Explore) -> State:
     notebook = state.shown
     if notebook is None:
@@ -74,15 +80,19 @@ def _explore(state: State, intent: Explore) -> State:
     if not 1 <= intent.trials <= LIMITS.trials:
         expected = f"1 to {LIMITS.trials}"
         raise DocumentError(Refusal("bad-trials", "so many candidates are not tried", str(intent.trials), expected))
+    if not 0 <= intent.seed < 1 << 31 or not intent.objectives:
+        raise DocumentError(Refusal("bad-search", "a search has a seed from 0 on, and a figure that is to be small"))
     space = notebook_space(notebook)
     if not space.holes:
         raise DocumentError(
             Refusal("no-holes", "the schedule leaves nothing to choose", expected="a line with tilewright.choose")
         )
     settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed)
+    machine = machine_of(notebook)
+    require_objectives((*intent.objectives, *intent.budgets), machine)
     serial = 1 if state.exploration is None else state.exploration.sought.serial + 1
     branch = current_branch(notebook.document)
-    sought = Sought(serial, notebook, machine_of(notebook), space, settings, branch)
+    sought = Sought(serial, notebook, machine, space, settings, branch)
     return replace(state, exploration=Exploration(sought), notice=None)
 
 
@@ -164,6 +174,12 @@ def _set_default(state: State, intent: SetDefault) -> State:
     return edited(state, evaluate(with_default(notebook, intent.step, intent.position), notebook))
 
 
+def _auto(state: State, _: AutoSpace) -> State:
+    notebook = open_notebook(state)
+    name = free_name(notebook.document, AUTO)
+    return edited(state, evaluate(with_auto(notebook, machine_of(notebook), name), notebook))
+
+
 EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
     Explore: _explore,
     StopExploring: lambda state, _: _going(state, False),
@@ -171,6 +187,7 @@ EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
     LookAtTrial: _look,
     OpenPoint: _open_point,
     SetDefault: _set_default,
+    AutoSpace: _auto,
 }
 
 QUICK = (Explore, StopExploring, GoOnExploring, LookAtTrial)
@@ -194,10 +211,12 @@ def exploring_of(message: dict[str, Any]) -> Intent | None:
         case "open_point":
             point = tuple(int(position) for position in message["point"])
             return OpenPoint(point, compare=bool(message.get("compare", True)))
+        case "auto_space":
+            return AutoSpace()
         case "default":
             return SetDefault(int(message["step"]), int(message["position"]))
         case _:
             return None
 
 
-__all__ = ["EXPLORING", "QUICK", "Explore", "OpenPoint", "SetDefault", "exploring_of", "machine_of"]
+__all__ = ["EXPLORING", "QUICK", "AutoSpace", "Explore", "OpenPoint", "SetDefault", "exploring_of", "machine_of"]

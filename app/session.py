@@ -61,7 +61,7 @@ FOREVER_S = 3600.0
 class Session:
     """The state of one page and what changes it. `screen` is set once the views exist, and `tell_doing`, which is told what is being
     worked out, where somebody looks at that. How many seconds the loop may wait: for the next state a `moment`, with its report for as
-    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead; `places` for what is searched."""
+    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead, `places` for what is searched."""
 
     def __init__(
         self,
@@ -405,6 +405,8 @@ class Session:
             )
         elif kind == "heard":
             self.filing.heard()
+        elif kind in ("versions", "version", "no_versions"):
+            self._show(self.filing.looked_back(self.state, message))
         elif kind == "resolve":
             self._show(self.filing.resolve(self.state, [str(choice) for choice in message["choices"]]))
         elif kind == "save" and self.filing.has_file:

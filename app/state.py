@@ -12,6 +12,7 @@ from ..engine.hwsim import Machine
 from ..engine.script import Note
 from .document import Notebook
 from .document import State as Moment
+from .document.history import Version
 from .document.merging import Part
 from .open_file import Standing
 
@@ -69,6 +70,18 @@ class Filed(msgspec.Struct, frozen=True):
     apart: tuple[Part, ...] = ()
 
 
+class LookedBack(msgspec.Struct, frozen=True, eq=False):
+    """The versions of the file, the newest first, and the number of the one that is looked at."""
+
+    versions: tuple[Version, ...]
+    chosen: int
+
+    @property
+    def version(self) -> Version | None:
+        """The one that is looked at."""
+        return next((version for version in self.versions if version.number == self.chosen), None)
+
+
 class Side(msgspec.Struct, frozen=True, eq=False):
     """One of two programs that are compared: `notebook` after `count` of its schedule lines, after all of them for None.
 
@@ -120,7 +133,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
     None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
     the wait that was chosen on the timeline, until something else is chosen. `file` is where edits go by themselves, None for a notebook
-    without one; `folder` is where new ones can be made, "" for nowhere. `exploration` is what was searched last, whatever the notebook is now.
+    without one; `folder` is where new ones can be made, "" for nowhere; `looked_back` are its earlier versions, while they are shown. `exploration` is what was searched last,
+    whatever the notebook is by now.
     """
 
     notebook: Notebook | None = None
@@ -142,6 +156,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     blamed: Blamed | None = None
     file: Filed | None = None
     folder: str = ""
+    looked_back: LookedBack | None = None
     exploration: Exploration | None = None
 
     @property

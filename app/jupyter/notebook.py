@@ -23,7 +23,9 @@ from .kernel import KernelClock
 from .stills import timeline_picture, tree_picture
 from .views import ScheduleSession, View
 
-PANES = {"script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic"}
+PANES = {
+    "script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic", "explore": "Explore",
+}  # fmt: skip
 
 ELSEWHERE = ("gallery", "theme", "compare", "uncompare", "compare_text", "open", "open_text", "new_file", "tour")
 """Messages about a page that a notebook's cell is not."""

@@ -65,6 +65,7 @@ def _page_commands(state: State) -> list[Command]:
 PANES = (
     ("machine", "The machine's figures", "knobs, and which figure limits the program"),
     ("traffic", "Traffic and roofline", "bytes from scope to scope, and how near the program is to its roof"),
+    ("explore", "Explore", "search the holes of the schedule on the machine"),
     ("problems", "Problems", "errors, findings, and what would help"),
 )
 

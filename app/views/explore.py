@@ -21,6 +21,7 @@ from ..limits import LIMITS
 from ..state import Exploration, Sought, State
 from ..store import Store
 from .explore_card import card_value, words_of
+from .holes import axis_of
 from .numbers import grouped, size_text
 
 MOST_ROWS = 2_000
@@ -48,7 +49,8 @@ def explore_value(state: State, store: Store) -> Value:
 
 def offer_value(state: State, store: Store) -> Value | None:
     """holes [{name, target, values}], size, figures [{key, label, unit}], usual (settings), exhaustive (the most that are all tried), most
-    trials, machine, example (a line with a hole), error. None where no program is shown."""
+    trials, machine, example (a line with a hole), auto (whether a space
+    may be derived), error. None where no program is shown."""
     notebook = state.shown
     if notebook is None:
         return None
@@ -69,15 +71,21 @@ def _offer(state: State, store: Store) -> Value:
     usual = Settings()
     return {
         "holes": [{"name": hole.name, "target": hole.target, "values": hole.texts} for hole in holes],
-        "size": prod(len(hole.values) for hole in holes),
+        "size": _sent(prod(len(hole.values) for hole in holes)),
         "figures": [] if isinstance(machine, TilewrightError) else figures_value(machine),
         "usual": {"objectives": [CYCLES, PEAK], "trials": usual.trials, "seed": usual.seed},
         "exhaustive": usual.exhaustive,
         "most_trials": LIMITS.trials,
         "machine": machine.refusal.message if isinstance(machine, TilewrightError) else machine.name,
         "example": EXAMPLE.replace("choose", "tilewright.choose"),
+        "auto": not holes,
         "error": error,
     }
+
+
+def _sent(count: int) -> float:
+    """A count that may be larger than what a browser counts with."""
+    return count if count < 1 << 53 else float(min(count, 10**300))
 
 
 def figures_value(machine: Machine) -> list[Value]:
@@ -135,21 +143,12 @@ def _sought(sought: Sought) -> Value:
     return {
         "asked": f"{' and '.join(objectives)} on {sought.machine.name}: {how}{''.join(f'; {b}' for b in budgets)}",
         "branch": sought.branch,
-        "holes": [hole_value(hole) for hole in sought.space.holes],
+        "holes": [axis_of(hole) for hole in sought.space.holes],
         "figures": figures_value(sought.machine),
         "objectives": sought.settings.objectives,
         "all": everything,
-        "size": sought.space.size,
+        "size": _sent(sought.space.size),
     }
-
-
-def hole_value(hole: Hole) -> Value:
-    """name, values as written, and in which order they stand on an axis: numbers rise."""
-    numbers = [v for v in hole.values if isinstance(v, int | float) and not isinstance(v, bool)]
-    places = list(range(len(hole.values)))
-    if len(numbers) == len(places):
-        places.sort(key=lambda n: numbers[n])
-    return {"name": hole.name, "values": hole.texts, "order": places}
 
 
 def _planned(sought: Sought) -> int:

@@ -6,12 +6,13 @@ from typing import Any
 
 from ..state import State
 from .filing import question_value
+from .versions import versions_value
 
 
 def page_value(state: State, problem_count: int) -> dict[str, Any]:
     """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there).
 
-    `question`: where two versions of the file clash. `save_as`: saving asks for a name.
+    `question`: where two versions of the file clash; `versions`: its earlier ones. `save_as`: saving asks for a name.
     `unsaved`: whether leaving would lose something that was done here.
     """
     notice = (
@@ -28,6 +29,7 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "title": f"{mark}{state.title} · Tilewright" if state.title else "Tilewright",
         "notice": notice,
         "question": question_value(state),
+        "versions": versions_value(state),
         "save_as": state.file is None and bool(state.folder),
         "unsaved": state.loses_work,
         "problem_count": problem_count,

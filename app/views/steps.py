@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...engine.adopt import hole_of, is_hole
 from ...engine.ir import TilewrightError
 from ...engine.schedule import PRIMITIVES
 from ..document import Cell, Document, Notebook, NotebookStep
@@ -13,7 +14,8 @@ from ..document.conflicts import Change, Conflict, conflict_of
 from ..document.items import Item, schedule_items
 from ..document.suggestions import culprit, suggestion
 from ..state import State
-from ..store import Store
+from ..store import Store, attempt
+from .holes import axis_of
 from .structure import WORDS, chosen_changes
 
 Row = dict[str, Any]
@@ -24,7 +26,7 @@ def schedule_rows(
 ) -> list[Row]:
     """The rows of a cell in the text's order.
 
-    kind is "step", "off", or "note" (a comment). A step: item, line (of the file), index, number, count (of steps up to it), text, comment
+    kind is "step", "off", or "note" (a comment). A step: item, line (of the file), index, number, count (of steps up to it), text, hole, comment
     (behind it), status, query, error, underline, change, trend, hint; the chosen one `details`, the one that does not apply `conflict`.
     """
     notebook = state.notebook
@@ -154,6 +156,7 @@ def _row(item: Item, lines: list[str], notebook: Notebook, numbers: Mapping[int,
     error = None if step is None else step.error
     return row | {
         "kind": "step",
+        "hole": None if step is None else _hole_value(step),
         "index": item.step,
         "number": numbers.get(item.step, 0),
         "count": item.step + 1,
@@ -162,6 +165,16 @@ def _row(item: Item, lines: list[str], notebook: Notebook, numbers: Mapping[int,
         "error": error.refusal.message if error is not None else None,
         "underline": _underline(item, error, notebook),
     }
+
+
+def _hole_value(step: NotebookStep) -> dict[str, Any] | None:
+    """Of a line that leaves something to choose: its variable, its name and its values, of which the first holds where nobody searches."""
+    if not is_hole(step.call):
+        return None
+    found = attempt("hole", lambda: hole_of(step.call))
+    if isinstance(found, TilewrightError):
+        return None
+    return {"target": found.target, **axis_of(found)}
 
 
 def _underline(item: Item, error: TilewrightError | None, notebook: Notebook) -> tuple[int, int] | None:

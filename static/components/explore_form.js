@@ -1,7 +1,8 @@
 // What would be searched, and what is asked for: holes with their values, figures that are to be small, budgets, how many are tried.
 
 import { h, icon } from "./dom.js";
-import { digits, plainText, readAmount } from "./explore_model.js";
+import { digits, readAmount } from "./explore_model.js";
+import { plainText } from "./hole_text.js";
 
 const MOST_VALUES = 8;
 

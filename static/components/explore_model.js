@@ -1,5 +1,7 @@
 // The candidates of a search as the pictures share them: rows that come from the server as they end, what is filtered, axes and scales.
 
+import { plainText } from "./hole_text.js";
+
 /** What came of a candidate: a word, a sign that stands for it in words, and in the scatter a mark of another shape. */
 export const OUTCOMES = {
   fits: { word: "fit", sign: "●" },
@@ -92,12 +94,6 @@ export function axesOf(search) {
   });
   const figures = search.figures.map((figure, index) => ({ id: `figure ${index}`, kind: "figure", index, name: figure.label, unit: figure.unit, key: figure.key }));
   return [...holes, ...figures];
-}
-
-/** A value without the brackets and quotes that every list of names has: ["mo", "no"] as mo no. */
-export function plainText(text) {
-  const names = /^\[(\s*"[^"]*"\s*,?)*\]$/.test(text) ? [...text.matchAll(/"([^"]*)"/g)].map((it) => it[1]).join(" ") : /^"[^"]*"$/.test(text) ? text.slice(1, -1) : text;
-  return names || text;
 }
 
 /** Where a row stands on an axis: the place of its value, or its figure; null where it has none. */

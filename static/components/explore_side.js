@@ -2,7 +2,8 @@
 
 import { h, icon } from "./dom.js";
 import { s } from "./svg.js";
-import { digits, fullAmount, plainText, shortAmount } from "./explore_model.js";
+import { digits, fullAmount, shortAmount } from "./explore_model.js";
+import { plainText } from "./hole_text.js";
 
 const TREND = { true: "better", false: "worse" };
 

@@ -1,6 +1,7 @@
 // The lines of a schedule as rows: looked at, edited in place, switched off, dragged, taken out; and the one that does not apply, with the ways on.
 
 import { h, icon } from "./dom.js";
+import { plainText } from "./hole_text.js";
 import { highlighted } from "./python_text.js";
 
 /** Code with a wavy line under one part of it. */
@@ -96,10 +97,23 @@ export function noteRow(line) {
   return h("li", { class: "note-line" }, line.text);
 }
 
+/** The values of a hole, in the order of their size; the one in front of the text's holds where nobody searches. */
+function holeChips(line, act) {
+  const { name, values, order } = line.hole;
+  const choose = (position) => act.send({ kind: "default", step: line.index, position });
+  return h(
+    "span",
+    { class: "hole-values", role: "group", "aria-label": `Values of ${name}` },
+    order.map((position) =>
+      h("button", { class: "hole-value", type: "button", "data-focus": `item-${line.item} ${values[position]}`, "aria-pressed": String(position === 0), title: position ? "Take this one where nobody searches" : "Taken where nobody searches", onclick: () => position && choose(position) }, plainText(values[position])),
+    ),
+  );
+}
+
 /** A row. `act`: send(message), view(line), edit(line), toggle(line), menu(line, anchor), key(event, line), choice(choice, line). */
 export function stepRow(line, view, act) {
   const off = line.kind === "off";
-  const classes = ["step", off ? "off" : line.status, view.chosen && "chosen", view.later && "later", line.query && "query"];
+  const classes = ["step", off ? "off" : line.status, view.chosen && "chosen", view.later && "later", line.query && "query", line.hole && "hole"];
   return h(
     "li",
     { class: classes.filter(Boolean).join(" "), "data-item": line.item, "data-step": off ? null : line.index, oncontextmenu: (event) => {
@@ -116,9 +130,10 @@ export function stepRow(line, view, act) {
         onclick: () => (off ? act.toggle(line) : act.view(line)), ondblclick: () => act.edit(line), onkeydown: (event) => act.key(event, line),
       },
       h("span", { class: "step-number" }, off ? "off" : line.query ? "" : line.number),
-      h("code", {}, underlined(line.text, line.underline)),
+      h("code", {}, line.hole && !line.error ? [`${line.hole.target} = `, h("span", { class: "tok-call" }, "choose")] : underlined(line.text, line.underline)),
       line.comment ? h("span", { class: "step-comment" }, line.comment) : null,
     ),
+    line.hole && !line.error ? holeChips(line, act) : null,
     off ? null : cost(line),
     h(
       "span",
@@ -226,7 +241,7 @@ export function dragRows(list, moved) {
 
   list.addEventListener("pointerdown", (event) => {
     const row = event.target.closest?.(".step[data-item]");
-    if (!row || event.button || event.target.closest(".step-tools, .conflict, .step-details, .cell-edit")) return;
+    if (!row || event.button || event.target.closest(".step-tools, .hole-values, .conflict, .step-details, .cell-edit")) return;
     grab = { row, item: Number(row.dataset.item), x: event.clientX, y: event.clientY, moving: false, target: null };
     window.addEventListener("pointermove", move);
     window.addEventListener("pointerup", up);

@@ -17,6 +17,7 @@ from tilewright.app.views.account import PARTS, account
 from tilewright.app.views.code import python_value, script_value
 from tilewright.app.views.commands import commands_value
 from tilewright.app.views.compare import compare_value, overlay_now
+from tilewright.app.views.explore import explore_value
 from tilewright.app.views.gallery import gallery_value, load_examples
 from tilewright.app.views.headline import headline_value
 from tilewright.app.views.inspector import inspector_value
@@ -54,6 +55,7 @@ def all_views(state: State, store: Store) -> dict[str, Any]:
         "problems": problems_value(state, store),
         "machine": machine_value(state, store),
         "traffic": pictures_value(state, store),
+        "explore": explore_value(state, store),
         "compare": compare_value(state, store, EXAMPLES),
         "overlay": overlay_now(state, store),
     }
@@ -109,6 +111,7 @@ KINDS = (
     "switch_item", "remove_item", "move_item", "mend", "skip_conflicts", "stop_here", "put_back", "add_branch", "choose_branch",
     "rename_branch", "delete_branch", "save_as", "new_file", "download", "resolve",
     "heard", "give_up", "resume", "export", "tour", "open", "targets", "window", "find",
+    "explore", "stop_exploring", "go_on_exploring", "trial", "open_point", "default", "auto_space",
 )  # fmt: skip
 """Kinds of messages that views send. Sessions in tests have no folder."""
 
@@ -229,7 +232,7 @@ likely: dict[str, st.SearchStrategy[Any]] = {
     "text": st.one_of(words, st.sampled_from(["4", "1e9", "true", "64 KiB", "-1", "nan"])),
     "a": st.sampled_from(["now", "step:0", "step:3", "opened", "branch:main", "example:box_blur", "example:x", "step:x", ""]),
     "b": st.sampled_from(["now", "step:1", "step:99", "example:vta_gemm"]),
-    "pane": st.sampled_from(["script", "python", "problems", "machine", "traffic"]),
+    "pane": st.sampled_from(["script", "python", "problems", "machine", "traffic", "explore"]),
     "cell_kind": st.sampled_from(["markdown", "schedule", "workload", "machine", "branch", "x"]),
     "on": st.booleans(),
     "after": st.booleans(),
