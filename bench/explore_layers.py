@@ -1,7 +1,7 @@
-"""Layers of ResNet-50 and BERT explored on the Gemmini-like machine and on the one with two blocks of VTCM: what is found, how far from what the
-machine can do, in how much time; and the schedules of the examples beside it.
+"""Layers of ResNet-50 and BERT explored on the Gemmini-like machine and on the one with two blocks of VTCM: what is found, how far from
+what the machine can do, in how much time.
 
-    python bench/explore_layers.py                   # writes the tests' file; half an hour, what is there already is kept
+    python bench/explore_layers.py                   # writes the tests' file; half an hour, rows that are there are kept
     python bench/explore_layers.py --table           # the recorded rows as Markdown
     python bench/explore_layers.py --only "conv3"    # layers whose name has that in it; printed
 
@@ -21,6 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
@@ -31,7 +33,13 @@ from tilewright.engine.explore import Progress, Settings, Space, Study, explore 
 from tilewright.engine.hwsim import load_machine  # noqa: E402
 
 RECORDED = HERE.parent / "tests" / "conformance" / "recorded" / "explore_layers.json"
-TRIALS = 256
+TRIALS = 128
+FIRST = (
+    "conv1 7x7/2", "conv2 3x3", "conv2 1x1 out", "conv3 1x1/2", "conv3 3x3/2", "conv4 1x1 back", "conv4 3x3", "conv5 1x1 out", "conv5 3x3",
+    "fc", "BERT-base/128 QKV", "BERT-base/128 scores", "BERT-base/128 context", "BERT-base/128 projection", "BERT-base/128 MLP up",
+    "BERT-base/128 MLP down",
+)  # fmt: skip
+"""One of each kind, done before the others."""
 
 
 def found_for(layer: Layer, target: Target, trials: int = TRIALS) -> dict[str, Any]:
@@ -74,7 +82,7 @@ def timed(space: Space, machine: str, trials: int) -> tuple[Study, list[list[flo
             if not steps or cycles < steps[-1][1]:
                 steps.append([progress.trial.number, cycles, round(last[0], 2)])
 
-    study = explore(space, load_machine(machine), Settings(trials=trials), watch=watch)
+    study = explore(space, load_machine(machine), Settings(trials=trials, exhaustive=trials), watch=watch)
     return study, steps, last[0]
 
 
@@ -82,15 +90,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="layers whose name has this in it; printed, not recorded")
     parser.add_argument("--table", action="store_true", help="the recorded rows as Markdown")
+    parser.add_argument("--layers", action="store_true", help="the layers as JSON, for record_zigzag_layers.py")
     parser.add_argument("--trials", type=int, default=TRIALS)
     args = parser.parse_args()
+    if args.layers:
+        print(json.dumps(msgspec.to_builtins(sorted(LAYERS, key=lambda layer: layer.name not in FIRST))))
+        return
     if args.table:
         print(table(json.loads(RECORDED.read_text())["rows"]))
         return
     kept: list[dict[str, Any]] = json.loads(RECORDED.read_text())["rows"] if RECORDED.exists() and not args.only else []
     known = {(row["layer"], row["machine"]) for row in kept}
-    for target in TARGETS.values():
-        for layer in LAYERS:
+    for layer in sorted(LAYERS, key=lambda layer: layer.name not in FIRST):
+        for target in TARGETS.values():
             if (layer.name, target.machine) in known or (args.only and args.only not in layer.name):
                 continue
             row = found_for(layer, target, args.trials)
