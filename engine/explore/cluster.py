@@ -35,7 +35,7 @@ class Cluster:
             for question in questions
         }
         try:
-            done: Any = as_completed(list(futures), with_results=True, raise_errors=False)
+            done: Any = as_completed(list(futures), loop=self._client.loop, with_results=True, raise_errors=False)
             for future, answer in done:
                 yield futures[future], _outcome(future, answer)
         finally:

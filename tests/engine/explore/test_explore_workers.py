@@ -1,0 +1,188 @@
+"""Processes that try candidates: they come to what is found here, one that dies is replaced, and nothing is counted twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.killed_study import SETTINGS
+from support.programs import programs
+from support.spaces import gemm_space
+
+from tilewright.engine.adopt import read_pasted
+from tilewright.engine.explore import Bench, Limits, Progress, Question, Settings, Study, explore, space_of, trials
+from tilewright.engine.explore.job import encoded, job_from, job_of
+from tilewright.engine.explore.workers import Hand, Processes
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.schedule import Intrinsics
+from tilewright.engine.script import read_calls
+
+GEMMINI = load_machine("gemmini")
+SPACE = gemm_space()
+TESTS = Path(__file__).parents[2]
+
+
+def found(study: Study) -> list[object]:
+    return [(trial.number, trial.point, trial.outcome) for trial in study.trials]
+
+
+def alone(asked: Settings = SETTINGS) -> Study:
+    return explore(SPACE, GEMMINI, asked)
+
+
+@pytest.fixture
+def hand() -> Iterator[Hand]:
+    made = Hand(job_of(SPACE, GEMMINI, SETTINGS))
+    yield made
+    made.close()
+    made.release()
+
+
+def test_one_process_or_two_find_what_is_found_here() -> None:
+    here = alone()
+    for workers in (1, 2):
+        there = explore(SPACE, GEMMINI, SETTINGS, workers=workers)
+        assert found(there) == found(here) and there.best == here.best
+
+
+def test_given_workers_that_are_killed_then_the_same_is_found_and_nothing_twice() -> None:
+    workers = Processes(job_of(SPACE, GEMMINI, SETTINGS), 2)
+    told: list[int] = []
+    killed: list[int] = []
+
+    def watch(progress: Progress) -> None:
+        told.append(progress.trial.number)
+        if progress.done in (3, 11, 12, 25) and workers.hands.pids:
+            victim = workers.hands.pids[progress.done % len(workers.hands.pids)]
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    study = explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=watch)
+    assert len(set(killed)) >= 2 and found(study) == found(alone())
+    assert sorted(told) == list(range(40)) and "worker-lost" not in {t.outcome.code for t in study.trials}
+
+
+def test_given_a_process_that_dies_while_it_tries_then_it_is_tried_again(hand: Hand) -> None:
+    question = Question(0, SPACE.default)
+    expected = Bench(SPACE, GEMMINI, ("cycles",)).tried(question)
+    assert hand.tried(question) == expected
+    first = hand.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    assert hand.tried(question) == expected and hand.pid != first
+
+
+def test_given_a_candidate_that_ends_every_worker_then_it_is_given_up_and_the_study_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A "python" that dies of it, as one that the system ends for its memory does.
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 9\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    study = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=3, batch=3), workers=2)
+    assert {t.outcome.code for t in study.trials} == {"worker-lost"} and study.ended and study.offers == ()
+
+
+def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives(hand: Hand) -> None:
+    short = Hand(job_of(SPACE, GEMMINI, Settings(limits=Limits(seconds=0.001))))
+    try:
+        outcome = short.tried(Question(0, SPACE.default))
+        assert (outcome.status, outcome.code) == ("failed", "too-slow")
+        first = short.pid
+        assert short.tried(Question(1, SPACE.default)).code == "too-slow" and short.pid == first
+    finally:
+        short.close()
+        short.release()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells how much a process has")
+def test_given_more_memory_than_there_may_be_then_an_error_and_not_the_end_of_the_machine() -> None:
+    code = (
+        "from tilewright.engine.explore.worker import limit_memory\n"
+        "limit_memory(1 << 24)\n"
+        "try:\n    bytearray(1 << 28)\nexcept MemoryError:\n    print('refused')\n"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "refused\n"
+
+
+def test_given_too_little_memory_then_the_candidate_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(trials, "simulate_tasks", full)
+    outcome = Bench(SPACE, GEMMINI, ("cycles",)).tried(Question(0, SPACE.default))
+    assert (outcome.status, outcome.code) == ("failed", "too-large")
+
+
+def test_nothing_is_left_of_the_processes() -> None:
+    workers = Processes(job_of(SPACE, GEMMINI, SETTINGS), 2)
+    seen: set[int] = set()
+    explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=lambda _: seen.update(workers.hands.pids))
+    assert seen
+    for pid in seen:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_given_a_study_that_is_killed_again_and_again_then_it_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    store = tmp_path / "study.sqlite"
+    chance = Random(4)
+    seen: list[str] = []
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "support.killed_study", str(store), "1"],
+            cwd=TESTS,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        seen += [process.stdout.readline() for _ in range(chance.randint(2, 9))]
+        time.sleep(chance.random() / 50)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    told: list[int] = []
+    study = explore(SPACE, GEMMINI, SETTINGS, store=store, watch=lambda p: told.append(p.trial.number))
+    assert found(study) == found(alone()) and sorted(told) == list(range(40)) and all(seen)
+
+
+def test_given_intrinsics_then_they_are_sent_along() -> None:
+    desc = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def desc(a: T.Buffer((16,), "int32"), b: T.Buffer((16,), "int32")):
+    with T.sblock("root"):
+        T.reads(a[0:16])
+        T.writes(b[0:16])
+        for i in range(16):
+            with T.sblock("copy"):
+                vi = T.axis.spatial(16, i)
+                b[vi] = a[vi]
+"""
+    known = Intrinsics()
+    known.register("copy16", desc, desc.replace("def desc", "def impl"))
+    job = job_of(space_of(SPACE.program, SPACE.lines, intrinsics=known), GEMMINI, SETTINGS)
+    assert job_from(encoded(job)) == job and [i.name for i in job.intrinsics] == ["copy16"]
+    assert job.bench.tried(Question(0, SPACE.default)).fits
+
+
+@given(programs(), st.integers(1, 4))
+@settings(max_examples=10)
+def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> None:
+    block = read_pasted("sch = tir.Schedule(mod)\n", program).schedule.index.block_names[1]
+    lines = f'b = sch.get_block("{block}")\nloops = sch.get_loops(b)\nn = choose("n", [{tile}, 2])\nsch.split(loops[0], [None, n])\n'
+    space = space_of(program, read_calls(lines))
+    machine = load_machine("cpu-core")
+    sent = job_from(encoded(job_of(space, machine, Settings()))).bench
+    here = Bench(space, machine, ("cycles",))
+    for number, point in enumerate(space.points()):
+        assert sent.tried(Question(number, point)) == here.tried(Question(number, point))
