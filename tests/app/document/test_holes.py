@@ -1,0 +1,123 @@
+"""Holes in a notebook: kept byte for byte, replayed with their first values, filled where a point is opened as a branch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.app.document import branches, evaluate, load_document, read_document, with_branch
+from tilewright.app.document.holes import branch_at, has_holes, notebook_space, with_auto, with_point
+from tilewright.engine.explore import AnchorError
+from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.ir import TilewrightError
+
+EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
+PLAIN = (EXAMPLES / "gemmini_gemm.py").read_text()
+HOLES = (
+    PLAIN.replace(
+        "io, ii = sch.split(i, [None, 64]",
+        'tile = tilewright.choose(  # rows\n    "tile", [64, 32]\n)\n'
+        'order = choose("order", [["io", "jo", "ko"],["jo","io","ko"]]); n = 64\nio, ii = sch.split(i, [None, tile]',
+    )
+    .replace("sch.split(j, [None, 64]", "sch.split(j, [None, n]")
+    .replace("sch.reorder(io, jo, ko, ii, ji, ki)", "sch.reorder(*order, ii, ji, ki)")
+)
+
+
+def test_given_holes_then_the_notebook_is_that_of_their_first_values() -> None:
+    plain, holes = (evaluate(read_document(text)) for text in (PLAIN, HOLES))
+    assert (
+        holes.error is None and plain.schedule is not None and holes.schedule is not None and holes.machine is not None
+    )
+    assert holes.document.text == HOLES and has_holes(holes) and not has_holes(plain)
+    assert len(holes.steps) == len(plain.steps) + 3 and holes.names["tile"] == 64
+    assert (
+        simulate(plain.schedule.described, holes.machine).cycles
+        == simulate(holes.schedule.described, holes.machine).cycles
+    )
+
+
+def test_given_a_point_then_only_the_lines_of_the_holes_change() -> None:
+    notebook = evaluate(read_document(HOLES))
+    space = notebook_space(notebook)
+    assert space.size == 4 and notebook_space(evaluate(read_document(PLAIN))).size == 1
+    filled = with_point(notebook.document, space, (1, 1))
+    assert filled.text == HOLES.replace(
+        'tile = tilewright.choose(  # rows\n    "tile", [64, 32]\n)', "tile = 32"
+    ).replace('choose("order", [["io", "jo", "ko"],["jo","io","ko"]])', '["jo","io","ko"]')
+    after = evaluate(filled)
+    assert after.error is None and not has_holes(after) and after.names["tile"] == 32
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_given_a_branch_then_the_schedule_with_its_holes_is_kept(newline: str) -> None:
+    notebook = evaluate(read_document(HOLES.replace("\n", newline)))
+    space = notebook_space(notebook)
+    made = branch_at(notebook.document, space, (1, 0), "found")
+    assert [b.name for b in branches(made)] == ["main", "found"]
+    assert "tile = 32" in made.text.partition("# %% branch")[0]
+    back = evaluate(with_branch(made, "main"))
+    assert has_holes(back) and notebook_space(back).size == 4 and back.error is None
+
+
+def test_given_a_default_that_is_refused_then_the_space_is_there_all_the_same() -> None:
+    notebook = evaluate(read_document(HOLES.replace('"tile", [64, 32]', '"tile", [0, 64]')))
+    assert notebook.error is not None
+    space = notebook_space(notebook)
+    assert evaluate(with_point(notebook.document, space, (1, 0))).error is None
+
+
+@pytest.mark.parametrize("line", ['tile = choose("tile", [])', 'choose("tile", [1])', 'tile = choose("tile", values)'])
+def test_given_a_line_that_is_no_hole_then_an_error_with_its_place(line: str) -> None:
+    text = PLAIN.replace("io, ii = ", f"{line}\nio, ii = ", 1)
+    notebook = evaluate(read_document(text))
+    assert notebook.error is not None and notebook.error.code == "bad-hole"
+    assert notebook.error.refusal.place is not None
+    assert text.splitlines()[notebook.error.refusal.place.line - 1] == line
+
+
+@pytest.mark.parametrize("machine", ["gemmini", "dual-bank-npu"])
+def test_given_auto_then_a_branch_with_holes_and_the_schedule_is_kept(machine: str) -> None:
+    notebook = evaluate(load_document(EXAMPLES / "vtcm_double_buffer.py"))
+    document = with_auto(notebook, load_machine(machine))
+    derived = evaluate(document, notebook)
+    assert derived.error is None and has_holes(derived) and notebook_space(derived).size > 100
+    assert [(b.name, b.current) for b in branches(document)] == [("main", False), ("auto", True)]
+    back = evaluate(with_branch(document, "main"))
+    assert [s.text for s in back.steps] == [s.text for s in notebook.steps]
+
+
+def test_given_auto_without_a_schedule_then_it_is_the_schedule() -> None:
+    head = PLAIN[: PLAIN.index("# %% schedule")]
+    for text in (head, head.rstrip("\n"), head + "# %% schedule\nsch = tilewright.Schedule(gemm)\n"):
+        document = with_auto(evaluate(read_document(text)), load_machine("gemmini"))
+        derived = evaluate(document)
+        assert derived.error is None and has_holes(derived) and not branches(document)
+        assert document.text.startswith(text.rstrip("\n")) and document.text.count("# %% schedule") == 1
+
+
+def test_given_no_program_then_refused() -> None:
+    for attempt in (notebook_space, lambda notebook: with_auto(notebook, load_machine("gemmini"))):
+        with pytest.raises((TilewrightError, AnchorError), match="no-workload"):
+            attempt(evaluate(read_document("# %% machine\n")))
+
+
+values = st.recursive(
+    st.integers(-8, 512) | st.sampled_from(["local", "größe", "a\"b'c"]) | st.none(),
+    lambda inner: st.lists(inner, max_size=3),
+)
+
+
+@given(st.lists(values, min_size=1, max_size=4))
+def test_what_is_written_back_means_what_was_chosen(found: list[object]) -> None:
+    line = f'x = tilewright.choose("x", {found!r})'
+    text = PLAIN.replace("io, ii = ", f"{line}\nio, ii = ", 1)
+    notebook = evaluate(read_document(text))
+    assert notebook.error is None and notebook.names["x"] == found[0]
+    space = notebook_space(notebook)
+    for position, value in enumerate(found):
+        filled = evaluate(with_point(notebook.document, space, (position,)))
+        assert filled.error is None and filled.names["x"] == value

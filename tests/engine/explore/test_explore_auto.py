@@ -1,0 +1,221 @@
+"""The space that follows from a program and a machine: a schedule as a person would write it, every point of it legal or refused."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.gemms import CONVOLUTION, GEMM
+from support.sources import matmul
+
+import tilewright
+from tilewright.engine.explore import AnchorError, Auto, Bench, Question, Settings, auto_space, explore, space_of
+from tilewright.engine.hwsim import load_machine, preset_names, read_machine, simulate
+from tilewright.engine.ir import PrimFunc, structural_equal
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse, read_calls
+
+TEMPLATES = Path(__file__).parents[3] / "static" / "templates"
+
+PROGRAMS = {
+    "gemm": GEMM.format(m=128, n=64, k=64, dtype="int8"),
+    "large gemm": GEMM.format(m=512, n=512, k=512, dtype="int8"),
+    "uneven gemm": GEMM.format(m=98, n=70, k=33, dtype="int8"),
+    "convolution": CONVOLUTION.format(h=16, w=16, c=16, fh=3, fw=3, f=32, oh=14, ow=14, s=1),
+    "strided": CONVOLUTION.format(h=17, w=17, c=16, fh=3, fw=3, f=32, oh=8, ow=8, s=2),
+    "1x1": CONVOLUTION.format(h=14, w=14, c=32, fh=1, fw=1, f=32, oh=14, ow=14, s=1),
+    "float": matmul(64, 64, 64),
+    "relu": next(
+        cell for cell in (TEMPLATES / "matmul_relu.py").read_text().split("# %%") if cell.startswith(" workload")
+    ).partition("\n")[2],
+}
+BOTH = ("gemmini", "dual-bank-npu")
+
+
+@cache
+def program(name: str) -> PrimFunc:
+    found = parse(PROGRAMS[name]).program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+@cache
+def derived(name: str, machine: str) -> Auto:
+    return auto_space(program(name), load_machine(machine))
+
+
+@pytest.mark.parametrize("machine", BOTH)
+@pytest.mark.parametrize("name", ["gemm", "uneven gemm", "convolution", "strided", "1x1", "float"])
+def test_given_a_program_then_its_default_runs_on_the_machine_and_is_right(name: str, machine: str) -> None:
+    auto = derived(name, machine)
+    outcome = Bench(auto.space, load_machine(machine), ("cycles",)).tried(Question(0, auto.space.default))
+    assert outcome.fits, outcome
+    assert auto.space.schedule_at(auto.space.default).schedule.check().status in ("proved", "tested")
+    # On the engine that is for it: not on the one that does everything.
+    report = simulate(auto.space.schedule_at(auto.space.default).schedule.described, load_machine(machine))
+    assert {k.engine for k in report.tasks if k.block == auto.space.schedule_at(auto.space.default).names["C"]} <= {
+        "array",
+        "matrix",
+    }
+
+
+def test_given_what_follows_a_product_then_it_is_done_tile_by_tile() -> None:
+    machine = load_machine("dual-bank-npu")
+    auto = derived("relu", "dual-bank-npu")
+    report = simulate(auto.space.schedule_at(auto.space.default).schedule.described, machine)
+    assert {k.block: k.engine for k in report.tasks}["relu"] == "vector"
+    assert not [f for f in report.findings if f.severity == "error"]
+    # Of the product nothing goes out before the relu has been there.
+    assert {t.buffer for t in report.traffic if t.destination == "global"} == {"D"} or len(report.traffic) == 3
+
+
+@pytest.mark.parametrize("machine", preset_names())
+def test_on_every_machine_there_is_something_to_choose(machine: str) -> None:
+    auto = derived("float", machine)
+    assert auto.space.size > 1
+    outcome = Bench(auto.space, load_machine(machine), ("cycles",)).tried(Question(0, auto.space.default))
+    assert outcome.status in ("fits", "over"), outcome
+
+
+def test_the_text_is_the_space() -> None:
+    auto = derived("gemm", "gemmini")
+    again = space_of(program("gemm"), read_calls(auto.text))
+    assert [h.texts for h in again.holes] == [h.texts for h in auto.space.holes]
+    assert auto.text.startswith(
+        'C = sch.get_block("C")\ni, j, k = sch.get_loops(C)\ntile_i = tilewright.choose("tile i", ['
+    )
+    assert structural_equal(
+        again.schedule_at(again.default).schedule.func, auto.space.schedule_at(auto.space.default).schedule.func
+    )
+
+
+def test_python_makes_of_the_text_what_is_read_of_it() -> None:
+    """`python file.py` runs the lines as they are: layouts are lambdas there, orders are lists."""
+    auto = derived("gemm", "gemmini")
+    names = {"sch": Schedule(program("gemm")), "tilewright": tilewright}
+    exec(auto.text, names)
+    found = names["sch"]
+    assert isinstance(found, Schedule)
+    assert structural_equal(found.func, auto.space.schedule_at(auto.space.default).schedule.func)
+
+
+@given(st.sampled_from(["gemm", "convolution", "strided"]), st.sampled_from(BOTH), st.integers(0, 2**40))
+@settings(max_examples=20)
+def test_every_point_is_a_schedule_that_is_right_or_a_refusal(name: str, machine: str, number: int) -> None:
+    auto = derived(name, machine)
+    point = auto.space.point_at(number % auto.space.size)
+    outcome = Bench(auto.space, load_machine(machine), ("cycles",)).tried(Question(0, point))
+    assert outcome.status in ("fits", "over", "refused"), outcome
+    if outcome.status == "refused":
+        assert outcome.code == "no-loop-to-overlap", outcome
+    else:
+        assert auto.space.schedule_at(point).schedule.check().status in ("proved", "tested", "unknown")
+
+
+@pytest.mark.parametrize("machine", BOTH)
+def test_a_short_search_is_better_than_where_it_began(machine: str) -> None:
+    auto = derived("large gemm", machine)
+    study = explore(auto.space, load_machine(machine), Settings(trials=48, batch=8))
+    first, best = study.trials[0].outcome.figures, study.best
+    assert first is not None and best is not None and best.outcome.figures is not None
+    assert best.outcome.figures.cycles < first.cycles
+    assert study.offers[0].verdict.status in ("proved", "tested")
+
+
+def test_given_little_memory_then_tiles_that_cannot_fit_are_not_proposed() -> None:
+    small = load_machine("gemmini").replace("memories.accumulator.capacity_bytes", 2048)
+    auto = auto_space(program("gemm"), small)
+    tiles = {h.name: h.values for h in auto.space.holes if h.name.startswith("tile")}
+    assert max(v for v in tiles.get("tile i", (16,)) if isinstance(v, int)) <= 32
+    assert Bench(auto.space, small, ("cycles",)).tried(Question(0, auto.space.default)).fits
+
+
+def test_given_nothing_to_tile_then_refused() -> None:
+    text = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "int32")):
+    with T.sblock("whole"):
+        T.reads()
+        T.writes(A[0:4])
+        A[0] = 1
+"""
+    with pytest.raises(AnchorError, match="no-anchor"):
+        auto_space(parse(text).program, load_machine("gemmini"))
+
+
+def test_given_sizes_then_a_program_of_symbolic_extents_is_tiled_for_them() -> None:
+    text = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(a: T.handle, b: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 64), "float32")
+    B = T.match_buffer(b, (64, 64), "float32")
+    C = T.match_buffer(c, (n, 64), "float32")
+    for i, j, k in T.grid(n, 64, 64):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+    machine = load_machine("dual-bank-npu")
+    auto = auto_space(parse(text).program, machine, sizes={"n": 128})
+    assert auto.space.sizes == {"n": 128} and {"tile i", "tile j"} <= {h.name for h in auto.space.holes}
+    study = explore(auto.space, machine, Settings(trials=16, batch=16))
+    assert study.best is not None
+
+
+def test_given_a_machine_with_a_memory_on_the_way_then_operands_are_copied_twice() -> None:
+    deep = read_machine(DEEP)
+    auto = auto_space(program("gemm"), deep)
+    assert auto.text.count("cache_read") == 4 and '"shared"' in auto.text and '"local"' in auto.text
+    assert Bench(auto.space, deep, ("cycles",)).tried(Question(0, auto.space.default)).fits
+
+
+DEEP = """
+name = "deep"
+clock_hz = 1_000_000_000
+
+[memories.ddr]
+scopes = ["global"]
+capacity_bytes = 1_073_741_824
+read_bytes_per_cycle = 16
+write_bytes_per_cycle = 16
+
+[memories.l2]
+scopes = ["shared"]
+capacity_bytes = 1_048_576
+read_bytes_per_cycle = 64
+write_bytes_per_cycle = 64
+
+[memories.pad]
+scopes = ["local"]
+capacity_bytes = 65_536
+read_bytes_per_cycle = 256
+write_bytes_per_cycle = 256
+
+[engines.outer]
+kind = "dma"
+reads = ["ddr", "l2"]
+writes = ["l2", "ddr"]
+bytes_per_cycle = 16
+
+[engines.inner]
+kind = "dma"
+reads = ["l2", "pad"]
+writes = ["pad", "l2"]
+bytes_per_cycle = 64
+
+[engines.array]
+kind = "matrix"
+reads = ["pad"]
+writes = ["pad"]
+tile_rows = 16
+tile_columns = 16
+tile_depth = 16
+cycles_per_tile = 16
+element_bytes = 1
+"""
