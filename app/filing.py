@@ -23,7 +23,7 @@ from .document.merging import Part, resolved
 from .document.notebook import revision_of
 from .edits import checked_text, picture, settled
 from .open_file import Line, OpenFile
-from .state import Filed, Sought, State
+from .state import Filed, LookedBack, Sought, State
 
 TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
 """Messages with a text typed into what their page showed; all others that name a place in the notebook must be about what there is."""
@@ -187,6 +187,19 @@ class Filing:
     @property
     def has_file(self) -> bool:
         return self._file is not None
+
+    def looked_back(self, state: State, message: dict[str, Any]) -> State:
+        """The state with the file's earlier versions, with another one of them chosen, or without them."""
+        shown = state.looked_back
+        match message["kind"]:
+            case "versions" if self._file is not None:
+                place = self._file.path.resolve()
+                found = _history_of(place, lambda history: history.versions(place.name)) or ()
+                return replace(state, looked_back=LookedBack(found, found[0].number if found else 0))
+            case "version" if shown is not None:
+                return replace(state, looked_back=replace(shown, chosen=int(message["version"])))
+            case _:
+                return replace(state, looked_back=None)
 
     def resolve(self, state: State, choices: list[str]) -> State:
         """A person's answer where two texts clash: "ours", "theirs" or "both" for each place."""

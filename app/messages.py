@@ -30,6 +30,7 @@ from .actions import (
     ViewStep,
 )
 from .document import DocumentError, Notebook
+from .document.history import Version
 from .edits import edit_of
 from .exploring import exploring_of
 from .forecast import move_of
@@ -37,7 +38,7 @@ from .intents import Intent
 from .opening import opened_text
 from .sides import EndCompare, ShowSpan, side_of, usual_sides
 from .state import Blamed, Look, Pane, Side, State
-from .typed import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse
+from .typed import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse, SetText
 from .views.knobs import figure_value
 from .views.menus import call_arguments, handle_of
 from .views.row_ids import Handle, row_ids
@@ -46,7 +47,7 @@ Message = dict[str, Any]
 
 COMPARISONS = ("compare", "compare_text")
 
-FILES = ("save", "save_as", "new_file", "download", "resolve", "heard")
+FILES = ("save", "save_as", "new_file", "download", "resolve", "heard", "versions", "version", "no_versions")
 
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""
@@ -129,10 +130,18 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "dismiss":
             return Dismiss()
         case _:
-            return _typed_of(message) or exploring_of(message) or edit_of(message)
+            return _typed_of(message, state) or exploring_of(message) or edit_of(message)
 
 
-def _typed_of(message: Message) -> Intent | None:
+def _version_of(message: Message, state: State) -> Version:
+    """The version that is shown. Raises ValueError where it is not."""
+    for version in () if state.looked_back is None else state.looked_back.versions:
+        if version.number == message["version"]:
+            return version
+    raise ValueError("this version is not there")
+
+
+def _typed_of(message: Message, state: State) -> Intent | None:
     match message["kind"]:
         case "draft_cell":
             return DraftCell(int(message["cell"]), str(message["text"]))
@@ -146,6 +155,8 @@ def _typed_of(message: Message) -> Intent | None:
             return EditProse(int(message["cell"]), str(message["text"]))
         case "edit_item":
             return EditItem(int(message["item"]), str(message["text"]))
+        case "go_back":
+            return SetText(_version_of(message, state).text)
         case _:
             return None
 

@@ -113,6 +113,12 @@ class Sought(msgspec.Struct, frozen=True, eq=False):
     settings: Settings
     branch: str = ""
 
+    @property
+    def planned(self) -> int:
+        """How many candidates are tried."""
+        size, settings = self.space.size, self.settings
+        return size if size <= settings.exhaustive else min(settings.trials, size)
+
 
 class Exploration(msgspec.Struct, frozen=True, eq=False):
     """A search that is going on, or was stopped; `trial` is the candidate that is looked at, by its number, None is the best."""
@@ -133,8 +139,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
     None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
     the wait that was chosen on the timeline, until something else is chosen. `file` is where edits go by themselves, None for a notebook
-    without one; `folder` is where new ones can be made, "" for nowhere; `looked_back` are its earlier versions, while they are shown. `exploration` is what was searched last,
-    whatever the notebook is by now.
+    without one; `folder` is where new ones can be made, "" for nowhere; `looked_back` are its earlier versions, while they are shown.
+    `exploration` is what was searched last, whatever the notebook is by now.
     """
 
     notebook: Notebook | None = None

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .document import Document, Notebook, edited_cell, evaluate, replace_cell
+from .document import Document, Notebook, edited_cell, evaluate, read_document, replace_cell
 from .document.cell_edits import cell_at, with_prose
 from .document.items import replace_item
 from .document.notebook import not_read
@@ -57,6 +57,12 @@ class EditItem(Intent, frozen=True):
     """Schedule line `item` (steps and those that are off count) is `text`; the later ones are made again."""
 
     item: int
+    text: str
+
+
+class SetText(Intent, frozen=True):
+    """The whole text of the notebook: that of an earlier version, or what a program made of it."""
+
     text: str
 
 
@@ -123,6 +129,11 @@ def _edit_cell(state: State, intent: EditCell) -> State:
     return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
 
 
+def _set_text(state: State, intent: SetText) -> State:
+    document = read_document(checked_text(intent.text), draft_base(state).document.path)
+    return replace(edited(state, evaluate(document, _last_read(state))), looked_back=None)
+
+
 def _keep(state: State, intent: KeepTyped) -> State:
     document = _text_of(draft_base(state).document, intent.typed)
     return edited(state, not_read(document), draft=isinstance(intent.typed, DRAFTS))
@@ -143,6 +154,7 @@ TYPING: dict[type[Intent], Callable[[State, Any], State]] = {
     EditCell: _edit_cell,
     EditProse: _edit,
     EditItem: _edit,
+    SetText: _set_text,
     KeepTyped: _keep,
     Read: _read,
 }
@@ -161,4 +173,5 @@ __all__ = [
     "EditProse",
     "KeepTyped",
     "Read",
+    "SetText",
 ]

@@ -78,6 +78,16 @@ class Kept(msgspec.Struct, frozen=True):
     drafts: tuple[Draft, ...] = ()
 
 
+class Version(msgspec.Struct, frozen=True):
+    """A text that the file had, or was to have. `at` is when, in seconds since 1970; `parent` is the number of the one it was made of, 0
+    where that is forgotten or there was none."""
+
+    number: int
+    parent: int
+    at: float
+    text: str
+
+
 def digest_of(text: str) -> bytes:
     """By this a text is known again."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -168,6 +178,21 @@ class History:
                 tuple(digest for digest in digests if digest is not None),
                 _text_of(db, name, digests[0]),
                 tuple(drafts),
+            )
+
+    def versions(self, name: str, most: int = MOST_BACK) -> tuple[Version, ...]:
+        """The last versions of file `name` that can be read, the newest first."""
+        if not self.exists:
+            return ()
+        with self._transaction(reading=True) as db:
+            rows = db.execute(
+                "SELECT v.id, p.id, v.at FROM versions v LEFT JOIN versions p ON p.id = v.parent WHERE v.file = ? "
+                "ORDER BY v.id DESC LIMIT ?",
+                (name, most),
+            ).fetchall()
+            found = ((number, parent, at, _text_at(db, number)) for number, parent, at in rows)
+            return tuple(
+                Version(number, parent or 0, at, text) for number, parent, at, text in found if text is not None
             )
 
     # Inside.
@@ -316,4 +341,4 @@ def _unpacked(data: bytes) -> str | None:
         return None
 
 
-__all__ = ["Draft", "Edit", "History", "Kept", "digest_of"]
+__all__ = ["Draft", "Edit", "History", "Kept", "Version", "digest_of"]

@@ -1,7 +1,8 @@
 // The notebook's file: how it stands, its menu, and the choice where two texts clash.
 
 import { askName } from "./ask_name.js";
-import { h } from "./dom.js";
+import { follow, h } from "./dom.js";
+import { Versions } from "./file_versions.js";
 import { menuBody } from "./menu.js";
 import { Popup } from "./popup.js";
 
@@ -39,9 +40,10 @@ export class FileChip {
   menu() {
     const { file, model } = this;
     const items = [
-      file.status === "asking" ? { label: "Decide between two versions…", key: "v", run: () => window.dispatchEvent(new CustomEvent("tilewright:decide")) } : null,
+      file.status === "asking" ? { label: "Decide between two versions…", key: "t", run: () => window.dispatchEvent(new CustomEvent("tilewright:decide")) } : null,
       { label: file.status === "failed" ? "Try again" : "Save now", key: "s", help: "Ctrl+S; edits are saved by themselves", disabled: file.name ? undefined : "it is in no file", run: () => model.send_msg({ kind: "save" }) },
       { label: "Save as…", key: "a", help: "Under another name in the served folder; the page goes on there", disabled: file.folder ? undefined : "no folder is served", run: () => this.askName() },
+      document.getElementById("area-headline") ? { label: "Earlier versions…", key: "v", help: "What the history beside the file has: look at one, go back to it", disabled: file.name ? undefined : "it is in no file", run: () => model.send_msg({ kind: "versions" }) } : null,
       { label: "Download", key: "d", help: "A copy of the notebook as it is on this page", run: () => model.send_msg({ kind: "download" }) },
     ].filter(Boolean);
     const body = menuBody(file.name || "Not in a file", items, (back) => {
@@ -67,6 +69,8 @@ export class Decision {
     holder.append(this.dialog);
     this.seen = "";
     window.addEventListener("tilewright:decide", () => this.question && this.open());
+    const versions = new Versions(model, holder);
+    follow(model, (data) => versions.draw(data.versions));
   }
 
   draw(question) {

@@ -226,3 +226,35 @@ def test_a_new_notebook_from_the_gallery(serve: Callable[..., str], page: Page, 
     expect(page.locator(".page-notice")).to_contain_text("there is a file fresh.py already")
     page.get_by_role("button", name="Replace it").click()
     until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK)
+
+
+def test_earlier_versions_are_seen_and_gone_back_to_by_keys(
+    pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
+) -> None:
+    page = pages()
+    parallel(page)
+    expect(page.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
+    saved(page)
+    chip(page).click()
+    page.get_by_role("menuitem", name="Earlier versions").click()
+    dialog = page.get_by_role("dialog", name="Versions of mine.py")
+    expect(dialog.get_by_role("option")).to_have_count(2)
+    expect(dialog.get_by_role("option").first).to_contain_text("+ sch.parallel(i)")
+    expect(dialog.get_by_role("option").first).to_be_focused()
+    expect(dialog.get_by_role("button", name="Go back to this")).to_be_disabled()
+    page.keyboard.press("ArrowDown")
+    expect(dialog.locator(".versions-line.removed")).to_contain_text("sch.parallel(i)")
+    expect(dialog.get_by_role("option").last).to_be_focused()
+    shoot(page, "files-versions")
+    assert_no_violations(page)
+    dialog.get_by_role("button", name="Go back to this").click()
+    expect(dialog).to_be_hidden()
+    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    until(page, lambda: "sch.parallel(i)" in path.read_text())
+    # Seen and left.
+    chip(page).click()
+    page.get_by_role("menuitem", name="Earlier versions").click()
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()

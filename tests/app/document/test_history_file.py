@@ -129,3 +129,17 @@ def test_given_two_servers_then_neither_breaks_the_others_history(tmp_path: Path
 def test_given_text_with_half_characters_then_it_is_kept_too(tmp_path: Path) -> None:
     kept = done(tmp_path, Edit("a", "\ud800")).load("a.py")
     assert kept is not None and kept.text == "\ud800"
+
+
+def test_given_edits_then_their_versions_are_there_the_newest_first_each_with_what_it_was_made_of(
+    tmp_path: Path,
+) -> None:
+    assert History(tmp_path).versions("a.py") == (), "looking makes no history"
+    made = done(tmp_path, Edit("one", "two"), Edit("two", "three"), Edit("three", "two", "undo"), Edit("two", "four"))
+    made.record("b.py", [Edit("other", "file")], None)
+    found = made.versions("a.py")
+    assert [version.text for version in found] == ["four", "three", "two", "one"]
+    texts = {version.number: version.text for version in found}
+    assert [texts.get(version.parent) for version in found] == ["two", "two", "one", None]
+    assert all(a.at >= b.at > 0 for a, b in pairwise(found))
+    assert [version.text for version in made.versions("a.py", most=2)] == ["four", "three"]
