@@ -12,7 +12,7 @@ from ..arith import Analyzer
 from ..ir import Buffer, Var
 from ..ir import dtype as dt
 from .descriptors import Descriptor, describe
-from .geometry import Domain, Layout, box_elements, layout
+from .geometry import Course, Domain, Layout, box_elements, courses, layout
 from .parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from .place import Places
 from .ports import PortSpec, demands
@@ -73,11 +73,12 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
 
 
 class Measured(msgspec.Struct, frozen=True, eq=False):
-    """A piece of work with the loops of its task and the layouts of its accesses, reads first."""
+    """A piece of work with the loops of its task, the layouts of its accesses, reads first, and how their indices run, if that is known."""
 
     work: Work
     inner: dict[Var, int]
     layouts: tuple[Layout, ...]
+    courses: tuple[tuple[Course, ...] | None, ...]
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -86,8 +87,9 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
 
 def measure(work: Work, inner: dict[Var, int], analyzer: Analyzer) -> Measured:
     """What `cost` needs to know of a piece, found once."""
-    found = tuple(layout(a, inner, analyzer) for a in (*work.reads, *work.writes))
-    return Measured(work, inner, found)
+    accesses = (*work.reads, *work.writes)
+    layouts = tuple(layout(a, inner, analyzer) for a in accesses)
+    return Measured(work, inner, layouts, tuple(courses(a, inner, analyzer) for a in accesses))
 
 
 def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Places) -> Cost | None:
@@ -207,14 +209,16 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     work = measured.work
     if isinstance(engine, SystolicEngine) and work.kind == "mac":
         return _streamed(engine, work, where)
-    sides = [(a, False) for a in work.reads] + [(a, True) for a in work.writes]
+    known = list(zip(measured.accesses, measured.courses, strict=True))
+    reads, writes = known[: len(work.reads)], known[len(work.reads) :]
+    sides = [(a, False) for a in reads] + [(a, True) for a in writes]
     if work.updates:
-        sides += [(a, False) for a in work.writes]
-    groups: dict[tuple[Buffer, bool], list[Access]] = {}
+        sides += [(a, False) for a in writes]
+    groups: dict[tuple[Buffer, bool], list[tuple[Access, tuple[Course, ...] | None]]] = {}
     for access, written in sides:
-        groups.setdefault((access.buffer, written), []).append(access)
+        groups.setdefault((access[0].buffer, written), []).append(access)
     for (buffer, written), accesses in groups.items():
-        each = isinstance(engine, ScalarEngine | DmaEngine) and not any(a.extents for a in accesses)
+        each = isinstance(engine, ScalarEngine | DmaEngine) and not any(a.extents for a, _ in accesses)
         if each:
             elements = where.iterations * len(accesses)
         else:

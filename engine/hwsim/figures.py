@@ -15,7 +15,7 @@ from .findings import find
 from .occupancy import Occupancy, occupancy
 from .parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
 from .place import constant_shape, row_name
-from .replay import CAUSES
+from .replay import CAUSES, Cause
 from .report import (
     Bound,
     EngineAccess,
@@ -31,7 +31,7 @@ from .report import (
     Wait,
 )
 from .tasks import TaskProgram
-from .timeline import Timeline
+from .timeline import Timeline, moments
 
 IDLE = "idle"
 UNIT = "unit"
@@ -58,7 +58,7 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
         overlap=both / dma if dma else 0.0,
         overlap_cycles=both,
         dma_cycles=dma,
-        engines=_engines(program, timeline, busy),
+        engines=_engines(program, timeline, counts, busy),
         memory=memory,
         traffic=traffic,
         accesses=accesses,
@@ -66,7 +66,7 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
         bursts=_bursts(program, counts),
         energy=energy_of(program, counts),
         roofline=_roofline(program, counts, timeline.cycles),
-        findings=find(program, timeline, memory, held),
+        findings=find(program, timeline, counts, memory, held),
         tasks=_kinds(program, counts),
         segments=Segments(program, timeline),
         occupancy=held,
@@ -84,31 +84,24 @@ def busy_of(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
     return busy
 
 
-def _engines(program: TaskProgram, timeline: Timeline, busy: list[int]) -> dict[str, EngineReport]:
+def _engines(
+    program: TaskProgram, timeline: Timeline, counts: Mapping[int, int], busy: list[int]
+) -> dict[str, EngineReport]:
     tasks: Counter[int] = Counter()
-    for number, count in timeline.counts.items():
+    for number, count in counts.items():
         tasks[program.variants[number].engine] += count
+    machine, units = program.machine, program.machine.units
     stalls: list[Counter[str]] = [Counter() for _ in busy]
     waits: list[Counter[tuple[str, str, str]]] = [Counter() for _ in busy]
-    machine = program.machine
-    queues = machine.unit_names
-    for s in timeline.stalls:
-        cycles = s.cycles * int(timeline.times[s.task])
-        engine = int(timeline.engines[s.task])
-        stalls[engine][s.cause] += cycles
-        if s.cause == "issue":
-            blamed = "", f"queue of {queues[s.by]}"
-        elif s.cause == "port":
-            blamed = "", program.ports[s.cell].name
-        else:
-            blamed = program.places.of_cell[s.cell].buffer.name, program.templates[program.variants[s.by].template].name
-        waits[engine][s.cause, *blamed] += cycles
+    for (engine, cause, cell, by), cycles in _stalled(timeline).items():
+        stalls[engine][cause] += cycles
+        waits[engine][cause, *_blamed(program, cause, cell, by)] += cycles
     taken = [spent + stalled.total() for spent, stalled in zip(busy, stalls, strict=True)]
     last = timeline.real(timeline.free, ending=True).tolist()
     found: dict[str, EngineReport] = {}
-    for number, (engine, unit) in enumerate(zip(machine.engines, machine.units, strict=True)):
+    for number, (engine, unit) in enumerate(zip(machine.engines, units, strict=True)):
         for mate in range(len(busy)):
-            if mate != number and machine.units[mate] == unit and taken[mate]:
+            if mate != number and units[mate] == unit and taken[mate]:
                 waits[number][UNIT, "", machine.engines[mate].name] = taken[mate]
         stall = {str(cause): stalls[number][cause] for cause in CAUSES}
         stall[UNIT] = sum(cycles for (cause, *_), cycles in waits[number].items() if cause == UNIT)
@@ -123,6 +116,24 @@ def _engines(program: TaskProgram, timeline: Timeline, busy: list[int]) -> dict[
     return found
 
 
+def _stalled(timeline: Timeline) -> Counter[tuple[int, Cause, int, int]]:
+    """Cycles by engine, and by what `Stall` says of them."""
+    found: Counter[tuple[int, Cause, int, int]] = Counter()
+    times, engines = timeline.times.tolist(), timeline.engines.tolist()
+    for s in timeline.stalls:
+        found[engines[s.task], s.cause, s.cell, s.by] += s.cycles * times[s.task]
+    return found
+
+
+def _blamed(program: TaskProgram, cause: Cause, cell: int, by: int) -> tuple[str, str]:
+    """The buffer that is waited for, and the block that has it; or, as that, the queue or the port."""
+    if cause == "issue":
+        return "", f"queue of {program.machine.unit_names[by]}"
+    if cause == "port":
+        return "", program.ports[cell].name
+    return program.places.of_cell[cell].buffer.name, program.templates[program.variants[by].template].name
+
+
 def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
     """(cycles with a DMA and another engine busy, cycles with a DMA busy)."""
     if not len(timeline.numbers):
@@ -130,7 +141,7 @@ def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
     is_dma = np.array([isinstance(e, DmaEngine) for e in program.machine.engines])[timeline.engines]
     starts, ends = timeline.starts, timeline.ends
     edges = [np.array([r.start, r.end], np.int64) for r in timeline.repeats]
-    times = np.unique(np.concatenate([starts, ends, *edges]))
+    times = moments(starts, ends, *edges)
     busy: list[npt.NDArray[np.bool_]] = []
     for chosen in (is_dma, ~is_dma):
         delta = np.zeros(len(times), np.int64)
@@ -147,14 +158,14 @@ def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[s
     for cell, placement in enumerate(places.of_cell):
         allocated[row_name(placement.memory, placement.bank_of(cell))] += placement.part_bytes
     found: dict[str, MemoryReport] = {}
+    peaks = dict(zip(held.steps, timeline.real([s.peak_time for s in held.steps.values()]).tolist(), strict=True))
     for memory in program.machine.memories:
         for bank in range(memory.blocks):
             row = row_name(memory, bank)
             steps = held.steps[row]
             capacity = memory.capacity_bytes // memory.blocks
-            peak = int(timeline.real([steps.peak_time])[0])
             found[row] = MemoryReport(
-                memory.scope, capacity, steps.peak_allocated, steps.peak_live, peak, allocated[row]
+                memory.scope, capacity, steps.peak_allocated, steps.peak_live, peaks[row], allocated[row]
             )
     return found
 

@@ -22,10 +22,13 @@ HEAVY_OPERATIONS = 256
 
 
 def find(
-    program: TaskProgram, timeline: Timeline, memory: Mapping[str, MemoryReport], held: Occupancy
+    program: TaskProgram,
+    timeline: Timeline,
+    counts: Mapping[int, int],
+    memory: Mapping[str, MemoryReport],
+    held: Occupancy,
 ) -> tuple[Finding, ...]:
-    """All findings, the worst first."""
-    counts = timeline.counts
+    """All findings, the worst first; `counts` says how often each variant runs."""
     found = [
         *_overflows(program, timeline, memory, held),
         *_scalar_work(program, counts),
@@ -53,11 +56,12 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
 def _overflows(
     program: TaskProgram, timeline: Timeline, memory: Mapping[str, MemoryReport], held: Occupancy
 ) -> Iterator[Finding]:
+    over = {row: m for row, m in memory.items() if m.peak_bytes > m.capacity_bytes}
+    if not over:
+        return
     starts, _, ends, cells = held.tiles.columns()
     starts, ends = timeline.real(starts), timeline.real(ends, ending=True)
-    for row, m in memory.items():
-        if m.peak_bytes <= m.capacity_bytes:
-            continue
+    for row, m in over.items():
         sizes: dict[str, tuple[int, str]] = {}
         for cell in map(int, np.unique(cells[(starts <= m.peak_cycle) & (m.peak_cycle < ends)])):
             placement = program.places.of_cell[cell]

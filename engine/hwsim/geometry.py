@@ -260,24 +260,63 @@ def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
     return values(address, {**over, **dict.fromkeys(free_vars(address) - set(over), 0)})
 
 
-def box_elements(accesses: Sequence[Access], where: Domain) -> int:
+class Course(msgspec.Struct, frozen=True, eq=False):
+    """How an index runs with the loops of a task: by `strides`, from a place that the loops `around` it decide, and `constant`."""
+
+    strides: dict[Var, int]
+    around: dict[Var, int]
+    constant: int
+
+    def ends(self, active: Mapping[Var, int]) -> tuple[int, int]:
+        """Its least and its greatest value, loops around at 0."""
+        steps = [stride * (active[v] - 1) for v, stride in self.strides.items()]
+        return self.constant + sum(s for s in steps if s < 0), self.constant + sum(s for s in steps if s > 0)
+
+
+def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[Course, ...] | None:
+    """How the indices of an access run; None where one of them is no sum of loops."""
+    if access.extents:
+        return None
+    found: list[Course] = []
+    for index in access.indices:
+        form = linear(index, analyzer)
+        if form is None or not all(isinstance(atom, Var) for atom, _ in form.terms):
+            return None
+        strides, around = dict[Var, int](), dict[Var, int]()
+        for atom, factor in cast("Sequence[tuple[Var, int]]", form.terms):
+            (strides if atom in inner else around)[atom] = factor
+        found.append(Course(strides, around, form.constant))
+    return tuple(found)
+
+
+def box_elements(accesses: Sequence[tuple[Access, tuple[Course, ...] | None]], where: Domain) -> int:
     """Elements of the smallest box that holds all accesses (of one buffer) over the domain; at most one for each access and iteration."""
     if where.iterations == 0:
         return 0
-    over: dict[Var, Values | int] = {**axes(where.active), **where.outer}
     box = 1
-    for axis in range(len(accesses[0].indices)):
-        low, high = None, None
-        for access in accesses:
-            try:
-                start = _placed(access.indices[axis], over)
-                end = start + (_placed(access.extents[axis], over) if access.extents else 1)
-            except UnknownValueError:
-                low, high = 0, build.int_value(access.buffer.shape[axis]) or 1
-                break
-            low = int(start.min()) if low is None else min(low, int(start.min()))
-            high = int(end.max()) if high is None else max(high, int(end.max()))
-        assert low is not None and high is not None
-        extent = build.int_value(accesses[0].buffer.shape[axis])
+    for axis, size in enumerate(accesses[0][0].buffer.shape):
+        runs = [course[axis] for _, course in accesses if course is not None]
+        if len(runs) == len(accesses) and all(run.around == runs[0].around for run in runs):
+            ends = [run.ends(where.active) for run in runs]
+            low, high = min(least for least, _ in ends), max(greatest for _, greatest in ends) + 1
+        else:
+            low, high = _ends([access for access, _ in accesses], axis, where)
+        extent = build.int_value(size)
         box *= high - low if extent is None else min(high - low, extent)
-    return box if any(a.extents for a in accesses) else min(box, where.iterations * len(accesses))
+    return box if any(a.extents for a, _ in accesses) else min(box, where.iterations * len(accesses))
+
+
+def _ends(accesses: Sequence[Access], axis: int, where: Domain) -> tuple[int, int]:
+    """The least value of an index, and one more than the greatest; the whole axis where they are not known."""
+    over: dict[Var, Values | int] = {**axes(where.active), **where.outer}
+    low: list[int] = []
+    high: list[int] = []
+    for access in accesses:
+        try:
+            start = _placed(access.indices[axis], over)
+            end = start + (_placed(access.extents[axis], over) if access.extents else 1)
+        except UnknownValueError:
+            return 0, build.int_value(access.buffer.shape[axis]) or 1
+        low.append(int(start.min()))
+        high.append(int(end.max()))
+    return min(low), max(high)

@@ -37,6 +37,7 @@ from ..ir import (
     Select,
     Sub,
     Var,
+    free_vars,
     walk,
 )
 from .errors import refuse
@@ -111,7 +112,7 @@ def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
 
 def used_vars(expr: Expr, among: Mapping[Var, Any]) -> set[Var]:
     """The variables of `expr` that are in `among`."""
-    return {n for n in walk(expr) if isinstance(n, Var) and n in among}
+    return {v for v in free_vars(expr) if v in among}
 
 
 def is_known(expr: Expr) -> bool:
@@ -121,7 +122,8 @@ def is_known(expr: Expr) -> bool:
 
 def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:
     """The values of an integer or bool expression; an axis it does not use has length 1. Raises UnknownValueError."""
-    if prod(np.broadcast_shapes(*(np.shape(over[v]) for v in used_vars(expr, over)))) > MAX_POINTS:
+    shapes = [np.shape(over[v]) for v in free_vars(expr) if v in over]
+    if prod(map(prod, shapes)) > MAX_POINTS and prod(np.broadcast_shapes(*shapes)) > MAX_POINTS:
         raise UnknownValueError
     return np.asarray(_value(expr, over), dtype=np.int64)
 

@@ -9,7 +9,7 @@ Times are those of the timeline as played. What is repeated lives as often, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import overload
 
@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .nest import Site
+from .parts import Memory
 from .place import Placement, Places, row_name
 from .tasks import TaskProgram
-from .timeline import Column, Timeline
+from .timeline import Column, Timeline, moments
 
 
 class Tile(msgspec.Struct, frozen=True):
@@ -109,33 +110,27 @@ def occupancy(program: TaskProgram, timeline: Timeline) -> Occupancy:
     """Follows every task of a replayed program through the cells it touches."""
     places = program.places
     lives, holds = _lives(program, timeline)
-    rows: dict[str, tuple[list[Column], list[Column]]] = {}
-    for memory in places.machine.memories:
-        for bank in range(memory.blocks):
-            rows[row_name(memory, bank)] = ([], [])
-    tables: list[Column] = [np.zeros((0, 4), np.int64)]
+    rows = {row_name(memory, bank): n for n, (memory, bank) in enumerate(_banks(places))}
     last = int(timeline.there.max(initial=0))
-    for cell, placement in enumerate(places.of_cell):
-        allocated, live = rows[row_name(placement.memory, placement.bank_of(cell))]
-        size = placement.part_bytes
-        if placement.is_param:
-            always = np.array([[0, last, size]], np.int64)
-            allocated.append(always)
-            live.append(always)
-            continue
-        allocated.append(_with(holds[cell], size))
-        live.append(_with(lives[cell][:, [0, 2]], size))
-        tables.append(_with(lives[cell], cell))
-    return Occupancy({row: _steps(*sides) for row, sides in rows.items()}, Tiles(places, np.concatenate(tables)))
+    cells = [(rows[row_name(p.memory, p.bank_of(c))], p.part_bytes) for c, p in enumerate(places.of_cell)]
+    row, size = np.array(cells, np.int64).reshape(-1, 2).T
+    always = [(0, last, cell) for cell, placement in enumerate(places.of_cell) if placement.is_param]
+    params = np.array(always, np.int64).reshape(-1, 3)
+    allocated = np.concatenate([holds, params])
+    live = np.concatenate([lives[:, [0, 2, 3]], params])
+    steps: dict[str, Steps] = {}
+    for name, number in rows.items():
+        reserved, used = (table[row[table[:, 2]] == number] for table in (allocated, live))
+        steps[name] = _steps(reserved, used, size)
+    return Occupancy(steps, Tiles(places, lives))
 
 
-def _with(table: Column, value: int) -> Column:
-    """The table with one more column."""
-    return np.concatenate([table, np.full((len(table), 1), value, np.int64)], axis=1)
+def _banks(places: Places) -> Iterator[tuple[Memory, int]]:
+    return ((memory, bank) for memory in places.machine.memories for bank in range(memory.blocks))
 
 
-def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[Column], list[Column]]:
-    """For each cell its lives (start, filled, end), one after the other, and when memory is reserved for it (start, end)."""
+def _lives(program: TaskProgram, timeline: Timeline) -> tuple[Column, Column]:
+    """The lives of all cells (start, filled, end, cell), cell after cell, and when memory is reserved for each (start, end, cell)."""
     touched = _touched(program, timeline)
     cells, ends = touched.cells, touched.ends
     # A new life begins where the cell is another one, or the run of its allocation.
@@ -147,16 +142,10 @@ def _lives(program: TaskProgram, timeline: Timeline) -> tuple[list[Column], list
     until[:-1] = np.where(same, np.minimum(until[:-1], since[1:]), until[:-1])
     last_write = _reduced(np.maximum, np.where(touched.written, np.arange(len(cells)), -1), first)
     filled = np.minimum(np.where(last_write < 0, since, ends[last_write]), until)
-    lives = np.stack([since, filled, until], axis=1)
 
     held = _firsts(cell, touched.holds[first])
     hold_ends = np.append(held[1:], len(cell)) - 1 if len(held) else held
-    holds = np.stack([since[held], until[hold_ends]], axis=1)
-    everything = np.arange(len(program.places.of_cell) + 1)
-    return (
-        np.split(lives, np.searchsorted(cell, everything[1:-1])),
-        np.split(holds, np.searchsorted(cell[held], everything[1:-1])),
-    )
+    return np.stack([since, filled, until, cell], axis=1), np.stack([since[held], until[hold_ends], cell[held]], axis=1)
 
 
 class _Touched(msgspec.Struct, frozen=True, eq=False):
@@ -242,14 +231,13 @@ def _slot_depth(site: Site) -> int:
     return next(n for n, loop in enumerate(site.loops) if loop.var is site.slot_loop.var)
 
 
-def _steps(allocated: Sequence[Column], live: Sequence[Column]) -> Steps:
-    """The sums of intervals (start, end, bytes) as step functions on common times."""
-    tables = [np.concatenate([np.zeros((0, 3), np.int64), *side]) for side in (allocated, live)]
-    times = np.unique(np.concatenate([np.zeros(1, np.int64), *(t[:, :2].reshape(-1) for t in tables)]))
+def _steps(allocated: Column, live: Column, size: Column) -> Steps:
+    """The sums over intervals (start, end, cell) as step functions on common times; `size` is by cell."""
+    times = moments(np.zeros(1, np.int64), allocated[:, :2].reshape(-1), live[:, :2].reshape(-1))
     sums: list[Column] = []
-    for rows in tables:
+    for table in (allocated, live):
         delta = np.zeros(len(times), np.int64)
-        np.add.at(delta, np.searchsorted(times, rows[:, 0]), rows[:, 2])
-        np.add.at(delta, np.searchsorted(times, rows[:, 1]), -rows[:, 2])
+        np.add.at(delta, np.searchsorted(times, table[:, 0]), size[table[:, 2]])
+        np.add.at(delta, np.searchsorted(times, table[:, 1]), -size[table[:, 2]])
         sums.append(np.cumsum(delta))
     return Steps(times.tolist(), sums[0].tolist(), sums[1].tolist())

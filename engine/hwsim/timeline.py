@@ -61,8 +61,10 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
 
     def real(self, times: Sequence[int] | Column, *, ending: bool = False) -> Column:
         """The clock at times of the timeline, in the first of all repeats. What ends where a repeat does, ends before it comes again."""
-        ends, before = self._shifts()
         at = np.asarray(times, np.int64)
+        if not self.repeats:
+            return at
+        ends, before = self._shifts()
         return at + before[np.searchsorted(ends, at, side="left" if ending else "right")]
 
     def unrolled(self, start: int = 0, end: int | None = None) -> Iterator[Row]:
@@ -92,7 +94,9 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
 
     def lengths(self, times: Column) -> Column:
         """Cycles of the clock from each of the (ordered) times to the next, all repeats counted."""
-        edges = np.unique(np.concatenate([times, *(np.array([r.start, r.end], np.int64) for r in self.repeats)]))
+        if not self.repeats:
+            return np.diff(times)
+        edges = moments(times, *(np.array([r.start, r.end], np.int64) for r in self.repeats))
         weights = np.ones(len(edges), np.int64)
         for r in self.repeats:
             weights[(edges >= r.start) & (edges < r.end)] *= 1 + r.extra
@@ -237,6 +241,12 @@ def _instances(program: TaskProgram, numbers: Column, places: Sequence[Place]) -
             steps = [prod(extents[depth + 1 :]) for depth in range(len(extents))]
             found[rows] = np.array([places[row] for row in rows.tolist()], np.int64) @ np.array(steps, np.int64)
     return found
+
+
+def moments(*columns: Column) -> Column:
+    """The different times in all of the columns, in order."""
+    times = np.sort(np.concatenate(columns))
+    return times[np.append(True, times[1:] != times[:-1])] if len(times) else times
 
 
 def require_countable(what: str, count: int) -> None:

@@ -12,12 +12,13 @@ import msgspec
 import numpy as np
 
 from ..arith import Analyzer
-from ..ir import Expr, Var, build
+from ..ir import Expr, Var, build, free_vars
 from .alike import Behaviour
 from .cost import Cost, Measured, cost, measure
 from .geometry import domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
+from .parts import Engine, VectorEngine
 from .place import Placement, Places
 from .ports import Asker, PortSpec, ports_of
 from .replay import Variant
@@ -121,6 +122,8 @@ class Variants:
             self.behaviour = msgspec.structs.replace(self.behaviour, single=self._outer)
         used = self.behaviour.variables()
         self._matters = tuple(loop.var for loop in outer if loop.var in used)
+        self._decide = _deciding(pieces, places.machine.engines[engine], self._matters)
+        self._costs: dict[tuple[int, ...], tuple[Cost, object] | None] = {}
         self._known: dict[tuple[int, ...], int] = {}
         self._numbers: dict[object, int] = {}
 
@@ -155,19 +158,28 @@ class Variants:
         return found
 
     def _found(self, at: dict[Var, int]) -> int:
-        pieces = [(p.measured, domain(p.measured.inner, p.conditions, at)) for p in self._pieces]
-        costs = cost(self._places.machine.engines[self._engine], pieces, self._places)
-        if costs is None:
+        found = self._cost(at)
+        if found is None:
             return NOTHING
+        costs, same = found
         if self._waits is not None:
             waited = int(self._waits[tuple(at[v] for v in self._outer)])
             costs = msgspec.structs.replace(costs, duration=costs.duration + waited)
         cells = tuple(side.cells(at) for side in self._sides)
-        key = (costs.key, cells)
+        key = (same, costs.duration, cells)
         if key not in self._numbers:
             self._numbers[key] = len(self._table)
             self._table.append(self._variant(costs, cells))
         return self._numbers[key]
+
+    def _cost(self, at: dict[Var, int]) -> tuple[Cost, object] | None:
+        """What a task costs, with the key of that: the same wherever the loops that decide it are the same."""
+        key = tuple(at[v] for v in self._decide)
+        if key not in self._costs:
+            pieces = [(p.measured, domain(p.measured.inner, p.conditions, at)) for p in self._pieces]
+            found = cost(self._places.machine.engines[self._engine], pieces, self._places)
+            self._costs[key] = None if found is None else (found, found.key)
+        return self._costs[key]
 
     def _variant(self, costs: Cost, cells: Sequence[range]) -> TaskVariant:
         reads: dict[int, None] = {}
@@ -199,6 +211,21 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
             if written and measured.work.updates:
                 updated.add(placement)
     return tuple(Side(p, written, written and p in updated, tuple(parts)) for (p, written), parts in grouped.items())
+
+
+def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> tuple[Var, ...]:
+    """The loops around a task that have a part in its cost: those that cut it; and where it counts which addresses it has, not only how far
+    apart they are, those that these depend on. The others pick slots and parts."""
+    found: set[Var] = set()
+    for piece in pieces:
+        measured = piece.measured
+        exprs = list(piece.conditions)
+        for access, layout, course in zip(measured.accesses, measured.layouts, measured.courses, strict=True):
+            if isinstance(engine, VectorEngine) or layout.strides is None or course is None:
+                exprs += [layout.address, *access.indices, *access.extents]
+        for expr in exprs:
+            found |= free_vars(expr)
+    return tuple(v for v in among if v in found)
 
 
 # What data decides is the same at all times: nothing is known of it (`grid.values`).

@@ -16,10 +16,12 @@ from ..ir import (
     Call,
     Cast,
     Expr,
+    IntImm,
     Mul,
     Not,
     Predicate,
     Select,
+    Var,
     structural_equal,
     walk,
 )
@@ -65,18 +67,22 @@ def read_piece(piece: Piece, analyzer: Analyzer) -> Work:
     target = Access(store.buffer, _simplified(store.indices, analyzer))
     loads: list[Access] = []
     old: list[BufferLoad] = []
-    gathers = False
-    for node in [*walk(value), *(n for i in store.indices for n in walk(i))]:
-        if isinstance(node, BufferLoad):
-            gathers = gathers or any(isinstance(n, BufferLoad) for i in node.indices for n in walk(i))
-            access = Access(node.buffer, _simplified(node.indices, analyzer))
-            if same_place(access, target, analyzer):
-                old.append(node)
-            elif not any(same_place(access, a, analyzer) for a in loads):
-                loads.append(access)
-    gathers = gathers or any(isinstance(n, BufferLoad) for i in store.indices for n in walk(i))
+    read = [n for e in (value, *store.indices) for n in _loads(e)]
+    for node in read:
+        access = Access(node.buffer, _simplified(node.indices, analyzer))
+        if same_place(access, target, analyzer):
+            old.append(node)
+        elif not any(same_place(access, a, analyzer) for a in loads):
+            loads.append(access)
+    gathers = any(_loads(i) for indices in (store.indices, *(n.indices for n in read)) for i in indices)
     kind = "other" if gathers else _kind(value, loads, old)
     return Work(piece, kind, tuple(loads), (target,), bool(old), _operations(value))
+
+
+def _loads(expr: Expr) -> list[BufferLoad]:
+    if isinstance(expr, Var | IntImm):
+        return []
+    return [n for n in walk(expr) if isinstance(n, BufferLoad)]
 
 
 def _boxed(region: BufferRegion) -> Access:

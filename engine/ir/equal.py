@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from .buffer import Buffer
-from .expr import FloatImm, IntImm, IterVar, Let, Node, Var
+from .expr import BinaryOp, FloatImm, IntImm, IterVar, Let, Node, Predicate, Var
 from .func import IRModule, PrimFunc
 from .stmt import Allocate, Block, For, LaunchThread, LetStmt
 
@@ -31,14 +31,19 @@ def _show(value: object) -> str:
 
 
 def structural_equal(left: Node, right: Node) -> bool:
-    if left is right:
-        return True
-    # Most pairs that differ do so at the top; a variable that nothing defines is equal to itself only.
-    if type(left) is not type(right) or type(left) is Var:
-        return False
-    if type(left) is IntImm and type(right) is IntImm:
-        return left.value == right.value and left.dtype == right.dtype
-    return first_difference(left, right) is None
+    while left is not right:
+        # Most pairs that differ do so at the top; a variable that nothing defines is equal to itself only.
+        if type(left) is not type(right) or type(left) is Var:
+            return False
+        if type(left) is IntImm and type(right) is IntImm:
+            return left.value == right.value and left.dtype == right.dtype
+        if not isinstance(left, BinaryOp | Predicate) or not isinstance(right, BinaryOp | Predicate):
+            return first_difference(left, right) is None
+        # What is defined in one operand is unknown in the other. Long sums are chains of first operands.
+        if not structural_equal(left.b, right.b):
+            return False
+        left, right = left.a, right.a
+    return True
 
 
 def first_difference(left: Node, right: Node) -> Difference | None:

@@ -337,17 +337,22 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
 
 def free_vars(root: Node) -> set[Var]:
     """Variables used in `root` and not defined in it."""
-    if root.__class__ is IntImm:
-        return set()
     used: set[Var] = set()
     defined: set[Var] = set()
-    for node in walk(root):
-        if isinstance(node, Var):
-            used.add(node)
-        elif isinstance(node, For):
-            defined.add(node.loop_var)
-        elif isinstance(node, BINDING):
-            defined.add(node.var)
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        kind = node.__class__
+        if kind is Var:
+            used.add(cast("Var", node))
+        elif kind is IntImm or kind is Buffer:
+            continue
+        else:
+            if isinstance(node, For):
+                defined.add(node.loop_var)
+            elif isinstance(node, BINDING):
+                defined.add(node.var)
+            stack += _getter(kind)(node)
     return used - defined
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.arith import Analyzer
-from tilewright.engine.hwsim.geometry import Runs, box_elements, domain, layout, runs
+from tilewright.engine.hwsim.geometry import Runs, box_elements, courses, domain, layout, runs
 from tilewright.engine.hwsim.work import Access
 from tilewright.engine.ir import Buffer, Range, Var, build
 
@@ -106,15 +106,17 @@ def test_law_a_domain_counts_the_iterations_that_run(sizes: list[int], limit: in
 @given(extents, st.data())
 def test_law_a_box_holds_what_is_accessed(sizes: list[int], data: st.DataObject):
     """Sliding windows: the union of three neighbours is two wider than the tile."""
-    loops, _ = nest(sizes)
+    loops, analyzer = nest(sizes)
     taps = data.draw(st.integers(1, 3))
     shape = tuple(build.as_expr(size + taps - 1) for size in sizes)
     buffer = Buffer("A", shape)
     accesses = [Access(buffer, tuple(build.add(v, t) for v in loops)) for t in range(taps)]
     touched = {tuple(x + t for x in p) for p in product(*map(range, sizes)) for t in range(taps)}
-    found = box_elements(accesses, domain(loops, [], {}))
     box = prod(size + taps - 1 for size in sizes)
-    assert len(touched) <= found == min(box, prod(sizes) * taps)
+    for known in (True, False):
+        sides = [(a, courses(a, loops, analyzer) if known else None) for a in accesses]
+        found = box_elements(sides, domain(loops, [], {}))
+        assert len(touched) <= found == min(box, prod(sizes) * taps)
 
 
 def test_given_a_sliding_window_when_copied_then_the_longer_loop_makes_the_runs_every_time():
