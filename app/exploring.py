@@ -69,8 +69,8 @@ class SetDefault(Intent, frozen=True):
 
 
 class AutoSpace(Intent, frozen=True):
-    """A schedule with holes that follows from the program and the machine: tiles, orders, copies and their places. It is a branch where there
-    is a schedule already."""
+    """A schedule with holes that follows from program and machine: tiles, orders, copies and their places. It is a branch where there is a
+    schedule already."""
 
 
 def _explore(state: State, intent: Explore) -> State:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +20,9 @@ import msgspec
 from ..engine.explore import Progress, Status, explore
 from ..engine.ir import Refusal, TilewrightError
 from .clock import Clock
+from .document import Notebook
 from .found import Found, found_now
+from .kept_searches import taken_up, write_down
 from .limits import LIMITS
 from .state import Exploration, Sought, State
 from .store import Store
@@ -114,7 +116,9 @@ class Search:
 
     def _search(self) -> None:
         sought = self.sought
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        if sought.notebook.document.path is not None and self._file.parent.name == "explore":
+            with suppress(OSError):  # then it is not taken up again; the study itself says what is wrong with the disk
+                write_down(sought.notebook.document.path, sought)
         study = explore(
             sought.space,
             sought.machine,
@@ -204,6 +208,21 @@ class Searches:
         ).start()
         self._known(wanted.sought, self._search.latest)
 
+    def take_up(self, notebook: Notebook, told: Callable[[Sought], None]) -> None:
+        """Look for what was searched of the notebook before; `told` is called on the loop where there is something."""
+
+        def work() -> None:
+            found = taken_up(notebook)
+            if found is not None:
+                self._clock.soon(lambda: tell(*found))
+
+        def tell(sought: Sought, found: Found) -> None:
+            self._known(sought, found)
+            told(sought)
+
+        if notebook.document.path is not None:
+            threading.Thread(target=work, name="studies", daemon=True).start()
+
     def stop(self) -> None:
         """End what is searched; what was found stays."""
         search, self._search = self._search, None
@@ -237,7 +256,7 @@ class Searches:
 
     def _keep(self, sought: Sought, found: Found) -> None:
         self._known(sought, found)
-        if found.standing in ("ended", "failed", "stopped"):
+        if found.standing in ("ended", "failed", "stopped") and self._search is not None and self._search.sought is sought:
             self._search = None
         self._found()
 

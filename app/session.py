@@ -33,13 +33,14 @@ from .exports import Made
 from .filing import Filing, readable
 from .forecast import Forecast
 from .handing import as_text, hand_out
+from .kept_searches import study_file
 from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, MOVED, OF_THE_TREE, Message, call_of, intent_of, sides_asked
 from .open_file import OpenFile
 from .opening import opened_text
 from .screen import Screen
 from .searches import Places, Searches
 from .sides import Compare
-from .state import Notice, State
+from .state import Exploration, Notice, Sought, State
 from .store import Store
 from .studies import Studies
 from .transitions import Outcome, StoppedError, Transitions
@@ -61,7 +62,7 @@ FOREVER_S = 3600.0
 class Session:
     """The state of one page and what changes it. `screen` is set once the views exist, and `tell_doing`, which is told what is being
     worked out, where somebody looks at that. How many seconds the loop may wait: for the next state a `moment`, with its report for as
-    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead, `places` for what is searched."""
+    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead; `places` for searches."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class Session:
             turns=turns,
         )
         self.studies = Studies(self.store, clock, self._studied, self._turned, turns)
-        self.searches = Searches(self.store, clock, self._explored, places, self.filing.study_file)
+        self.searches = Searches(self.store, clock, self._explored, places, self._study_file)
         self._closed = False
 
     def receive(self, message: Message) -> None:
@@ -221,6 +222,8 @@ class Session:
                 return
             ((source, begun),) = found
             self._show(self.filing.opened(self.filing.after(self.state, opened), source=source, begun=begun))
+            if self.state.notebook is not None:
+                self.searches.take_up(self.state.notebook, self._taken_up)
 
         self._make(make, came, lambda: self.open_file(path))
 
@@ -369,6 +372,17 @@ class Session:
         if not self._closed and self.screen is not None:
             self.screen.draw_studies(self.state, self.store)
             self.studies.look(self.state)
+
+    def _study_file(self, sought: Sought) -> Path | None:
+        """Where a search is kept: beside the notebook's file."""
+        path = sought.notebook.document.path
+        return study_file(path, sought) if self.filing.has_file and path is not None else None
+
+    def _taken_up(self, sought: Sought) -> None:
+        """What was searched of the file before."""
+        notebook, path = self.state.notebook, sought.notebook.document.path
+        if notebook is not None and notebook.document.path == path and self.state.exploration is None:
+            self._show(replace(self.state, exploration=Exploration(sought, going=False)))
 
     def trials_answer(self, message: Message) -> Message | None:
         """Candidates of the search that the Explore pane does not have yet. None for other messages."""

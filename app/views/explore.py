@@ -116,7 +116,7 @@ def search_value(state: State, store: Store) -> Value | None:
         **store.remember("sought", (sought,), lambda: _sought(sought)),
         "stale": _is_stale(state, sought, store),
         "count": len(found.trials),
-        "total": found.total or _planned(sought),
+        "total": found.total or sought.planned,
         "counts": found.counts,
         "front": found.front,
         "best": best_of(found),
@@ -133,7 +133,7 @@ def search_value(state: State, store: Store) -> Value | None:
 def _sought(sought: Sought) -> Value:
     objectives = [_label(key) for key in sought.settings.objectives]
     budgets = [f"{_label(key)} at most {amount_text(key, most)}" for key, most in sought.settings.budgets.items()]
-    tried = _planned(sought)
+    tried = sought.planned
     everything = tried == sought.space.size
     how = (
         f"all {grouped(tried)}"
@@ -149,11 +149,6 @@ def _sought(sought: Sought) -> Value:
         "all": everything,
         "size": _sent(sought.space.size),
     }
-
-
-def _planned(sought: Sought) -> int:
-    size, settings = sought.space.size, sought.settings
-    return size if size <= settings.exhaustive else min(settings.trials, size)
 
 
 def _label(key: str) -> str:

@@ -26,8 +26,9 @@ def schedule_rows(
 ) -> list[Row]:
     """The rows of a cell in the text's order.
 
-    kind is "step", "off", or "note" (a comment). A step: item, line (of the file), index, number, count (of steps up to it), text, hole, comment
-    (behind it), status, query, error, underline, change, trend, hint; the chosen one `details`, the one that does not apply `conflict`.
+    kind is "step", "off", or "note" (a comment). A step: item, line (of the file), index, number, count (of steps up to it), text, hole,
+    comment (behind it), status, query, error, underline, change, trend, hint; the chosen one `details`, the one that does not
+    apply `conflict`.
     """
     notebook = state.notebook
     assert notebook is not None

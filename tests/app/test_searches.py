@@ -1,0 +1,153 @@
+"""Searches: each candidate told once, stopped and gone on with, in line with others, there again after a kill."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from support.paper import PaperClock, PaperScreen
+from support.searching import HOLES, searched, with_holes
+
+from tilewright.app.actions import OpenText, act
+from tilewright.app.cabinet import Cabinet
+from tilewright.app.exploring import Explore, GoOnExploring, StopExploring
+from tilewright.app.found import Found, found_now
+from tilewright.app.kept_searches import taken_up
+from tilewright.app.searches import Places, Searches
+from tilewright.app.session import Session
+from tilewright.app.state import State
+from tilewright.app.store import Store
+
+
+def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> None:
+    state, _, found = searched()
+    assert found.standing == "ended" and found.error is None
+    assert sorted(trial.number for trial in found.trials) == list(range(12))
+    assert found.counts["refused"] == 4 and sum(found.counts.values()) == found.total == 12
+    assert found.front and set(found.offers) == set(found.front)
+    assert {verdict.status for verdict in found.offers.values()} <= {"proved", "tested"}
+    assert len(found.at) == 12 and list(found.at) == sorted(found.at)
+    assert state.exploration is not None
+
+
+class Watcher:
+    """A page's searches, with what they told."""
+
+    def __init__(self, places: Places | None = None) -> None:
+        self.store, self.clock = Store(), PaperClock()
+        self.told: list[Found] = []
+        self.state = State()
+        self.searches = Searches(self.store, self.clock, self.tell, places)
+
+    def tell(self) -> None:
+        found = self.found
+        assert found is not None
+        self.told.append(found)
+
+    @property
+    def found(self) -> Found | None:
+        return None if self.state.exploration is None else found_now(self.state.exploration, self.store)
+
+    def look(self, state: State) -> None:
+        self.state = state
+        self.searches.look(state)
+
+
+def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
+    watcher = Watcher()
+    watcher.look(act(with_holes(), Explore()))
+    watcher.clock.run_until(lambda: bool(watcher.found and len(watcher.found.trials) >= 2))
+    watcher.look(act(watcher.state, StopExploring()))
+    assert watcher.found is not None and watcher.found.standing == "stopped"
+    known = watcher.found.trials
+    assert known
+    watcher.look(act(watcher.state, GoOnExploring()))
+    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    assert watcher.found.trials[: len(known)] == known
+    assert sorted(trial.number for trial in watcher.found.trials) == list(range(12))
+    watcher.searches.close()
+
+
+def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line() -> None:
+    places, taken, let_go = Places(1), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with places.taken(lambda: False) as has:
+            assert has
+            taken.set()
+            let_go.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert taken.wait(10)
+    watcher = Watcher(places)
+    watcher.look(act(with_holes(), Explore()))
+    assert watcher.found is not None and watcher.found.standing == "waiting"
+    gone = threading.Event()
+    with pytest.raises(AssertionError), places.taken(lambda: True) as has:
+        gone.set()
+        assert has
+    assert gone.is_set()
+    let_go.set()
+    holder.join()
+    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.searches.close()
+
+
+def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise OSError("no disk")
+
+    monkeypatch.setattr("tilewright.app.searches.explore", broken)
+    watcher = Watcher()
+    watcher.look(act(with_holes(), Explore()))
+    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "failed"))
+    assert watcher.found is not None and watcher.found.error is not None and "no disk" in str(watcher.found.error)
+    watcher.searches.close()
+
+
+def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(HOLES)
+    cabinet, clock = Cabinet(tmp_path), PaperClock()
+    first = Session(clock, (), cabinet=cabinet)
+    first.screen = PaperScreen()
+    first.open_file(str(file))
+    first.receive({"kind": "explore", "objectives": ["cycles"], "budgets": {}, "trials": 5, "seed": 0})
+    exploration = first.state.exploration
+    assert exploration is not None
+
+    def known() -> int:
+        found = found_now(exploration, first.store)
+        return 0 if found is None else len(found.trials)
+
+    clock.run_until(lambda: known() >= 3)
+    first.close()
+    second = Session(clock, (), cabinet=cabinet)
+    second.screen = PaperScreen()
+    second.open_file(str(file))
+    clock.run_until(lambda: second.state.exploration is not None)
+    again = second.state.exploration
+    assert again is not None and not again.going
+    found = found_now(again, second.store)
+    assert found is not None and len(found.trials) >= 3
+    second.receive({"kind": "go_on_exploring"})
+
+    def ended() -> bool:
+        now = found_now(again, second.store)
+        return now is not None and now.standing == "ended"
+
+    clock.run_until(ended)
+    found = found_now(again, second.store)
+    assert found is not None and sorted(trial.number for trial in found.trials) == list(range(12))
+    second.close()
+    cabinet.close()
+    state = act(State(), OpenText(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
+    assert state.notebook is not None
+    kept = taken_up(state.notebook)
+    assert kept is not None and kept[0].notebook.document.text == HOLES, "it stays one of the text that was searched"
+    (tmp_path / ".tilewright" / "explore" / "mine.py.json").write_text("{")
+    assert taken_up(state.notebook) is None
+    assert taken_up(replace(state.notebook, document=replace(state.notebook.document, path=None))) is None
