@@ -17,7 +17,11 @@ import tilewright
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-EXTRAS = {"prove": ("engine/prove",), "jupyter": ("app/jupyter", "app/components/widget.py")}
+EXTRAS = {
+    "prove": ("engine/prove",),
+    "explore": ("engine/explore/sampling.py", "engine/explore/cluster.py"),
+    "jupyter": ("app/jupyter", "app/components/widget.py"),
+}
 """The only files that import what an extra declares."""
 SOURCES = ("tilewright", "app", "engine", "static")
 
@@ -69,18 +73,27 @@ def test_dependencies_are_declared_and_used() -> None:
         assert {name.lower() for name in imported(part) - declared} == needed, f"{extra} alone imports what it declares"
 
 
-def test_everything_but_proofs_works_without_the_extras() -> None:
+def test_everything_but_proofs_and_sampling_works_without_the_extras() -> None:
     code = """if True:
         import sys
-        sys.modules["islpy"] = None  # as if it were not installed
+        for name in ("islpy", "optuna", "dask"):
+            sys.modules[name] = None  # as if it were not installed
         import tilewright, tilewright.app.cli
         func = tilewright.parse("n = 8\\nA = te.placeholder((n,), name='A')\\nB = te.compute((n,), lambda i: A[i] + 1.0, name='B')")
         sch = tilewright.Schedule(func)
         sch.split(sch.get_loops("B")[0], factors=[None, 4])
         print(tilewright.prove(sch).status, sch.check().status)
+        few = tilewright.auto_space(func, "gpu-sm").space
+        many = tilewright.auto_space(tilewright.load("static/examples/gemmini_gemm.py").program, "gemmini")
+        print(tilewright.explore(few, "gpu-sm").method)
+        for workers in (0, "tcp://127.0.0.1:1"):
+            try:
+                tilewright.explore(many if not workers else few, "gemmini", workers=workers)
+            except tilewright.TilewrightError as error:
+                print(error.code)
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["unknown", "tested"], done.stderr
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.stdout.split() == ["unknown", "tested", "exhaustive", "no-optuna", "no-dask"], done.stderr
 
 
 def imported(files: set[Path]) -> set[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
-from distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
+from dask.distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
 
 from .job import Job, encoded, job_from, outcome_from, question_from
 from .outcome import Outcome
