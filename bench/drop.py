@@ -59,12 +59,16 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 LISTEN = """
 window.benchTalk = {sent: 0, heard: 0};
-const send = WebSocket.prototype.send;
-WebSocket.prototype.send = function (data) {
-  benchTalk.sent ||= performance.now();
-  if (!this.benchHears) this.addEventListener("message", () => { benchTalk.heard = performance.now(); });
-  this.benchHears = true;
-  return send.call(this, data);
+window.WebSocket = class extends WebSocket {
+  constructor(...how) {
+    super(...how);
+    // Before Bokeh's listener, which draws. The parts of an answer are small, small and large.
+    this.addEventListener("message", ({data}) => { if (benchTalk.sent && data.length > 1000) benchTalk.heard ||= performance.now(); });
+  }
+  send(data) {
+    benchTalk.sent ||= performance.now();
+    super.send(data);
+  }
 };
 """
 
@@ -115,6 +119,7 @@ WATCH = """
       let paintedAtNews = -1;
       const look = () => {
         const now = performance.now();
+        if (!benchTalk.heard && now - start < 20000) return requestAnimationFrame(look); // to look takes time itself
         if (!at.tree && rows() !== before.tree) at.tree = now;
         if (!at.code && text(".code-line") !== before.code) at.code = now;
         if (paintedAtNews < 0 && differ(bars(), before.bars)) paintedAtNews = painted - 1;
@@ -178,12 +183,13 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def server() -> Iterator[Served]:
-    """`tilewright app` in a process of its own, as a person starts it."""
-    code = "from tilewright.app.shell import serve; serve(port=0)"
+def server(path: Path | None = None) -> Iterator[Served]:
+    """`tilewright serve` in a process of its own, as a person starts it; of a file or folder, or the gallery."""
+    code = "import sys; from pathlib import Path; from tilewright.app.shell import serve; serve(*map(Path, sys.argv[1:]), port=0)"
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+        [sys.executable, "-c", code, *([] if path is None else [str(path)])],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
     assert process.stdout is not None
     try:
         found = re.search(r"http://\S+", process.stdout.readline())

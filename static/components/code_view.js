@@ -33,6 +33,25 @@ function reveal(body, n) {
   if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
 }
 
+/** The lines in `body`, of which those before and behind what is new stay; what they are, for the next time. */
+function drawLines(body, drawn, lines) {
+  const keys = lines.map(({ number: _, ...line }) => JSON.stringify(line));
+  const most = Math.min(keys.length, drawn.length);
+  let before = 0;
+  while (before < most && keys[before] === drawn[before]) before += 1;
+  let behind = 0;
+  while (behind < most - before && keys.at(-1 - behind) === drawn.at(-1 - behind)) behind += 1;
+  const old = [...body.children].slice(before, drawn.length - behind);
+  const next = body.children[drawn.length - behind] ?? null;
+  for (const line of lines.slice(before, lines.length - behind)) body.insertBefore(row(line), next);
+  for (const line of old) line.remove();
+  [...body.children].forEach((line, n) => {
+    const number = String(lines[n].number ?? "");
+    if (line.firstChild.textContent !== number) line.firstChild.textContent = number;
+  });
+  return keys;
+}
+
 const REST_MS = 350;
 
 /** Marks the lines of the blocks that run at the playhead; once it rests, the first of them comes into sight. */
@@ -79,20 +98,11 @@ export function render({ model }) {
     ];
     bar.replaceChildren(...tools.filter(Boolean));
     body.setAttribute("aria-label", data.caption);
-    const keys = data.lines.map((line) => JSON.stringify(line));
-    keepingScroll(body, () => {
-      keys.forEach((key, n) => {
-        if (drawn[n] === key) return;
-        const fresh = row(data.lines[n]);
-        if (n < body.children.length) body.children[n].replaceWith(fresh);
-        else body.append(fresh);
-      });
-      while (body.children.length > keys.length) body.lastChild.remove();
-    });
-    drawn = keys;
+    keepingScroll(body, () => (drawn = drawLines(body, drawn, data.lines)));
     now.drawn(data.lines, data.playhead);
     const change = data.lines.findIndex((line) => line.mark);
-    if (data.reveal && change >= 0) reveal(body, change);
+    // In the frame to come, when the page is laid out once for all that changed.
+    if (data.reveal && change >= 0) requestAnimationFrame(() => reveal(body, change));
   });
   return view;
 }

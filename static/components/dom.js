@@ -84,8 +84,14 @@ export function follow(model, draw) {
   update();
 }
 
-/** The reading position of scrolled elements stays while they are drawn anew. */
+/** The reading position of a scrolled element stays while what is in it is drawn anew. The browser sees to it, unless it looks for an anchor, or
+ *  has to lay the page out in between, as it does when what has the focus goes; to ask for the position would lay the page out too. */
 export function keepingScroll(element, draw) {
+  element.style.overflowAnchor = "none";
+  if (!element.contains(element.getRootNode().activeElement)) {
+    draw();
+    return;
+  }
   const { scrollTop, scrollLeft } = element;
   draw();
   element.scrollTop = scrollTop;

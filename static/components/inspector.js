@@ -54,7 +54,7 @@ class Inspector {
     this.crumbs.replaceChildren(...data.crumbs.map((crumb) => h("button", { class: "link", type: "button", onclick: () => this.choose({ id: crumb.row }) }, `‹ ${crumb.label}`)));
     this.top.hidden = data.kind !== "buffer";
     if (data.kind !== "buffer" && this.isWide) this.widen(false);
-    if (data.kind !== was || data.kind !== "buffer") this.element.scrollTop = data.kind === was ? this.element.scrollTop : 0;
+    if (data.kind !== was) this.element.scrollTop = 0;
     if (data.kind === "buffer") {
       if (this.body.firstChild !== this.picker.element) this.body.replaceChildren(this.picker.element);
       this.picker.update(data.picker);

@@ -5,7 +5,7 @@
 // hand (grabs), sheets (menus, forms, notices), search, minimap, window (which rows stand), pointer and keys.
 
 import { Popup, make } from "./popup.js";
-import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken } from "./tree_rows.js";
+import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken, tell, tookOn } from "./tree_rows.js";
 import { MARKS } from "./tree_offers.js";
 import { Hand } from "./tree_hand.js";
 import { Sheets } from "./tree_sheets.js";
@@ -188,17 +188,18 @@ class Tree {
     }
     const order = ids.map((id) => {
       const row = byId.get(id);
-      const text = row.text ??= JSON.stringify([row.own, row.last, row.siblings, row.place, row.children.length > 0, ancestors(byId, row).map((o) => o.id)]);
+      const text = row.text ??= JSON.stringify([row.own, row.last, row.children.length > 0, ancestors(byId, row).map((o) => o.id)]);
       let element = this.elements.get(id);
       if (!element || this.drawn.get(id) !== text) {
         const made = rowElement(byId, row);
-        if (element) this.takePlace(element, made);
-        else fresh.push(made);
-        element = made;
+        if (element) element = element === focused ? tookOn(element, made) : (element.replaceWith(made), made);
+        else fresh.push(element = made);
         this.elements.set(id, element);
         this.drawn.set(id, text);
         this.decorate(id);
       }
+      tell(element, "aria-posinset", row.place);
+      tell(element, "aria-setsize", row.siblings);
       return element;
     });
     this.inOrder(order);
@@ -213,14 +214,7 @@ class Tree {
     this.after = null;
     if (!after || !this.byId.has(after.id)) return;
     if (after.focus) this.focusRow(after.id);
-    else this.bring(after.id);
-  }
-
-  /** `made` instead of `element`, with the focus if it had it. */
-  takePlace(element, made) {
-    const focused = this.list.getRootNode().activeElement === element;
-    element.replaceWith(made);
-    if (focused) made.focus({preventScroll: true});
+    else requestAnimationFrame(() => this.bring(after.id)); // with the layout that the frame needs anyway
   }
 
   /** Put the elements in order, moving as few as possible: a moved element loses its focus. */
@@ -232,15 +226,16 @@ class Tree {
     }
   }
 
+  /** Where the rows stand, by their heights: to ask the browser would make it lay the page out. */
   positions() {
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (still || this.elements.size > 300) return new Map();
-    return new Map([...this.elements].map(([id, element]) => [id, element.offsetTop]));
+    return new Map([...this.elements.keys()].map((id) => [id, this.window.topOf(id)]));
   }
 
   animate(before, fresh) {
     const ease = {duration: 180, easing: "cubic-bezier(0.2, 0, 0, 1)"};
-    const moves = [...this.elements].map(([id, element]) => [element, before.has(id) ? before.get(id) - element.offsetTop : 0]);
+    const moves = [...this.elements].map(([id, element]) => [element, before.has(id) ? before.get(id) - this.window.topOf(id) : 0]);
     for (const [element, shift] of moves) {
       if (shift) element.animate([{transform: `translateY(${shift}px)`}, {transform: "none"}], ease);
     }
@@ -274,7 +269,7 @@ class Tree {
     const folded = row.children.length > 0 && this.folded.has(id);
     element.setAttribute("aria-selected", String(this.choice.has(id)));
     if (row.children.length) element.setAttribute("aria-expanded", String(!folded));
-    element.setAttribute("tabindex", id === this.cursor ? "0" : "-1");
+    tell(element, "tabindex", id === this.cursor ? 0 : -1);
     const marks = {
       "is-open": this.sheets.of === id, "is-grabbed": grab?.rows.includes(id), "is-over": grab?.over === id && grab.offers?.has(id),
       "is-held": held?.id === id, "is-match": search.has(id), "is-current": search.current === id,
@@ -375,8 +370,8 @@ class Tree {
   setCursor(id) {
     const before = this.cursor;
     this.cursor = id;
-    this.elements.get(before)?.setAttribute("tabindex", "-1");
-    this.elements.get(id)?.setAttribute("tabindex", "0");
+    if (before !== id) tell(this.elements.get(before), "tabindex", -1);
+    tell(this.elements.get(id), "tabindex", 0);
     // A tree whose row of the cursor does not stand is still reached by Tab.
     this.list.tabIndex = this.elements.has(id) || !this.byId.size ? -1 : 0;
   }

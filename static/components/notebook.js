@@ -63,10 +63,13 @@ class Notebook {
     else if (old.chosen !== fresh.chosen) this.reveal(".step.chosen");
   }
 
+  /** In the frame to come, when the page is laid out once for all that changed. */
   reveal(selector) {
-    const row = this.list.querySelector(selector);
-    const [frame, box] = [this.list.getBoundingClientRect(), row?.getBoundingClientRect()];
-    if (box && (box.top < frame.top || box.bottom > frame.bottom)) this.list.scrollTop += box.top - frame.top - frame.height / 3;
+    requestAnimationFrame(() => {
+      const row = this.list.querySelector(selector);
+      const [frame, box] = [this.list.getBoundingClientRect(), row?.getBoundingClientRect()];
+      if (box && (box.top < frame.top || box.bottom > frame.bottom)) this.list.scrollTop += box.top - frame.top - frame.height / 3;
+    });
   }
 
   draw() {

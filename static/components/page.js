@@ -173,10 +173,10 @@ export function render({ model }) {
   });
   let screen = null;
   follow(model, (data) => {
-    root.dataset.theme = data.theme;
-    root.dataset.screen = data.screen;
-    root.dataset.mode = data.comparing ? "compare" : "";
-    root.style.colorScheme = data.theme;
+    const said = { theme: data.theme, screen: data.screen, mode: data.comparing ? "compare" : "" };
+    // What is said again is heard again: all colours would be read anew.
+    for (const [name, value] of Object.entries(said)) if (root.dataset[name] !== value) root.dataset[name] = value;
+    if (root.style.colorScheme !== data.theme) root.style.colorScheme = data.theme;
     document.title = data.title;
     unsaved = data.unsaved;
     asksName = data.save_as;

@@ -111,11 +111,11 @@ class TimelineView {
     model.require();
     const now = model.now();
     this.now = now ?? this.now;
+    this.overview.paint(this.inks, document.documentElement.dataset.theme); // asks for its width, before anything here is changed
     this.painter.paint(model, this.layout, this.inks, now);
     this.plot.style.height = `${this.layout.height}px`;
     this.drawMarks();
     this.drawHead();
-    this.overview.paint(this.inks, document.documentElement.dataset.theme);
     this.overview.place(model.clock(model.view.start), model.view.end >= model.length ? model.data.cycles : model.clock(model.view.end), model.cycle);
     this.transport.tell();
     if (!this.tables.hidden) this.drawTables();

@@ -35,16 +35,17 @@ export class Overview {
 
   /** The heat of the lanes; only when the run, the size or the theme is another. */
   paint(inks, theme) {
-    const key = `${this.data?.report} ${this.width} ${theme}`;
+    const wide = this.width;
+    const key = `${this.data?.report} ${wide} ${theme}`;
     if (key === this.painted) return;
     this.painted = key;
     const scale = window.devicePixelRatio || 1;
-    Object.assign(this.canvas, { width: this.width * scale, height: HEIGHT * scale });
+    Object.assign(this.canvas, { width: wide * scale, height: HEIGHT * scale });
     const pen = this.canvas.getContext("2d");
     pen.scale(scale, scale);
     const each = (HEIGHT - 6) / Math.max(1, this.levels.length);
     this.levels.forEach((levels, lane) => {
-      const edge = (n) => Math.round((n * this.width * scale) / levels.length) / scale;
+      const edge = (n) => Math.round((n * wide * scale) / levels.length) / scale;
       pen.fillStyle = inks.text;
       levels.forEach((level, n) => {
         pen.globalAlpha = 0.08 + (0.72 * level) / 255;

@@ -160,7 +160,12 @@ export class Hand {
   drop(id, point) {
     const {tree} = this;
     const {offers, ...grab} = this.grab;
-    this.cancel(Boolean(offers?.get(id)?.choices.length));
+    const offer = offers?.get(id);
+    const isClear = offer?.choices.length === 1 && !grab.rows.includes(id);
+    // First, so that Python works while the hand is tidied up.
+    if (isClear) this.dropped(grab, offer, id, point);
+    this.cancel(Boolean(offer?.choices.length));
+    if (isClear) return;
     if (!offers && tree.byId.get(id)?.kind === "loop") {
       // The hand was faster than the answer: the drop waits for it.
       this.held = {...grab, id, point};
@@ -168,7 +173,7 @@ export class Hand {
       tree.hint.replaceChildren(`Asking whether ${grab.name} may go to ${tree.byId.get(id).name}…`);
       return;
     }
-    this.dropped(grab, offers?.get(id), id, point);
+    this.dropped(grab, offer, id, point);
   }
 
   dropHeld() {

@@ -137,7 +137,7 @@ export function rowElement(byId, row) {
   return make(
     "div",
     {class: `row row-${row.kind}`, role: "treeitem", tabindex: -1, "data-id": row.id, "data-kind": row.kind, style: colour, "aria-label": spoken(row),
-     "aria-level": row.depth + 1, "aria-posinset": row.place, "aria-setsize": row.siblings},
+     "aria-level": row.depth + 1},
     make("span", {class: "mark", "aria-hidden": "true"}),
     make("span", {class: "problem-mark", "data-act": "problem", "aria-hidden": "true", hidden: true}),
     guides(byId, row),
@@ -147,6 +147,20 @@ export function rowElement(byId, row) {
     make("span", {class: "offer"}),
     make("button", {class: "kebab", type: "button", tabindex: -1, "data-act": "menu", "aria-label": `Actions of ${row.name}`}, icon("dots")),
   );
+}
+
+/** `element`, which has the focus and keeps it, as `made` is. */
+export function tookOn(element, made) {
+  for (const {name} of [...element.attributes]) if (!made.hasAttribute(name)) element.removeAttribute(name);
+  for (const {name, value} of [...made.attributes]) if (name !== "tabindex") element.setAttribute(name, value);
+  element.replaceChildren(...made.childNodes);
+  element.offered = made.offered;
+  return element;
+}
+
+/** An attribute, set only where it is new: at a tabindex of the element that has the focus the browser lays the page out. */
+export function tell(element, name, value) {
+  if (element && element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
 /** What a row costs with all below it: as a bar in `mode` "cycles" or "bytes"; a folded row says both. */
