@@ -8,6 +8,7 @@ not 1280x800, `DARK` those in the dark theme. The guide's pages say where each i
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -275,6 +276,53 @@ def jupyter(page: Page, url: str) -> None:
     page.get_by_text("over capacity").first.wait_for()
 
 
+def on_a_file(page: Page) -> Page:
+    """The page shows a file of its own, in which a few things were done; and another page on the same file."""
+    kept = ExitStack()  # the server stays until the picture is taken
+    page.on("close", lambda _: kept.close())
+    folder = Path(kept.enter_context(TemporaryDirectory()))
+    file = folder / "matmul.py"
+    shutil.copy(Path(__file__).parents[1] / "static" / "examples" / "place_the_copies.py", file)
+    url = kept.enter_context(server(file)).url
+    assert page.context.browser is not None
+    other = page.context.browser.new_page()
+    page.on("close", lambda _: other.close())
+    for shown in (page, other):
+        shown.goto(url)
+        shown.get_by_role("treeitem").first.wait_for()
+    for name, key, line in (
+        ("ki", "u", "sch.unroll(ki)"),
+        ("ni", "v", "sch.vectorize(ni)"),
+        ("mo", "p", "sch.parallel(mo)"),
+    ):
+        row(page, name).click()
+        page.keyboard.press(key)
+        page.locator(".step code", has_text=line).wait_for()
+        page.locator('.file-chip[data-file="saved"]').wait_for()
+    return other
+
+
+def files_versions(page: Page, url: str) -> None:
+    on_a_file(page)
+    page.locator(".file-chip").click()
+    page.get_by_role("menuitem", name="Earlier versions").click()
+    page.locator(".versions-row").nth(2).click()
+    page.locator(".versions-line.removed").nth(1).wait_for()
+
+
+def files_two_versions(page: Page, url: str) -> None:
+    other = on_a_file(page)
+    for shown in (page, other):
+        shown.locator(".step", has_text="sch.parallel(mo)").locator(".step-text").press("F2")
+        shown.get_by_label(re.compile("^Step sch.parallel")).fill(
+            "sch.parallel(no)" if shown is page else 'sch.bind(mo, "blockIdx.x")'
+        )
+    for shown in (other, page):
+        shown.get_by_label(re.compile("^Step sch.parallel")).press("Control+Enter")
+        shown.wait_for_timeout(1500)
+    page.get_by_role("dialog", name="Two versions of matmul.py").wait_for()
+
+
 def export_menu(page: Page, url: str) -> None:
     opened(page, url, "vtcm_double_buffer")
     page.get_by_role("button", name="Other forms").click()
@@ -300,7 +348,7 @@ PICTURES: dict[str, Picture] = {
     made.__name__: made
     for made in (
         gallery, notebook, notebook_dark, large, zoomed, tour, drop_map, menu_card, reference, palette, timeline, layout_picker, history,
-        comparison, machine, traffic, problems, export_menu, replay, jupyter,
+        comparison, machine, traffic, problems, export_menu, replay, jupyter, files_versions, files_two_versions,
         timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini, timeline_gpu_sm, timeline_cpu_core,
     )
 }  # fmt: skip

@@ -25,3 +25,7 @@ def conv2d(X: T.Buffer((34, 34, 16), "float32"), W: T.Buffer((3, 3, 16, 32), "fl
 sch = tilewright.Schedule(conv2d)
 Y = sch.get_block("Y")
 y, x, co, ry, rx, ci = sch.get_loops(Y)
+
+# %% report
+report = tilewright.simulate(sch, machine)
+print(tilewright.report_text(report, tilewright.verify(sch)))

@@ -25,3 +25,7 @@ def matmul(A: T.Buffer((256, 256), "float32"), B: T.Buffer((256, 256), "float32"
 sch = tilewright.Schedule(matmul)
 C = sch.get_block("C")
 i, j, k = sch.get_loops(C)
+
+# %% report
+report = tilewright.simulate(sch, machine)
+print(tilewright.report_text(report, tilewright.verify(sch)))

@@ -30,3 +30,7 @@ def matmul_relu(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "flo
 sch = tilewright.Schedule(matmul_relu)
 C = sch.get_block("C")
 relu = sch.get_block("relu")
+
+# %% report
+report = tilewright.simulate(sch, machine)
+print(tilewright.report_text(report, tilewright.verify(sch)))

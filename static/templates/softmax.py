@@ -42,3 +42,7 @@ def softmax(X: T.Buffer((64, 256), "float32"), Y: T.Buffer((64, 256), "float32")
 sch = tilewright.Schedule(softmax)
 Y = sch.get_block("Y")
 i, j = sch.get_loops(Y)
+
+# %% report
+report = tilewright.simulate(sch, machine)
+print(tilewright.report_text(report, tilewright.verify(sch)))

@@ -23,3 +23,7 @@ def transpose(A: T.Buffer((512, 512), "float32"), B: T.Buffer((512, 512), "float
 sch = tilewright.Schedule(transpose)
 B = sch.get_block("B")
 i, j = sch.get_loops(B)
+
+# %% report
+report = tilewright.simulate(sch, machine)
+print(tilewright.report_text(report, tilewright.verify(sch)))
