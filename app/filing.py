@@ -18,6 +18,7 @@ from ..engine.ir import Refusal
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
+from .document.files import real_path
 from .document.history import FOLDER, History
 from .document.merging import Part, resolved
 from .document.notebook import revision_of
@@ -249,10 +250,10 @@ class Filing:
                 )
             )
         path = folder / f"{stem}.py"
-        if path.is_symlink() and path.resolve().parent != folder.resolve():
+        if path.is_symlink() and ((real := real_path(path)) is None or real.parent != folder.resolve()):
             raise DocumentError(Refusal("bad-name", f"{path.name} leads out of the folder", expected="another name"))
-        if path.is_dir():
-            raise DocumentError(Refusal("bad-name", f"{path.name} is a folder", expected="another name"))
+        if path.exists() and not path.is_file():
+            raise DocumentError(Refusal("bad-name", f"{path.name} is no file", expected="another name"))
         if path.exists() and not replacing:
             raise DocumentError(
                 Refusal(

@@ -74,6 +74,14 @@ def load_document(path: str | Path) -> Document:
     return read_document(read_text(Path(path))[0], str(path))
 
 
+def real_path(path: Path) -> Path | None:
+    """Where links lead to; None for one that leads in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
 def read_text(path: Path) -> tuple[str, Stamp]:
     """The text of a file, and the file's stamp from before it was read. Raises as `load_document`."""
     try:

@@ -4,6 +4,7 @@ texts, and a picture in miniature of each."""
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import msgspec
 
 from ...engine.ir import TilewrightError
 from ..document import Document, load_document
+from ..document.files import real_path
 from ..state import State
 from .numbers import grouped, percent_text
 from .thumbnails import Thumbnail, digest
@@ -75,10 +77,11 @@ def new_notebook() -> str:
 
 def load_folder(folder: Path) -> tuple[Example, ...]:
     """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card; nor has
-    what only a link brings into the folder."""
-    real = folder.resolve()
-    paths = [path for path in sorted(folder.glob("*.py"))[:MOST_LOOKED_AT] if path.resolve().is_relative_to(real)]
-    dated = [(stat.st_mtime, path) for path in paths if (stat := _stat(path))]
+    what only a link brings into the folder, or a pipe, which would be waited for."""
+    inside = folder.resolve()
+    looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
+    paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
+    dated = [(found.st_mtime, path) for path in paths if (found := _stat(path)) and stat.S_ISREG(found.st_mode)]
     found: list[Example] = []
     for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)):
         try:

@@ -6,6 +6,7 @@ A figure's origin stands beside it: `banks = 2` and, below, `source.banks = "Qua
 from __future__ import annotations
 
 import re
+import stat
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -59,7 +60,10 @@ def load_machine(name_or_path: str | Path) -> Machine:
         raise refuse("unknown-machine", f"there is no machine {name!r}", found=name,
                      expected=f"{', '.join(preset_names())}, or the path of a .toml file")  # fmt: skip
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+            raise refuse("machine-file", f"{name} is no file", found=name, expected="a readable TOML file")
+        if found.st_size > MAX_FILE_BYTES:
             raise refuse("machine-file", f"{name} is no machine file: larger than {MAX_FILE_BYTES} bytes", found=name)
         text = path.read_text("utf-8")
     except OSError as error:
@@ -73,7 +77,13 @@ def load_machine(name_or_path: str | Path) -> Machine:
 
 def read_machine(text: str, filename: str = "") -> Machine:
     """The machine of a TOML text. Raises MachineError whose refusal has the place in the text."""
-    return _Reader(text, filename).machine()
+    try:
+        return _Reader(text, filename).machine()
+    except RecursionError:
+        fault = "is nested too deeply"
+    except ValueError:  # what Python says of integers of thousands of digits
+        fault = "has a number of thousands of digits"
+    raise refuse("machine-file", f"{filename or 'the text'} {fault}", expected="a machine's figures")
 
 
 class _Reader:

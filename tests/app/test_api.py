@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     outside = tmp_path_factory.mktemp("outside") / "secret.py"
     outside.write_text(PLACE.replace("two copies", "a secret"))
     (folder / "link.py").symlink_to(outside)
+    (folder / "circle.py").symlink_to("circle.py")
+    (folder / "zero.py").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe.py")
+    (folder / "folder.py").mkdir()
     with served(folder) as made:
         yield made
 
@@ -68,8 +73,8 @@ def test_given_the_index_then_it_says_what_there_is(server: Served) -> None:
 def test_given_a_folder_then_its_notebooks_are_listed_but_not_what_a_link_brings_in(server: Served) -> None:
     found = {n["name"]: n["path"] for n in server.ask("GET", "/api/notebooks").json["notebooks"]}
     assert found["mine.py"].endswith("mine.py") and found["box_blur"] is None
-    assert "link.py" not in found and "notes.py" not in found
-    for name in ("link.py", "../outside/secret.py", "/etc/passwd", "mine.py\x00"):
+    assert not found.keys() & {"link.py", "notes.py", "circle.py", "zero.py", "pipe.py", "folder.py"}
+    for name in ("link.py", "circle.py", "pipe.py", "../outside/secret.py", "/etc/passwd", "mine.py\x00"):
         refused = server.ask("POST", "/api/sessions", {"name": name})
         assert (refused.status, refused.json["error"]["code"]) == (409, "no-such-notebook")
 

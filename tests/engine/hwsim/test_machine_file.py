@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from support.machines import PLAIN, plain
 
@@ -129,3 +132,25 @@ def test_given_a_value_no_file_could_have_when_replaced_then_refused(path: str, 
         plain().replace(path, value)
     assert caught.value.code == code
     assert caught.value.refusal.expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "[" * 5_000 + "]" * 5_000,
+        "x = " + "[" * 100_000,
+        "x = " + "{a = " * 3_000 + "1" + "}" * 3_000,
+        "clock_hz = " + "9" * 5_000,
+        "[memories.a]\nbanks = 0x" + "f" * 5_000,
+    ],
+    ids=("lists", "lists without an end", "tables", "digits", "hexadecimal digits"),
+)
+def test_given_a_file_that_means_harm_then_it_is_refused_as_any_other(text: str) -> None:
+    with pytest.raises(MachineError):
+        read_machine(text)
+
+
+def test_given_a_pipe_then_nobody_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(MachineError, match="no file"):
+        load_machine(tmp_path / "pipe.toml")
