@@ -1,0 +1,97 @@
+"""How many candidates a second a search tries, by workers: `python bench/explore.py [CANDIDATES]` prints the table of docs/explore.md.
+
+The same candidates of a derived space are tried in this process, by one worker and by two; what comes of them must be the same. Starting
+workers is measured apart. The processor's time of a candidate is what more workers are reckoned with: a batch of b candidates on w workers
+takes about ceil(b / w) of them, and one process asks for the next in between.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import tilewright
+from tilewright.engine.explore import Settings, Space, Study, explore
+from tilewright.engine.explore.job import job_of
+from tilewright.engine.explore.sampling import Sampled
+from tilewright.engine.explore.trials import Bench, Question
+from tilewright.engine.explore.workers import Processes
+from tilewright.engine.hwsim import Machine, load_machine
+
+EXAMPLES = Path(__file__).parents[1] / "static" / "examples"
+CASES = (("gemmini_gemm", "gemmini"), ("vtcm_double_buffer", "dual-bank-npu"))
+PLANNED = (4, 8, 16, 32, 64)
+
+
+class Run(NamedTuple):
+    """A search by so many workers: seconds of the clock, and of those what starting took."""
+
+    workers: int
+    seconds: float
+    start: float
+    study: Study
+
+
+def timed(space: Space, machine: Machine, settings: Settings, workers: int) -> Run:
+    begun = time.perf_counter()
+    start = 0.0
+    pool = Processes(job_of(space, machine, settings), workers) if workers else None
+    if pool is not None:
+        for _ in pool.tried([Question(n, space.default) for n in range(workers)]):
+            pass
+        start = time.perf_counter() - begun
+    begun = time.perf_counter()
+    study = explore(space, machine, settings, workers=pool or 0)
+    return Run(workers, time.perf_counter() - begun, start, study)
+
+
+def candidate_seconds(study: Study) -> tuple[float, float]:
+    """Seconds of the processor: of a candidate in this process, and of asking the sampler for one and telling it."""
+    bench = Bench(study.space, study.machine, study.settings.objectives)
+    begun = time.process_time()
+    for trial in study.trials:
+        bench.tried(Question(trial.number, trial.point))
+    each = (time.process_time() - begun) / len(study.trials)
+    sampler = Sampled(study.space, study.settings)
+    begun = time.process_time()
+    for n in range(0, len(study.trials), study.settings.batch):
+        part = study.trials[n : n + study.settings.batch]
+        sampler.batch(len(part))
+        sampler.tell(part)
+    return each, (time.process_time() - begun) / len(study.trials)
+
+
+def main() -> None:
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 192
+    print(
+        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {trials} candidates\n"
+    )
+    print("| space | points | workers | seconds | candidates/s | ratio | start of workers, s |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name, preset in CASES:
+        machine = load_machine(preset)
+        space = tilewright.auto_space(tilewright.load(EXAMPLES / f"{name}.py").program, machine).space
+        settings = Settings(trials=trials)
+        runs = [timed(space, machine, settings, workers) for workers in (0, 1, 2)]
+        first = runs[0].study
+        for run in runs:
+            assert [(t.point, t.outcome) for t in run.study.trials] == [(t.point, t.outcome) for t in first.trials]
+            rate, base = trials / run.seconds, trials / runs[1].seconds
+            print(
+                f"| {name} | {space.size:,} | {run.workers} | {run.seconds:.1f} | {rate:.1f} | {rate / base:.2f} | {run.start:.1f} |"
+            )
+        each, asking = candidate_seconds(first)
+        planned = ", ".join(f"{w}: {planned_rate(settings.batch, each, asking, w):.0f}" for w in (1, 2, *PLANNED))
+        print(f"| {name}, reckoned | | | {1000 * each:.1f} ms each, {1000 * asking:.2f} ms asking | {planned} | | |")
+
+
+def planned_rate(batch: int, each: float, asking: float, workers: int) -> float:
+    """Candidates a second by so many workers: a batch in whole turns, the asking between them."""
+    return batch / (-(-batch // workers) * each + batch * asking)
+
+
+if __name__ == "__main__":
+    main()
