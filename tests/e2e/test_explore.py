@@ -1,0 +1,192 @@
+"""The Explore pane in a browser: a search begun, watched, filtered, stopped, and a candidate taken as a branch; by mouse and by keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.axe import assert_no_violations
+from support.page import go_to_example, steps
+from support.searching import HOLES
+
+PATIENT = 90_000
+Shoot = Callable[[Page, str], Path]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("notebooks")
+    (made / "holes.py").write_text(HOLES)
+    (made / "other.py").write_text(HOLES)
+    return made
+
+
+def opened(page: Page, url: str, name: str) -> Page:
+    go_to_example(page, url, name)
+    page.get_by_role("tab", name="Explore").click()
+    return page
+
+
+def standing(page: Page, what: str) -> None:
+    expect(page.locator(f'.xp-title[data-standing="{what}"]')).to_be_visible(timeout=PATIENT)
+
+
+def searched(page: Page) -> None:
+    """From the form to the end."""
+    page.get_by_role("button", name="Start").click()
+    standing(page, "ended")
+    expect(page.locator(".xp-count")).to_have_text("12 of 12")
+
+
+def head(page: Page, name: str) -> Locator:
+    return page.get_by_role("slider", name=name, exact=True)
+
+
+def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_branch(
+    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path, shoot: Shoot
+) -> None:
+    url = serve_command("-m", "tilewright", "serve", str(folder), "--port", "{port}")
+    page = opened(open_page(), url, "holes.py")
+    expect(page.locator(".xp-hole")).to_have_count(3)
+    expect(page.locator(".xp-space")).to_contain_text("12 candidates on dual-bank-npu. All of them are tried.")
+    page.get_by_label("Peak on chip at most").fill("much")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator(".xp-form .xp-error").last).to_have_text("much is no amount of bytes")
+    page.get_by_label("Peak on chip at most").fill("")
+    searched(page)
+    # Large: over tree and timeline, below the tabs.
+    expect(page.locator("#area-tree")).not_to_be_visible()
+    expect(page.locator(".xp-kind")).to_contain_text(["8 fit", "4 refused"])
+    expect(page.locator(".xp-bound")).to_contain_text("Why it is the best")
+    expect(page.locator(".xp-limits li").first).to_be_visible(timeout=PATIENT)
+    shoot(page, "explore-ended")
+    # Keys: a mark on an axis, which filters both pictures and the table.
+    head(page, "slots").focus()
+    page.keyboard.press("ArrowDown")
+    expect(head(page, "slots")).to_have_attribute("aria-valuetext", "2")
+    expect(page.locator(".xp-sights")).to_contain_text("6 in sight")
+    page.keyboard.press("Delete")
+    expect(page.locator(".xp-sights")).to_have_text("")
+    # The mouse: dragged over the upper half of an axis.
+    box = page.locator(".xp-axes canvas").bounding_box()
+    at = head(page, "tile").bounding_box()
+    assert box is not None and at is not None
+    x = at["x"] + at["width"] / 2
+    page.mouse.move(x, box["y"] + 45)
+    page.mouse.down()
+    page.mouse.move(x, box["y"] + box["height"] * 0.4, steps=4)
+    page.mouse.up()
+    expect(head(page, "tile")).to_have_attribute("aria-valuetext", "64")
+    expect(page.locator(".xp-sights")).to_contain_text("6 in sight")
+    page.get_by_role("button", name="Show all").click()
+    page.locator('.xp-kind[data-key="kind refused"]').click()
+    expect(page.locator(".xp-sights")).to_contain_text("8 in sight")
+    # A candidate as a branch, compared; Escape leads back to the search, which now is of another branch's text.
+    count = len(page.locator(".xp-front tbody tr").all())
+    assert count >= 1
+    page.get_by_role("button", name="Open as branch").click()
+    expect(page.locator("#area-compare")).to_be_visible()
+    expect(page.locator(".branch-name")).to_contain_text("tile")
+    assert not [step for step in steps(page) if "choose" in step]
+    page.locator(".ab").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("#area-compare")).not_to_be_visible()
+    expect(page.locator(".xp-stale")).to_be_visible()
+    # It is there again after a reload, and can be opened from another branch.
+    page.goto(f"{url}?example=holes.py")
+    page.get_by_role("tab", name="Explore").click()
+    standing(page, "ended")
+    expect(page.locator(".xp-count")).to_have_text("12 of 12")
+
+
+def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_press_chooses_it(
+    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path
+) -> None:
+    url = serve_command("-m", "tilewright", "serve", str(folder), "--port", "{port}")
+    page = opened(open_page(width=1920, height=1080), url, "other.py")
+    searched(page)
+    canvas = page.locator(".xp-scatter canvas.xp-canvas")
+    box = canvas.bounding_box()
+    assert box is not None
+    # Those without figures stand below the axis: along there is one of them.
+    y = box["y"] + box["height"] - 38
+    for dx in range(66, int(box["width"]) - 20, 9):
+        page.mouse.move(box["x"] + dx, y)
+        if page.locator(".xp-hover").count():
+            break
+    expect(page.locator(".xp-hover")).to_contain_text("sch.compute_at(AL, place)")
+    page.mouse.click(box["x"] + dx, y)
+    expect(page.locator(".xp-card .xp-why")).to_contain_text("sch.compute_at(AL, place)")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".xp-card .xp-figures")).to_be_visible()
+    chosen = page.locator(".xp-card").get_attribute("data-trial")
+    expect(page.locator(".xp-front .is-chosen th button")).to_have_text(str(chosen))
+    page.get_by_label("Upward").select_option("traffic")
+    assert "Copied against Peak on chip" in str(canvas.get_attribute("aria-label"))
+    canvas.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#area-compare")).to_be_visible()
+
+
+def test_given_a_long_search_then_it_can_be_stopped_and_gone_on_with_while_the_page_is_used(
+    open_page: Callable[..., Page], app_url: str
+) -> None:
+    page = opened(open_page(), app_url, "explore_tiles")
+    page.get_by_role("button", name="Start").click()
+    standing(page, "running")
+    expect(page.locator(".xp-left")).to_contain_text("left", timeout=PATIENT)
+    page.get_by_role("button", name="Stop").click()
+    standing(page, "stopped")
+    count = int(re.sub(r"\D", "", page.locator(".xp-count b").inner_text()))
+    assert 0 < count < 432
+    page.get_by_role("button", name="Go on").click()
+    standing(page, "running")
+    page.get_by_role("button", name="Make small").click()
+    expect(page.locator("#area-tree")).to_be_visible()
+    page.get_by_role("treeitem").first.click()
+    expect(page.get_by_role("treeitem").first).to_have_attribute("aria-selected", "true")
+    page.get_by_role("button", name="Stop").click()
+    standing(page, "stopped")
+    page.get_by_role("button", name="New search").click()
+    expect(page.get_by_role("button", name="Start")).to_be_focused()
+    page.get_by_role("button", name="Back to what was found").click()
+    standing(page, "stopped")
+
+
+def test_given_a_chip_in_the_step_list_then_it_is_the_default_and_no_holes_offer_a_space(
+    open_page: Callable[..., Page], app_url: str
+) -> None:
+    page = opened(open_page(), app_url, "explore_tiles")
+    chips = page.get_by_role("group", name="Values of tile m")
+    expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")
+    chips.get_by_role("button", name="128", exact=True).click()
+    expect(chips.get_by_role("button", name="128", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator('[role="treeitem"][data-id="mi"]')).to_contain_text("128")
+    page.keyboard.press("Control+z")
+    expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")
+    go_to_example(page, app_url, "vtcm_double_buffer")
+    page.get_by_role("tab", name="Explore").click()
+    expect(page.locator(".xp-none")).to_contain_text("leaves nothing to choose")
+    page.get_by_role("button", name="Derive a space").press("Enter")
+    expect(page.locator(".branch-name")).to_have_text("auto")
+    expect(page.locator(".xp-hole").first).to_be_visible()
+    expect(page.locator(".hole-values").first).to_be_visible()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_given_form_and_pictures_then_axe_has_no_complaint(
+    open_page: Callable[..., Page], app_url: str, dark: bool
+) -> None:
+    page = opened(open_page(dark=dark), app_url, "explore_tiles")
+    if dark:
+        page.get_by_label("Dark theme").locator("visible=true").click()
+    assert_no_violations(page)
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator(".xp-front tbody tr").first).to_be_visible(timeout=PATIENT)
+    page.get_by_role("button", name="Stop").click()
+    standing(page, "stopped")
+    assert_no_violations(page)
