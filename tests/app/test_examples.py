@@ -15,7 +15,7 @@ from tilewright.app.document import evaluate, load_document, read_document
 from tilewright.engine.ir import IntImm
 from tilewright.engine.lower import allocations
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "examples.md"
 FOLDER = Path(tilewright.static.__file__).parent / "examples"
 NAMES = sorted(file.stem for file in FOLDER.glob("*.py"))
 
@@ -93,8 +93,8 @@ def test_an_example_starts_with_prose_that_has_a_title(name: str) -> None:
     assert first.kind == "markdown" and first.prose.startswith("# ")
 
 
-def test_the_readme_has_the_figures_of_every_example() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\d,]+) \| (\d+) % \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+def test_the_guide_has_the_figures_of_every_example() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\d,]+) \| (\d+) % \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     shown = {name: (int(cycles.replace(",", "")), int(percent)) for name, cycles, percent in rows}
     assert shown == {name: (report(name).cycles, round(100 * report(name).overlap)) for name in NAMES}
 
