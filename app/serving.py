@@ -28,7 +28,12 @@ def open_server(page: Callable[[], Any], office: Office, door: Door, port: int, 
         extra_patterns=[*patterns(office), (LOGIN, Login, {"door": door})],
         websocket_max_message_size=LIMITS.message_bytes,
         # The door refuses in words what is too large; what is far too large is not even read.
-        http_server_kwargs={"max_body_size": 4 * LIMITS.request_bytes, "max_header_size": LIMITS.header_bytes},
+        http_server_kwargs={
+            "max_body_size": 4 * LIMITS.request_bytes,
+            "max_header_size": LIMITS.header_bytes,
+            "idle_connection_timeout": LIMITS.headers_seconds,
+            "body_timeout": LIMITS.body_seconds,
+        },
         **options,
     )
     # The socket is bound, but the loop has not run: nothing was let in before.

@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import os
+import socket
 import struct
 import time
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from support.hostile import NASTY
 from support.served import Served, served
 
+from tilewright.app import serving
 from tilewright.app.limits import LIMITS
 from tilewright.app.views.gallery import load_examples
 
@@ -173,6 +176,19 @@ def test_given_a_body_that_is_too_large_then_it_is_not_read(server: Served, size
 def test_given_a_body_that_is_far_too_large_then_the_connection_ends(server: Served) -> None:
     head = f"POST /api HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n"
     assert b"200 OK" not in server.raw(head.encode(), seconds=2)
+
+
+@pytest.mark.parametrize(
+    "drops", [b"", b"GET / HTTP/1.1\r\nX: a", b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nt"]
+)
+def test_given_a_request_that_comes_in_drops_then_it_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch, drops: bytes
+) -> None:
+    short = msgspec.structs.replace(LIMITS, headers_seconds=0.5, body_seconds=0.5)
+    monkeypatch.setattr(serving, "LIMITS", short)
+    with served() as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as plug:
+        plug.sendall(drops)
+        assert plug.recv(100) == b"", "it is closed, without a word"
 
 
 @pytest.mark.parametrize("name", ["sly.py", "linked.py"])
