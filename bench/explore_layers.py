@@ -2,6 +2,7 @@
 what the machine can do, in how much time.
 
     python bench/explore_layers.py                   # writes the tests' file; half an hour, rows that are there are kept
+    python bench/explore_layers.py --beside          # adds the examples' own schedules, and LOMA's mappings replayed
     python bench/explore_layers.py --table           # the recorded rows as Markdown
     python bench/explore_layers.py --only "conv3"    # layers whose name has that in it; printed
 
@@ -26,13 +27,17 @@ import msgspec
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from support.layer_spaces import TARGETS, Target, layer_space  # noqa: E402
+from support.layer_spaces import DUAL, GEMMINI, TARGETS, Target, layer_space  # noqa: E402
 from support.layers import LAYERS, Layer  # noqa: E402
+from support.loma_replay import loma_space, undivided  # noqa: E402
 
+from tilewright.app.document import evaluate, load_document  # noqa: E402
 from tilewright.engine.explore import Progress, Settings, Space, Study, explore  # noqa: E402
-from tilewright.engine.hwsim import load_machine  # noqa: E402
+from tilewright.engine.hwsim import load_machine, simulate  # noqa: E402
 
-RECORDED = HERE.parent / "tests" / "conformance" / "recorded" / "explore_layers.json"
+FOLDER = HERE.parent / "tests" / "conformance" / "recorded"
+RECORDED, BESIDE, LOMA = (FOLDER / f"{name}.json" for name in ("explore_layers", "explore_beside", "zigzag_layers"))
+EXAMPLES = HERE.parent / "static" / "examples"
 TRIALS = 128
 FIRST = (
     "conv1 7x7/2", "conv2 3x3", "conv2 1x1 out", "conv3 1x1/2", "conv3 3x3/2", "conv4 1x1 back", "conv4 3x3", "conv5 1x1 out", "conv5 3x3",
@@ -40,6 +45,13 @@ FIRST = (
     "BERT-base/128 MLP down",
 )  # fmt: skip
 """One of each kind, done before the others."""
+
+HAND = {
+    "gemmini_gemm": (Layer("gemmini_gemm", 512, 512, 512), GEMMINI),
+    "vtcm_double_buffer": (Layer("vtcm_double_buffer", 256, 256, 512), msgspec.structs.replace(DUAL, dtype="float32")),
+    "vtcm_two_halves": (Layer("vtcm_two_halves", 256, 256, 512), msgspec.structs.replace(DUAL, dtype="float32")),
+}
+"""The examples that have a product and a machine of these, and both as the space has them."""
 
 
 def found_for(layer: Layer, target: Target, trials: int = TRIALS) -> dict[str, Any]:
@@ -86,15 +98,58 @@ def timed(space: Space, machine: str, trials: int) -> tuple[Study, list[list[flo
     return study, steps, last[0]
 
 
+def beside_example(name: str) -> dict[str, Any]:
+    """The schedule of an example, and what is found for its program."""
+    layer, target = HAND[name]
+    notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
+    assert notebook.schedule is not None
+    hand = simulate(notebook.schedule.func, load_machine(target.machine))
+    return {"hand": hand.cycles, **found_for(layer, target)}
+
+
+def beside_loma(row: dict[str, Any]) -> dict[str, Any]:
+    """A mapping of LOMA's as the best schedule that it stands for. Where it fits no physical blocks, on the machine with undivided
+    memories; where not there either, without cycles."""
+    layer, target = next(x for x in LAYERS if x.name == row["layer"]), TARGETS[row["machine"]]
+    machine, divided = load_machine(target.machine), True
+    space = loma_space(layer, target, row["loops"])
+    study = explore(space, machine)
+    if study.best is None:
+        machine, divided = undivided(machine), False
+        study = explore(space, machine)
+    best = study.best
+    return {
+        "layer": layer.name,
+        "machine": target.machine,
+        "cycles": best and best.outcome.figures and best.outcome.figures.cycles,
+        "divided": divided,
+        "why": "" if best else study.trials[0].outcome.message,
+    }
+
+
+def record_beside() -> None:
+    found = {
+        "what": "bench/explore_layers.py --beside: the examples' own schedules, and LOMA's mappings (zigzag_layers.json) replayed",
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "examples": [beside_example(name) for name in HAND],
+        "loma": [beside_loma(row) for row in json.loads(LOMA.read_text())["rows"]],
+    }
+    BESIDE.write_text(json.dumps(found, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="layers whose name has this in it; printed, not recorded")
     parser.add_argument("--table", action="store_true", help="the recorded rows as Markdown")
+    parser.add_argument("--beside", action="store_true", help="the examples' own schedules, and LOMA's mappings")
     parser.add_argument("--layers", action="store_true", help="the layers as JSON, for record_zigzag_layers.py")
     parser.add_argument("--trials", type=int, default=TRIALS)
     args = parser.parse_args()
     if args.layers:
         print(json.dumps(msgspec.to_builtins(sorted(LAYERS, key=lambda layer: layer.name not in FIRST))))
+        return
+    if args.beside:
+        record_beside()
         return
     if args.table:
         print(table(json.loads(RECORDED.read_text())["rows"]))
@@ -125,15 +180,27 @@ def write(rows: list[dict[str, Any]]) -> None:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
+    """What was found, beside it what LOMA's mapping comes to, and what had been found when LOMA was ready."""
+    loma = {(r["layer"], r["machine"]): r for r in json.loads(LOMA.read_text())["rows"]} if LOMA.exists() else {}
+    replayed = (
+        {(r["layer"], r["machine"]): r for r in json.loads(BESIDE.read_text())["loma"]} if BESIDE.exists() else {}
+    )
     lines = [
-        "| layer | machine | peak bound | reachable | found | of the peak | of reachable | trials, seconds |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "| layer | machine | peak | reachable | found | of peak | of reachable | seconds | LOMA replayed | seconds | found by then |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for r in rows:
-        lines.append(
-            f"| {r['layer']} | {r['machine']} | {r['bound']:,} | {r['reachable']:,} | {r['cycles']:,} | {r['bound'] / r['cycles']:.2f} "
-            f"| {r['reachable'] / r['cycles']:.2f} | {r['trials']}, {r['seconds']:.0f} |"
-        )
+        key = r["layer"], r["machine"]
+        theirs, seconds = replayed.get(key), loma[key]["seconds"] if key in loma else None
+        cycles = "" if theirs is None else "does not fit" if theirs["cycles"] is None else f"{theirs['cycles']:,}"
+        note = "" if theirs is None or theirs["divided"] or theirs["cycles"] is None else " †"
+        then = [c for _, c, at in r["steps"] if seconds is not None and at <= seconds]
+        cells = [
+            r["layer"], r["machine"], f"{r['bound']:,}", f"{r['reachable']:,}", f"{r['cycles']:,}", f"{r['bound'] / r['cycles']:.2f}",
+            f"{r['reachable'] / r['cycles']:.2f}", f"{r['seconds']:.1f}", cycles + note, "" if seconds is None else f"{seconds:.1f}",
+            f"{then[-1]:,}" if then else "",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

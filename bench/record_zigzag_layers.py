@@ -1,11 +1,12 @@
-"""The mappings that ZigZag's LOMA finds for the layers of `bench/explore_layers.py`, recorded to be replayed on the same machines. Needs its own
-environment (see record_zigzag.py), and the layers from Tilewright's as JSON:
+"""The mappings that ZigZag's LOMA finds for the layers of `bench/explore_layers.py`, recorded to be replayed on the same machines. Needs
+its own environment (see record_zigzag.py), and the layers from Tilewright's as JSON:
 
     python bench/explore_layers.py --layers > layers.json
     zigzag/bin/python bench/record_zigzag_layers.py layers.json
 
-The accelerators are those of static/machines in ZigZag's words: the array, a register for what stays in its cells, memories of the same sizes with the
-same bandwidths, a DRAM whose one port all operands share. Searched is for the least latency, at LOMA's own limit of six loop factors.
+The accelerators are those of static/machines in ZigZag's words: the array, a register for what stays in its cells, memories of the same
+sizes with the same bandwidths, a DRAM whose one port all operands share. Searched is for the least latency, at LOMA's own limit of six
+loop factors. ZigZag knows neither physical blocks of a memory nor bursts nor what a descriptor costs.
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ def memory(
     return {
         "size": size, "r_cost": 1.0, "w_cost": 1.0, "area": 0, "latency": 1, "auto_cost_extraction": False,
         "operands": [NAMES[o] for o in operands],
-        "ports": [{"name": f"{''.join(w[0] for w in kind.split('_'))}_port_{n}", "type": kind, "bandwidth_min": min(8, bits), "bandwidth_max": bits,
-                   "allocation": [f"{NAMES[o]}, {side}" for o, side in passing]}
-                  for n, (kind, bits, passing) in enumerate(ports, 1)],
+        "ports": [
+            {"name": f"{''.join(w[0] for w in kind.split('_'))}_port_{n}", "type": kind,
+             "bandwidth_min": min(8, bits), "bandwidth_max": bits,
+             "allocation": [f"{NAMES[o]}, {side}" for o, side in passing]}
+            for n, (kind, bits, passing) in enumerate(ports, 1)
+        ],
         "served_dimensions": served,
     }  # fmt: skip
 
@@ -142,7 +146,8 @@ def run(layer: dict[str, Any], machine: str) -> dict[str, Any]:
         answers = MainStage(
             stages, accelerator=str(hardware_file), workload=[workload(layer, bits)], mapping=str(mapping_file),
             loma_lpf_limit=LPF_LIMIT, loma_show_progress_bar=False, nb_mappings_generated=1,
-            access_same_data_considered_as_no_access=True, temporal_mapping_type=TemporalMappingType.UNEVEN, enable_mix_spatial_mapping_generation=False,
+            access_same_data_considered_as_no_access=True, temporal_mapping_type=TemporalMappingType.UNEVEN,
+            enable_mix_spatial_mapping_generation=False,
         ).run()  # fmt: skip
         seconds = time.process_time() - start
     by_latency = sorted((found for found, _ in answers), key=lambda f: f.latency_total2)

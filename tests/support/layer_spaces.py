@@ -1,4 +1,4 @@
-"""One search space for every layer that is a product at heart, for machines with a matrix unit between a memory of operands and an accumulator.
+"""One search space for every layer that is a product at heart, for machines with a matrix unit between operand memory and accumulator.
 
 Tiles of rows, columns and depth; which of the loops over tiles is outermost; each operand copied tile by tile, or as a panel that stays
 while the other one passes; one slot or two; sums in one set or two, so that a tile leaves while the next is worked on; operands cut along
@@ -41,8 +41,8 @@ class Target(msgspec.Struct, frozen=True):
         return max(-(-layer.products // self.products_per_cycle), -(-moved // self.far_bytes_per_cycle))
 
     def reachable(self, layer: Layer) -> int:
-        """The same with what the engine cannot help: an array fills for each fold, which takes as many rows as their sums have room for, and
-        the tiles at an edge are as dear as whole ones."""
+        """The same with what the engine cannot help: an array fills for each fold, which takes as many rows as their sums have room for,
+        and the tiles at an edge are as dear as whole ones."""
         depth, g = prod(layer.window) * layer.depth, self.grain
         columns, deep = -(-layer.columns // g), -(-depth // g)
         if self.machine == "gemmini":
@@ -93,7 +93,7 @@ def space_text(layer: Layer, target: Target) -> str:
         "sch.double_buffer(A_in, slots=A_slots)",
         f'B_slots = choose("B slots", {[2, 1] if turns[1] else [1, 2]})',
         "sch.double_buffer(B_in, slots=B_slots)",
-        *_banking(layer, target),
+        *banking(layer, target),
         'sums = choose("sums", [[0, 1], [0, 0]])',
         "sch.pipeline(places[1], stages=sums)",
         "",
@@ -141,7 +141,7 @@ def _loops(layer: Layer) -> tuple[str, str, str, list[str]]:
     return "i", "j", "k", ["i", "j", "k"] if layer.batch == 1 else ["b", "i", "j", "k"]
 
 
-def _banking(layer: Layer, target: Target) -> list[str]:
+def banking(layer: Layer, target: Target) -> list[str]:
     """Operands in groups of depth, sums in groups of columns, in turn over the blocks of their memories."""
     axes = (
         ("y, x", "dy, dx, ", "y, x") if layer.out else ("i", "", "i") if layer.batch == 1 else ("b, i", "b, ", "b, i")
@@ -161,8 +161,8 @@ def _banking(layer: Layer, target: Target) -> list[str]:
     plain = [f"lambda {first}, {depth}: [{first}, {depth}]",
              f"lambda {second}{depth}, {column}: [{second}{depth}, {column}]"]  # fmt: skip
     values = []
-    for group in (64, 128, 256, 32):
-        if layer.depth % (group * target.blocks) == 0:
+    for group in (64, 128, 256, 32, 16):
+        if group >= target.grain and layer.depth % (group * target.blocks) == 0:
             pair = spread(first, "", depth, group, target.blocks), spread(second, column, depth, group, target.blocks)
             values.append(f"[{pair[0]}, {pair[1]}]")
     values.append(f"[{plain[0]}, {plain[1]}]")

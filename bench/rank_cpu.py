@@ -1,0 +1,208 @@
+"""How well the simulator ranks what TVM's meta-schedule proposes for a CPU: predicted cycles beside measured times of TVM's code.
+
+    python bench/rank_cpu.py                    # writes the tests' file: needs apache-tvm, built with LLVM
+    python bench/rank_cpu.py --table            # the recorded figures as Markdown, with Kendall's tau
+    python bench/rank_cpu.py --again            # the recorded candidates simulated once more, times as they were measured
+
+For each program candidates are drawn at random from meta-schedule's own space for LLVM (its sketches of tiles, its sampled sizes and its
+postprocessors), taken over by `from_tvm_trace`, and simulated on `cpu-core`. The same candidates are built by TVM for LLVM
+(`-mcpu=znver2`: the vectors that the machine file has) and run on this CPU in one thread. Times are of that thread's processor clock, so
+that what else runs counts only by what it does to caches and clock; candidates take turns in rounds, and the median over the rounds is
+compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+from support.layers import Layer  # noqa: E402
+
+from tilewright.engine.adopt import from_tvm_trace  # noqa: E402
+from tilewright.engine.hwsim import load_machine, simulate  # noqa: E402
+from tilewright.engine.ir import IRModule, PrimFunc, build  # noqa: E402
+from tilewright.engine.script import parse, to_script  # noqa: E402
+
+RECORDED = HERE.parent / "tests" / "conformance" / "recorded" / "rank_cpu.json"
+PROGRAMS = {
+    "matmul 128 x 128 x 128": Layer("", 128, 128, 128),
+    "convolution 3 x 3, 14 x 14 x 32 to 32": Layer("", 196, 32, 32, 1, (14, 14), (3, 3)),
+    "4 heads of 64 x 64 x 64": Layer("", 64, 64, 64, 4),
+}
+CANDIDATES = 24
+ROUNDS = 21
+MACHINE = "cpu-core"
+MAX_ACCESSES = 1 << 24
+
+
+def tau(first: Sequence[float], second: Sequence[float]) -> float:
+    """Kendall's tau-b: 1 where both rank alike, -1 where one is the other turned round."""
+    agree = ties_first = ties_second = 0
+    pairs = list(combinations(zip(first, second, strict=True), 2))
+    for (a, x), (b, y) in pairs:
+        sign = (a > b) - (a < b), (x > y) - (x < y)
+        agree += sign[0] * sign[1]
+        ties_first += sign[0] == 0
+        ties_second += sign[1] == 0
+    most = ((len(pairs) - ties_first) * (len(pairs) - ties_second)) ** 0.5
+    return agree / most if most else 0.0
+
+
+def predicted(script: str) -> dict[str, Any]:
+    """What the simulator says of a program."""
+    program = parse(script).program
+    func = program.functions[0] if isinstance(program, IRModule) else program
+    assert isinstance(func, PrimFunc)
+    report = simulate(func, load_machine(MACHINE), max_accesses=MAX_ACCESSES)
+    waiting = [f.code for f in report.findings if f.code == "caches-left-out"]
+    return {"cycles": report.cycles, "bound": report.bound, "caches": not waiting}
+
+
+def candidates(module: Any, target: Any) -> list[Any]:
+    """Schedules of meta-schedule's space, each with decisions drawn anew; none twice."""
+    import tvm
+    from tvm.s_tir import meta_schedule as ms
+
+    rules = [
+        ms.schedule_rule.MultiLevelTiling(structure="SSRSRS", max_innermost_factor=64, reuse_write=ms.schedule_rule.ReuseType(
+            req="may", levels=[1, 2], scope="global")),
+        ms.schedule_rule.ParallelizeVectorizeUnroll(max_jobs_per_core=16, max_vectorize_extent=64,
+                                                    unroll_max_steps=[0, 16, 64, 512], unroll_explicit=True),
+    ]  # fmt: skip
+    posts = [
+        ms.postproc.DisallowDynamicLoop(),
+        ms.postproc.RewriteParallelVectorizeUnroll(),
+        ms.postproc.RewriteReductionBlock(),
+    ]
+    space = ms.space_generator.PostOrderApply(sch_rules=rules, postprocs=posts, mutator_probs={})
+    context = ms.TuneContext(module, target=target, space_generator=space, num_threads=1, rand_state=1)
+    sketches = context.generate_design_space()
+    found: list[Any] = []
+    seen: set[str] = set()
+    for seed in range(1, 40 * CANDIDATES):
+        if len(found) == CANDIDATES:
+            break
+        sketch = sketches[seed % len(sketches)]
+        schedule = tvm.s_tir.Schedule(module, seed=seed)
+        tvm.s_tir.schedule.Trace(sketch.trace.insts, {}).apply_to_schedule(schedule, remove_postproc=True)
+        if all(post.apply(schedule) for post in space.postprocs) and str(schedule.trace) not in seen:
+            seen.add(str(schedule.trace))
+            found.append(schedule)
+    return found
+
+
+def measured(built: Sequence[tuple[Any, Sequence[Any]]]) -> list[list[float]]:
+    """Microseconds of processor time of one run of each, in each round."""
+    times: list[list[float]] = []
+    numbers: list[int] = []
+    for run, arguments in built:
+        run(*arguments)
+        start = time.thread_time_ns()
+        run(*arguments)
+        numbers.append(max(1, 1_000_000 // max(1, time.thread_time_ns() - start)))
+        times.append([])
+    for _ in range(ROUNDS):
+        for (run, arguments), number, found in zip(built, numbers, times, strict=True):
+            start = time.thread_time_ns()
+            for _ in range(number):
+                run(*arguments)
+            found.append((time.thread_time_ns() - start) / number / 1000)
+    return times
+
+
+def ranked(name: str, layer: Layer) -> dict[str, Any]:
+    """One program: its candidates, each with what was predicted and what was measured."""
+    import numpy as np
+    import tvm
+    from support.tvm_oracle import tvm_parse
+
+    module = tvm_parse(layer.text("float32", "float32"))
+    target = tvm.target.Target({"kind": "llvm", "mcpu": "znver2", "num-cores": 1})
+    random = np.random.default_rng(0)
+    shapes = [tuple(build.int_value(n) or 0 for n in b.shape) for b in layer.program("float32", "float32").buffers]
+    rows: list[dict[str, Any]] = []
+    built: list[tuple[Any, Sequence[Any]]] = []
+    for schedule in candidates(module, target):
+        ours = from_tvm_trace(schedule.trace, module)
+        script = to_script(ours.mod)
+        rows.append({**predicted(script), "trace": str(schedule.trace), "script": script})
+        run = tvm.compile(schedule.mod, target=target)["main"]
+        built.append((run, [tvm.runtime.tensor(random.random(shape, dtype="float32")) for shape in shapes]))
+        print(name, len(rows), rows[-1]["cycles"], flush=True)
+    load = os.getloadavg()[0]
+    for row, times in zip(rows, measured(built), strict=True):
+        row |= {"median_us": round(statistics.median(times), 2), "least_us": round(min(times), 2)}
+    return {"program": name, "load": round(load, 1), "rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", action="store_true", help="the recorded figures as Markdown")
+    parser.add_argument("--again", action="store_true", help="simulate the recorded candidates once more")
+    args = parser.parse_args()
+    known: list[dict[str, Any]] = json.loads(RECORDED.read_text())["programs"] if RECORDED.exists() else []
+    if args.again:
+        for program in known:
+            program["rows"] = [{**row, **predicted(row["script"])} for row in program["rows"]]
+        write(known)
+    elif not args.table:
+        for name, layer in PROGRAMS.items():
+            if name not in {program["program"] for program in known}:
+                known.append(ranked(name, layer))
+                write(known)
+    print(table(known))
+
+
+def write(programs: list[dict[str, Any]]) -> None:
+    from importlib import metadata
+
+    head = {
+        "tool": "TVM",
+        "version": metadata.version("apache-tvm"),
+        "config": f"meta-schedule, {CANDIDATES} candidates drawn at random, llvm -mcpu=znver2, one thread, {ROUNDS} rounds",
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": f"{cpu_name()}, {platform.system()} {platform.machine()}, 2 shared cores",
+        "regenerate": "bench/rank_cpu.py",
+    }
+    RECORDED.write_text(json.dumps({**head, "programs": programs}, indent=1) + "\n")
+
+
+def cpu_name() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    found = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return f"{found.get('model name', 'unknown')} (family {found.get('cpu family')}, model {found.get('model')})"
+
+
+def table(programs: list[dict[str, Any]]) -> str:
+    lines = [
+        "| program | candidates | tau: cycles, median | cycles, least | median, least | best predicted: its rank, its time to the best |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for program in programs:
+        rows = program["rows"]
+        cycles, median, least = ([row[key] for row in rows] for key in ("cycles", "median_us", "least_us"))
+        first = median[cycles.index(min(cycles))]
+        rank = sorted(median).index(first) + 1
+        lines.append(
+            f"| {program['program']} | {len(rows)} | {tau(cycles, median):.2f} | {tau(cycles, least):.2f} | {tau(median, least):.2f} "
+            f"| {rank}, {first / min(median):.2f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TVM_NUM_THREADS", "1")
+    main()
