@@ -19,7 +19,6 @@ from ..ir import (
     BufferLoad,
     BufferStore,
     Evaluate,
-    Expr,
     For,
     IntImm,
     Node,
@@ -29,7 +28,7 @@ from ..ir import (
     addressed_buffers,
     child_stmts,
     children,
-    map_children,
+    map_stmts,
     structural_equal,
     uses_var,
     walk,
@@ -392,16 +391,14 @@ def unique_block_names(func: PrimFunc) -> PrimFunc:
     taken: set[str] = set()
 
     def visit(node: Node) -> Node:
-        if isinstance(node, Expr | Buffer):
-            return node
         if isinstance(node, Block):
             name = fresh_name(node.name or "block", taken)
             taken.add(name)
             if name != node.name:
                 node = replace_fields(node, name=name)
-        return map_children(node, visit)
+        return map_stmts(node, visit)
 
-    return map_children(func, visit)
+    return cast("PrimFunc", map_stmts(func, visit))
 
 
 def fresh_name(base: str, taken: Container[str]) -> str:

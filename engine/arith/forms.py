@@ -62,6 +62,11 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
     def offset(self, value: int) -> Sum:
         return Sum(self.digits, self.constant + value)
 
+    def without(self, source: Expr) -> tuple[int, Sum]:
+        """(factor, rest) with self = factor * source + rest, where no whole digit of the rest is of this source."""
+        rest = tuple(d for d in self.digits if d.source is not source or not d.is_whole)
+        return sum(d.scale for d in self.digits if d.source is source and d.is_whole), Sum(rest, self.constant)
+
     def parted(self, divisor: int) -> tuple[Sum, Sum]:
         """(whole, rest) with self = divisor * whole + rest and 0 <= the rest's constant < divisor."""
         whole = tuple(d for d in self.digits if d.scale % divisor == 0)

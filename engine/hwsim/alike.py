@@ -35,6 +35,7 @@ from ..ir import (
     build,
     free_vars,
     substitute,
+    uses_var,
     walk,
 )
 from ..ir import dtype as dt
@@ -97,7 +98,7 @@ def runs_of(var: Var, extent: int, behaviour: Behaviour, at: Mapping[Var, int], 
         return whole
     moves = _moves_evenly(var, period, shifted, fixed, analyzer)
     if not moves:
-        chosen = choices(var, [*shifted, *fixed])
+        chosen = [c for c in choices([*shifted, *fixed]) if uses_var(c, var)]
         if not chosen:
             return whole
         conditions += chosen
@@ -135,15 +136,15 @@ def _moves_evenly(var: Var, period: int, shifted: Sequence[Expr], fixed: Sequenc
     )
 
 
-def choices(var: Var, exprs: Sequence[Expr]) -> list[Expr]:
-    """What decides which side of a choice an address takes, where the loop has a part in it."""
+def choices(exprs: Sequence[Expr]) -> list[Expr]:
+    """What decides which side of a choice an address takes."""
     found: list[Expr] = []
     for node in (n for e in exprs for n in walk(e)):
         if isinstance(node, Min | Max):
             found += [build.le(a, b) for a in _sides(node.a) for b in _sides(node.b)]
         elif isinstance(node, Select):
             found.append(node.condition)
-    return [c for c in dict.fromkeys(found) if var in free_vars(c)]
+    return found
 
 
 def _sides(expr: Expr) -> list[Expr]:
@@ -197,17 +198,13 @@ def _solved(
     condition: Predicate, var: Var, extent: int, analyzer: Analyzer
 ) -> tuple[set[int], list[tuple[int, int]]] | None:
     """As `edges`, for a comparison that is linear in the loop; None for another."""
-    difference = analyzer.simplify(build.sub(condition.a, condition.b))
-    form = linear(difference)
-    if form is None:
-        return None
-    factor = next((f for atom, f in form.terms if atom is var), 0)
-    rest = analyzer.simplify(build.sub(difference, build.mul(var, build.const(factor, var.dtype))))
-    if var in free_vars(rest):
+    difference = analyzer.form(build.sub(condition.a, condition.b))
+    factor, rest = difference.without(var)
+    if any(uses_var(digit.source, var) for digit in rest.digits):
         return None
     if factor == 0:
         return set(), []
-    bounds = analyzer.bounds(rest)
+    bounds = analyzer.sum_bounds(rest)
     low, high = bounds.low, bounds.high
     if low is None or high is None:
         return {0, extent}, [(0, extent)]

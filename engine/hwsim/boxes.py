@@ -11,12 +11,11 @@ from itertools import pairwise
 from math import prod
 
 import msgspec
-import numpy as np
 
 from ..arith import Analyzer
-from ..ir import Range, Var, build, substitute
+from ..ir import Range, Var, build, substitute, uses_var
 from .alike import choices, edges
-from .geometry import Domain, Layout, layout_at
+from .geometry import Domain, Layout, layout_at, without_box
 from .grid import MAX_POINTS
 
 FEW = 4096
@@ -39,9 +38,10 @@ def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> In
     addresses = [substitute(x.address, around) for x in layouts]
     analyzer = Analyzer({v: _range(v, 0, n) for v, n in where.active.items()})
     ranges = {v: (0, n) for v, n in where.active.items()}
+    deciding = choices(addresses)
     for var in loops:
         cuts = {0, where.active[var]}
-        for condition in choices(var, addresses):
+        for condition in (c for c in deciding if uses_var(c, var)):
             changes, unclear = edges(condition, var, where.active[var], analyzer)
             cuts |= {*changes, *(end for both in unclear for end in both)}
         ranges[var] = max(pairwise(sorted(cuts)), key=lambda r: r[1] - r[0])
@@ -56,10 +56,7 @@ def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> In
     box = Domain(
         {v: counts.get(v, n) for v, n in where.extents.items()}, counts, prod(counts.values()), None, where.outer
     )
-    mask = np.zeros(tuple(where.extents.values()), np.int64)
-    mask[tuple(slice(n) for n in where.active.values())] = 1
-    mask[tuple(slice(*ranges[v]) for v in where.extents)] = 0
-    return Inside(box, found, Domain(where.extents, where.active, where.iterations - box.iterations, mask, where.outer))
+    return Inside(box, found, without_box(where, [ranges[v] for v in where.extents]))
 
 
 def _range(var: Var, start: int, stop: int) -> Range:

@@ -88,7 +88,8 @@ def _instead(missed: Sequence[Missed]) -> str:
 
 def _in_turn(leaf: Leaf, first: int, able: Sequence[int], nest: Nest, machine: Machine) -> tuple[int, str]:
     """Of the engines like `first` the one whose turn it is, and the words that say so."""
-    alike = [n for n in able if _figures(machine.engines[n]) == _figures(machine.engines[first])]
+    engine = machine.engines[first]
+    alike = [n for n in able if n == first or _are_alike(machine.engines[n], engine)]
     if len(alike) == 1:
         return first, ""
     leaves = [other for other in leaves_of(nest.children) if other.engine is None and _copies(other) == _copies(leaf)]
@@ -97,8 +98,12 @@ def _in_turn(leaf: Leaf, first: int, able: Sequence[int], nest: Nest, machine: M
     return taken, f", in turn with {others}"
 
 
-def _figures(engine: Engine) -> Engine:
-    return replace_fields(engine, name="", unit="", source=())
+def _are_alike(engine: Engine, other: Engine) -> bool:
+    """Whether they differ in nothing but their name."""
+    if type(engine) is not type(other):
+        return False
+    one, two = (replace_fields(e, name="", unit="", source=()) for e in (engine, other))
+    return one == two
 
 
 def _copies(leaf: Leaf) -> bool:

@@ -60,7 +60,7 @@ def describe(
 def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:
     """The extents of the dimensions, outermost first; () where the pattern is no box."""
     strides = [x.strides for x in layouts if x.strides is not None]
-    if where.mask is not None or len(strides) < len(layouts):
+    if not where.is_box or len(strides) < len(layouts):
         return ()
     run = run_loops(strides, where)
     rest = [v for v, count in where.active.items() if count > 1 and v not in run]

@@ -28,7 +28,8 @@ SPARSE = 4
 class Domain(msgspec.Struct, frozen=True, eq=False):
     """The iterations of a task, for one choice of the loops around it.
 
-    `extents` are of its loops, `active` how far each really gets. `mask`, over all loops, is there only where conditions couple loops.
+    `extents` are of its loops, `active` how far each really gets. `mask`, over all loops, is there only where conditions couple loops;
+    `chosen` has the iterations one by one, where they are few.
     """
 
     extents: dict[Var, int]
@@ -36,6 +37,12 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
     iterations: int
     mask: Values | None = None
     outer: dict[Var, int] = {}
+    chosen: dict[Var, Values] | None = None
+
+    @property
+    def is_box(self) -> bool:
+        """Whether it is all iterations of its loops, as far as these get."""
+        return self.mask is None and self.chosen is None
 
 
 def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> Domain:
@@ -81,7 +88,29 @@ def _masked(
         mask = mask * holds
     others = {v: tuple(i for i in range(len(sizes)) if i != n) for n, v in enumerate(sizes)}
     active = {v: int(mask.any(axis=others[v]).sum()) for v in sizes}
-    return Domain(sizes, active, int(mask.sum()), mask, dict(outer))
+    return _cut(sizes, active, mask, dict(outer))
+
+
+def _cut(extents: dict[Var, int], active: dict[Var, int], mask: Values, outer: dict[Var, int]) -> Domain:
+    iterations = int(mask.sum())
+    few = iterations * SPARSE <= mask.size
+    return Domain(
+        extents, active, iterations, mask, outer, dict(zip(extents, np.nonzero(mask), strict=True)) if few else None
+    )
+
+
+def without_box(where: Domain, box: Sequence[tuple[int, int]]) -> Domain:
+    """What is left of a domain without mask around a box, a range for each loop: strips along its sides, one by one."""
+    active = [np.arange(n) for n in where.active.values()]
+    inside = [np.arange(*ends) for ends in box]
+    strips: list[Sequence[Values]] = []
+    for n, (start, stop) in enumerate(box):
+        beside = np.concatenate([active[n][:start], active[n][stop:]])
+        if len(beside):
+            strip = np.meshgrid(*inside[:n], beside, *active[n + 1 :], indexing="ij", copy=False)
+            strips.append([column.reshape(-1) for column in strip])
+    chosen = {v: np.concatenate(columns) for v, columns in zip(where.extents, zip(*strips, strict=True), strict=True)}
+    return Domain(where.extents, where.active, len(next(iter(chosen.values()))), None, where.outer, chosen)
 
 
 def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
@@ -91,7 +120,27 @@ def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
     if where.mask is None:
         return Domain(extents, active, prod(active.values()), None, where.outer)
     mask = where.mask.max(axis=tuple(n for n, v in enumerate(where.extents) if v in loops), keepdims=True, initial=0)
-    return Domain(extents, active, int(mask.sum()), mask, where.outer)
+    return _cut(extents, active, mask, where.outer)
+
+
+class Course(msgspec.Struct, frozen=True, eq=False):
+    """How an index or an address runs with the loops of a task: by `strides`, from `constant` and what the loops `around` the task add."""
+
+    strides: dict[Var, int]
+    around: dict[Var, int]
+    constant: int
+
+    def ends(self, active: Mapping[Var, int]) -> tuple[int, int]:
+        """Its least and its greatest value, loops around at 0."""
+        steps = [stride * (active[v] - 1) for v, stride in self.strides.items()]
+        return self.constant + sum(s for s in steps if s < 0), self.constant + sum(s for s in steps if s > 0)
+
+
+def _course(terms: Sequence[tuple[Var, int]], constant: int, inner: Mapping[Var, int]) -> Course:
+    strides, around = dict[Var, int](), dict[Var, int]()
+    for var, factor in terms:
+        (strides if var in inner else around)[var] = factor
+    return Course(strides, around, constant)
 
 
 class Layout(msgspec.Struct, frozen=True, eq=False):
@@ -100,6 +149,7 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
     address: Expr
     strides: dict[Var, int] | None
     mixed: frozenset[Var]  # variables around the task that change the pattern, not only where it begins
+    start: Course | None = None  # where it begins, by the loops around the task, if that is a sum of them
 
 
 def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
@@ -111,16 +161,22 @@ def layout_at(address: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> La
     """The layout of an address."""
     form = linear(address, analyzer)
     address = analyzer.simplify(address)
+    if form is None:
+        return Layout(address, None, frozenset())
+    terms = list(_terms(form, analyzer))
+    if all(isinstance(atom, Var) for atom, _ in terms):
+        course = _course(cast("list[tuple[Var, int]]", terms), form.constant, inner)
+        return Layout(address, course.strides, frozenset(), course)
     strides: dict[Var, int] | None = {}
     mixed: set[Var] = set()
-    for atom, factor in () if form is None else _terms(form, analyzer):
+    for atom, factor in terms:
         if isinstance(atom, Var):
             if atom in inner and strides is not None:
                 strides[atom] = factor
         elif used_vars(atom, inner):
             strides = None
             mixed |= used_vars(atom, analyzer.ranges) - set(inner)
-    return Layout(address, strides if form is not None else None, frozenset(mixed))
+    return Layout(address, strides, frozenset(mixed))
 
 
 def _terms(form: Linear, analyzer: Analyzer) -> Iterator[tuple[Expr, int]]:
@@ -169,7 +225,7 @@ def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
     if where.iterations == 0:
         return ()
     strides = [x.strides for x in layouts]
-    if where.mask is None and all(s is not None for s in strides):
+    if where.is_box and all(s is not None for s in strides):
         return _affine_runs(cast("list[dict[Var, int]]", strides), where)
     try:
         return _counted_runs([x.address for x in layouts], where)
@@ -230,14 +286,12 @@ def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:
 
 def points(where: Domain) -> dict[Var, Values]:
     """The loops of a domain as axes (`grid.axes`); where a mask leaves few iterations, these one by one."""
-    if where.mask is None or where.iterations * SPARSE > where.mask.size:
-        return axes(where.extents)
-    return dict(zip(where.extents, np.nonzero(where.mask), strict=True))
+    return axes(where.extents) if where.chosen is None else where.chosen
 
 
 def spread(columns: Sequence[Values], where: Domain) -> list[Values]:
     """What is known at the `points` of a domain, at each of its iterations, in program order."""
-    if where.mask is not None and where.iterations * SPARSE <= where.mask.size:
+    if where.chosen is not None:
         return [np.broadcast_to(column, (where.iterations,)) for column in columns]
     every = [np.broadcast_to(column, tuple(where.extents.values())) for column in columns]
     if where.mask is not None:
@@ -249,6 +303,8 @@ def spread(columns: Sequence[Values], where: Domain) -> list[Values]:
 
 def origin(place: Layout, where: Domain) -> int:
     """The address, in elements, where all loops of the task are at 0; one that depends on data is taken as 0."""
+    if place.start is not None:
+        return place.start.constant + sum(f * where.outer.get(v, 0) for v, f in place.start.around.items())
     try:
         return int(_placed(place.address, {**dict.fromkeys(where.extents, 0), **where.outer}))
     except UnknownValueError:
@@ -260,19 +316,6 @@ def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
     return values(address, {**over, **dict.fromkeys(free_vars(address) - set(over), 0)})
 
 
-class Course(msgspec.Struct, frozen=True, eq=False):
-    """How an index runs with the loops of a task: by `strides`, from a place that the loops `around` it decide, and `constant`."""
-
-    strides: dict[Var, int]
-    around: dict[Var, int]
-    constant: int
-
-    def ends(self, active: Mapping[Var, int]) -> tuple[int, int]:
-        """Its least and its greatest value, loops around at 0."""
-        steps = [stride * (active[v] - 1) for v, stride in self.strides.items()]
-        return self.constant + sum(s for s in steps if s < 0), self.constant + sum(s for s in steps if s > 0)
-
-
 def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[Course, ...] | None:
     """How the indices of an access run; None where one of them is no sum of loops."""
     if access.extents:
@@ -282,10 +325,7 @@ def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tup
         form = linear(index, analyzer)
         if form is None or not all(isinstance(atom, Var) for atom, _ in form.terms):
             return None
-        strides, around = dict[Var, int](), dict[Var, int]()
-        for atom, factor in cast("Sequence[tuple[Var, int]]", form.terms):
-            (strides if atom in inner else around)[atom] = factor
-        found.append(Course(strides, around, form.constant))
+        found.append(_course(cast("Sequence[tuple[Var, int]]", form.terms), form.constant, inner))
     return tuple(found)
 
 

@@ -224,8 +224,10 @@ class _Builder:
         number = len(self.templates)
         waits = self.waits.get(number)
         self.shared.append({})
-        variants = Variants(self.variants, number, choices[0].engine, outer, pieces, self.places, self.nest.analyzer, self.shared[number],
-                            None if waits is None else waits.reshape([loop.extent for loop in outer]))  # fmt: skip
+        engine = choices[0].engine
+        instances = None if waits is None else waits.reshape([loop.extent for loop in outer])
+        variants = Variants(self.variants, number, engine, self.units[engine], outer, pieces, self.places, self.nest.analyzer,
+                            self.shared[number], instances)  # fmt: skip
         self.templates.append(Template(number, choices, outer, _loops(node), variants))
         return self.templates[-1]
 

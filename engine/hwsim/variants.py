@@ -105,12 +105,12 @@ class Variants:
     all dimensions of the loops around.
     """
 
-    def __init__(self, table: list[TaskVariant], template: int, engine: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
+    def __init__(self, table: list[TaskVariant], template: int, engine: int, unit: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
                  places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int], waits: Values | None = None) -> None:  # fmt: skip
         self._table = table
         self._template = template
         self._engine = engine
-        self._unit = places.machine.units[engine]
+        self._unit = unit
         self._pieces = pieces
         self._places = places
         self._shared = shared

@@ -71,7 +71,7 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
 
     def are_whole(self, where: Domain) -> bool:
         """Whether conditions cut no lanes but the last ones."""
-        return where.mask is None and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
+        return where.is_box and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
 
     def of_an_operation(self, where: Domain) -> Lanes:
         """Without the loops that are only gone on in where an operation ends; lanes are whole."""
@@ -272,7 +272,7 @@ def _listed(
 def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
     """How lanes are numbered: the threads of the program, else along the runs of the result; no loops where only listing tells."""
     lanes = Lanes(_threads(work, where), width)
-    if not lanes.loops and where.mask is None and along.strides is not None:
+    if not lanes.loops and where.is_box and along.strides is not None:
         return Lanes(run_loops([along.strides], where), width)
     return lanes
 

@@ -18,10 +18,12 @@ from ..ir import (
     Expr,
     IntImm,
     Mul,
+    Node,
     Not,
     Predicate,
     Select,
     Var,
+    children,
     structural_equal,
     walk,
 )
@@ -67,22 +69,29 @@ def read_piece(piece: Piece, analyzer: Analyzer) -> Work:
     target = Access(store.buffer, _simplified(store.indices, analyzer))
     loads: list[Access] = []
     old: list[BufferLoad] = []
-    read = [n for e in (value, *store.indices) for n in _loads(e)]
-    for node in read:
+    read = [*_loads(value), *((n, True) for i in store.indices for n, _ in _loads(i))]
+    for node, _ in read:
         access = Access(node.buffer, _simplified(node.indices, analyzer))
         if same_place(access, target, analyzer):
             old.append(node)
         elif not any(same_place(access, a, analyzer) for a in loads):
             loads.append(access)
-    gathers = any(_loads(i) for indices in (store.indices, *(n.indices for n in read)) for i in indices)
-    kind = "other" if gathers else _kind(value, loads, old)
+    kind = "other" if any(places for _, places in read) else _kind(value, loads, old)
     return Work(piece, kind, tuple(loads), (target,), bool(old), _operations(value))
 
 
-def _loads(expr: Expr) -> list[BufferLoad]:
-    if isinstance(expr, Var | IntImm):
-        return []
-    return [n for n in walk(expr) if isinstance(n, BufferLoad)]
+def _loads(expr: Expr) -> list[tuple[BufferLoad, bool]]:
+    """The loads in an expression, in order, each with whether it says where another one is."""
+    found: list[tuple[BufferLoad, bool]] = []
+    stack: list[tuple[Node, bool]] = [(expr, False)]
+    while stack:
+        node, places = stack.pop()
+        if isinstance(node, BufferLoad):
+            found.append((node, places))
+            stack += [(index, True) for index in reversed(node.indices)]
+        elif not isinstance(node, Var | IntImm):
+            stack += [(child, places) for child in reversed(children(node))]
+    return found
 
 
 def _boxed(region: BufferRegion) -> Access:

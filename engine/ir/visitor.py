@@ -295,13 +295,13 @@ def replace_nodes(root: N, new: Mapping[Node, Node], *, within: Container[Node] 
         found = new.get(node)
         if found is not None:
             return found
-        return _map_stmts(node, visit) if within is None or node in within else node
+        return map_stmts(node, visit) if within is None or node in within else node
 
     return cast("N", visit(root))
 
 
-def _map_stmts(node: Node, fn: Callable[[Node], Node]) -> Node:
-    """`node` with `fn` applied to the statements directly below."""
+def map_stmts(node: Node, fn: Callable[[Node], Node]) -> Node:
+    """`node` with `fn` applied to the statements directly below; the same object when none changed."""
     changed: dict[str, object] = {}
     for name in _stmt_fields(node.__class__):
         old = getattr(node, name)

@@ -19,7 +19,6 @@ from ..ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
-    Expr,
     For,
     IntImm,
     IterVar,
@@ -28,7 +27,7 @@ from ..ir import (
     Var,
     allocated_buffers,
     children,
-    map_children,
+    map_stmts,
     uses_var,
     walk,
 )
@@ -189,8 +188,6 @@ class _Placer:
         self.asked: dict[Buffer, Alignment] = {}  # by blocks around, for buffers that live inside of them now
 
     def visit(self, node: N) -> N:
-        if isinstance(node, Expr | Buffer):
-            return node
         match node:
             case For() if node in self.owned:
                 buffers = tuple(self.owned[node])
@@ -201,7 +198,7 @@ class _Placer:
             case Block():
                 return cast("N", self._block(node))
             case _:
-                return map_children(node, self.visit)
+                return cast("N", map_stmts(node, self.visit))
 
     def _block(self, block: Block) -> Block:
         buffers = tuple(self.owned.get(block, ()))

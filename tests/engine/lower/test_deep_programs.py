@@ -114,7 +114,10 @@ def test_given_a_deep_program_when_it_passes_a_door_then_it_works_or_is_refused(
     try:
         DOORS[door](func)
     except TilewrightError as error:
-        assert error.code == "too-deep" and "nested too deeply" in str(error)
+        # The simulator refuses nests that it cannot look at as a whole before they are too deep for Python.
+        assert (error.code, door) == ("too-many-loops", "simulate") or (
+            error.code == "too-deep" and "nested too deeply" in str(error)
+        )
 
 
 @pytest.mark.parametrize("kind", ["loops", "operations"])
