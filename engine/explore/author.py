@@ -45,6 +45,16 @@ class Author:
             return False
         return True
 
+    def would(self, line: str) -> bool:
+        """Whether the line could be made, which is not written."""
+        before = self.state
+        legal = self.write(line)
+        if legal:
+            self.lines.pop()
+            self.calls.pop()
+            self.state = before
+        return legal
+
     def remark(self, text: str) -> None:
         """A comment for whoever reads the schedule."""
         self.lines.append(f"# {text}")

@@ -18,12 +18,13 @@ from itertools import permutations
 
 import msgspec
 
-from ..hwsim import Engine, Machine, Memory, VectorEngine, copy_path
+from ..hwsim import Engine, Machine, MachineError, Memory, VectorEngine, copy_path, simulate
 from ..ir import IRModule, PrimFunc, Var, build
 from ..lower import with_sizes
 from ..schedule import Intrinsics, Schedule
 from .anchor import Dim, Operand, find_anchor
 from .author import Author, listed
+from .layouts import layout_texts
 from .outcome import far_scope
 from .space import Space, space_of
 
@@ -71,6 +72,7 @@ class _Writing:
         self.index = sized.index
         self.far = far_scope(machine)
         self.outer: list[str] = []
+        self.copies: dict[str, str] = {}
         self.at = ""
 
     def written(self) -> Auto:
@@ -82,6 +84,7 @@ class _Writing:
         self._operands()
         for consumer in after:
             self._follower(consumer)
+        self._laid_out()
         space = space_of(
             self.program,
             author.calls,
@@ -255,6 +258,7 @@ class _Writing:
                 continue
             author.hole(at, f"{buffer} at", [f'"{loop}"' for loop in loops])
             self._moved("compute_at", copy, at)
+            self.copies[copy] = buffer
             self._slots(copy, name, buffer, self.machine.find_memory(stage), turn)
 
     def _slots(self, copy: str, name: str, buffer: str, memory: Memory | None, turn: int) -> None:
@@ -268,6 +272,22 @@ class _Writing:
         first = 2 * turn % count
         author.hole(banks, f"{buffer} banks", [f"[{first}, {(first + 1) % count}]", "None"])
         author.write(f"{self.sch}.double_buffer({copy}, banks={banks}, slots={slots})")
+
+    def _laid_out(self) -> None:
+        """Layouts of the copies, the layout picker's: over the blocks of their memory, or others where bank conflicts cost cycles."""
+        author, func = self.author, with_sizes(self.author.schedule.described, self.sizes).func
+        try:
+            report = simulate(func, self.machine)
+        except MachineError:
+            return
+        for copy, buffer in self.copies.items():
+            block = author.value(copy)
+            maps = layout_texts(report, author.schedule.index.block(block))
+            layout = author.fresh(f"{_word(buffer)}_layout")
+            fit = [m for m in maps if author.would(f'{self.sch}.transform_layout({copy}, ("write", 0), {m})')]
+            if len(fit) > 1:
+                author.hole(layout, f"{buffer} layout", fit)
+                author.write(f'{self.sch}.transform_layout({copy}, ("write", 0), {layout})')
 
     def _is_legal(self, copy: str, loop: str) -> bool:
         block = self.author.value(copy)

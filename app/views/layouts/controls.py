@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from ....engine.explore.layouts import Candidate, candidates_of
 from ....engine.ir import BufferLoad, BufferStore, Call, IntImm, walk
 from ..numbers import size_text
-from .candidates import Candidate, candidates_of
 from .subject import Chosen
 
 Option = dict[str, Any]

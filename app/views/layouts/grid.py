@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ....engine.explore.layouts import Candidate
 from ....engine.hwsim import Bed, Report, Spots, Use, uses_of
 from ...state import Look
-from .candidates import Candidate
 from .trials import Trial, placed, run_of
 
 CELLS = 64

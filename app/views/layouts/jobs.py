@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from ....engine.explore.layouts import NOW, Candidate
 from ...state import State
 from ...store import Store
-from .candidates import NOW, Candidate
 from .draft import Reading, read_draft
 from .grid import uses_value
 from .subject import Chosen, chosen_buffer
@@ -68,7 +68,7 @@ def draft_reading(state: State, store: Store, chosen: Chosen) -> Reading | None:
     text = state.look.draft
     if not text.strip() or chosen.subject is None:
         return None
-    access = chosen.subject.access
+    access = chosen.accesses[0]
     return store.remember(f"draft {text}", (chosen,), lambda: read_draft(chosen.schedule, access, text))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ....engine.analysis import ProgramIndex
+from ....engine.explore.layouts import Candidate, Subject, candidates_of
 from ....engine.hwsim import Bed, Machine, Report
 from ....engine.ir import Buffer, PrimFunc, build
 from ....engine.schedule import Schedule
@@ -12,7 +13,6 @@ from ...state import State
 from ...store import Store, sizes_of
 from ..buffer_ids import Access, buffer_ids, leaf_accesses
 from ..row_ids import row_ids
-from .candidates import Candidate, Subject, candidates_of
 from .trials import find_bed
 
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from ....engine.adopt import call_method
+from ....engine.explore.layouts import Candidate
 from ....engine.hwsim import Bed, Machine, Report, Use, bed_of, through, uses_of
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
 from ....engine.lower import planned, with_sizes
@@ -16,7 +17,6 @@ from ....engine.schedule import Schedule
 from ...store import attempt, report_of
 from ..buffer_ids import buffer_ids
 from ..menus import call_arguments, read_index_map
-from .candidates import Candidate
 
 LISTED = 1 << 14
 """Iterations of a task that tell how long runs are."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....engine.explore.layouts import NOW, Candidate, by_map
 from ...state import State
 from ...store import Store
 from ..numbers import change_of, grouped, percent_text, size_text
-from .candidates import NOW, Candidate, by_map
 from .controls import call_value, control_values
 from .draft import error_value, with_padding
 from .facts import fact_rows, people

@@ -1,23 +1,37 @@
-"""Layouts worth trying for a buffer, each as one schedule call. What a call comes to is for the simulator to say (`trials`)."""
+"""Layouts worth trying for a buffer, each as one schedule call. What a call comes to is for the simulator to say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from math import gcd
-from typing import Any
+from typing import Any, Protocol, cast
 
 import msgspec
 
-from ....engine.hwsim import Bed
-from ..buffer_ids import Access
+from ..hwsim import Bed, Report, bed_of
+from ..ir import Block, build
 
 SEPARATOR = "AXIS_SEPARATOR"
 MOST_ORDERS = 3
+MOST_LAYOUTS = 4
 NAMED = ("banks", "assume_injective_transform", "pad_value")
 TILES = (32, 16, 8, 4)
 WIDE = 16
 """Bytes of a wide load: rows that begin at multiples of it can be loaded by them."""
+
+
+class Access(Protocol):
+    """A block that reads or writes the buffer: `row` is what calls name it by, `argument` what they name the buffer by."""
+
+    @property
+    def row(self) -> str: ...
+    @property
+    def side(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def argument(self) -> list[Any]: ...
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -51,6 +65,7 @@ def _argument(name: str, value: Any) -> str:
 
 def _word(value: Any) -> str:
     if isinstance(value, list):
+        value = cast("list[Any]", value)
         inner = ", ".join(f'"{v}"' if isinstance(v, str) else str(v) for v in value)
         return f"({inner})" if any(isinstance(v, str) for v in value) else f"[{inner}]"
     return f'"{value}"' if isinstance(value, str) else str(value)
@@ -211,3 +226,35 @@ def _padded(subject: Subject) -> Iterator[Candidate]:
         yield Candidate(
             f"padded {offset}", f"padded by {offset}", f"rows {offset * size} B further apart", "storage_align", access.row, arguments
         )  # fmt: skip
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """The block that fills a buffer, as an access."""
+
+    row: str
+    side: str = "write"
+    position: int = 0
+
+    @property
+    def argument(self) -> list[Any]:
+        return [self.side, self.position]
+
+
+def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
+    """Index maps for the buffer that a block fills, as text, the layout as it is first: over the blocks of its memory where it has several,
+    all that are known where bank conflicts cost cycles. None at all where neither is so."""
+    name = block.writes[0].buffer.name
+    placement = next((p for p in report.program.places.placements if p.buffer.name == name), None)
+    bed = None if placement is None else bed_of(report.program, placement.buffer)
+    shape = [build.int_value(e) for e in block.writes[0].buffer.shape]
+    extents = tuple(e for e in shape if e is not None)
+    if bed is None or not extents or len(extents) != len(shape):
+        return ()
+    conflicts = any(name in row.buffers and row.cycles for row in report.conflicts)
+    if bed.unit.kind != "block" and not conflicts:
+        return ()
+    names = tuple(f"i{n}" for n in range(len(extents)))
+    found = candidates_of(Subject(_Written(block.name), extents, names, bed, is_param=False))
+    wanted = [c for c in found if c.index_map and c.method and (conflicts or c.key.startswith(("parts", "turns")))]
+    texts = [c.index_map.replace(SEPARATOR, f"tilewright.{SEPARATOR}") for c in wanted[:MOST_LAYOUTS]]
+    return (f"lambda {', '.join(names)}: [{', '.join(names)}]", *texts)
