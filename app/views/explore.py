@@ -15,7 +15,8 @@ from ...engine.explore import CYCLES, ENERGY, PEAK, TRAFFIC, Figures, Settings, 
 from ...engine.explore.outcome import far_scope, figures_of
 from ...engine.hwsim import Machine, Report, row_name
 from ...engine.ir import TilewrightError
-from ..exploring import machine_of, schedule_text
+from ..document.branches import current_branch
+from ..exploring import machine_of, schedule_text, with_searched
 from ..found import Found, found_now
 from ..limits import LIMITS
 from ..state import Exploration, Sought, State
@@ -103,9 +104,9 @@ def figures_value(machine: Machine) -> list[Value]:
 
 
 def search_value(state: State, store: Store) -> Value | None:
-    """key (by this the rows are known), standing, asked (in words), stale (of another text than the notebook's), branch, holes, figures,
-    objectives, count (of the candidates), total, all (tried), size, counts, front, best, seconds, left, error, now (figures of the schedule
-    that is shown), bound (of the space), card (the candidate that is looked at)."""
+    """key (by this the rows are known), standing, asked (in words), stale (what it is of, where the notebook is another by now), branch,
+    holes, figures, objectives, count (of the candidates), total, all (tried), size, counts, front, best, seconds, left, error, now (figures
+    of the schedule that is shown), bound (of the space), checked (verdicts), card (the candidate that is looked at)."""
     exploration = state.exploration
     if exploration is None:
         return None
@@ -114,7 +115,7 @@ def search_value(state: State, store: Store) -> Value | None:
         "key": sought.serial,
         "standing": found.standing if exploration.going or found.standing != "running" else "stopped",
         **store.remember("sought", (sought,), lambda: _sought(sought)),
-        "stale": _is_stale(state, sought, store),
+        "stale": _stale(state, sought, store),
         "count": len(found.trials),
         "total": found.total or sought.planned,
         "counts": found.counts,
@@ -162,16 +163,23 @@ def amount_text(key: str, amount: float) -> str:
     return f"{amount / 1e6:.4g} µJ" if key == ENERGY else size_text(round(amount))
 
 
-def _is_stale(state: State, sought: Sought, store: Store) -> bool:
-    """Whether the notebook says something else by now: another program, schedule or machine."""
+def _stale(state: State, sought: Sought, store: Store) -> str:
+    """What the candidates are of, where the notebook says something else by now: another program, schedule or machine; else ""."""
     shown = state.shown
     if shown is None or shown is sought.notebook:
-        return False
+        return ""
 
-    def other() -> bool:
+    def other() -> str:
         a, b = shown.document, sought.notebook.document
         texts = [[cell.text for cell in document.of_kind("workload")] for document in (a, b)]
-        return texts[0] != texts[1] or schedule_text(a) != schedule_text(b) or machine_of(shown) != sought.machine
+        if texts[0] != texts[1]:
+            return "of an earlier program"
+        if machine_of(shown) != sought.machine:
+            return "on the machine as it was"
+        if schedule_text(a) == schedule_text(b):
+            return ""
+        found = with_searched(a, b)
+        return "of an earlier text" if found is None else f"of branch {current_branch(found)}"
 
     return store.remember("stale", (shown, sought), other)
 

@@ -10,6 +10,7 @@ import { Popup } from "./popup.js";
 import { readInks } from "./timeline_inks.js";
 
 const PAGE = document.documentElement;
+const RESTED_MS = 160;
 const STANDING = { waiting: "Waiting for a place", running: "Searching", stopped: "Stopped", ended: "All tried", failed: "It could not be searched" };
 
 const clock = (seconds) => (seconds < 60 ? `${Math.ceil(seconds)} s` : `${Math.floor(seconds / 60)} min ${String(Math.round(seconds % 60)).padStart(2, "0")} s`);
@@ -109,7 +110,14 @@ class Explorer {
 
   filtered() {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.rest);
+    this.parallel.isHasty = true;
     this.frame = requestAnimationFrame(() => this.paint());
+    this.rest = setTimeout(() => {
+      this.parallel.isHasty = false;
+      this.paint();
+      this.drawSide();
+    }, RESTED_MS);
   }
 
   key(event) {
@@ -173,7 +181,7 @@ class Explorer {
       h("span", { class: "xp-count" }, h("b", {}, digits(data.count)), ` of ${digits(data.total)}`),
       this.left,
       h("span", { class: "quiet xp-words", title: data.asked }, data.asked),
-      data.stale ? h("span", { class: "tw-badge tw-badge--warn xp-stale", title: "The notebook says something else by now: these are candidates of the text as it was" }, "of an earlier text") : null,
+      data.stale ? h("span", { class: "tw-badge tw-badge--warn xp-stale", title: "The notebook says something else by now: these candidates are of what was there when the search began" }, data.stale) : null,
       data.error ? h("span", { class: "xp-error", role: "alert" }, "✘ ", data.error) : null,
       going ? h("button", { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("stop_exploring") }, icon("remove"), "Stop") : null,
       data.standing === "stopped" ? h("button", { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("go_on_exploring") }, "Go on") : null,

@@ -7,6 +7,7 @@ import { inkOf } from "./explore_scatter.js";
 
 const ROOM = { top: 40, bottom: 14, side: 46 };
 const LEAST_GAP = 64;
+const HASTY = 900; // so many lines are drawn while a hand moves, all of them when it rests
 const SPREAD = 0.3; // of the room of a value, so that many lines through one are seen to be many
 
 export class ParallelAxes {
@@ -21,6 +22,7 @@ export class ParallelAxes {
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", () => this.shared.hover(null));
     this.columns = [];
+    this.isHasty = false;
   }
 
   draw() {
@@ -36,9 +38,12 @@ export class ParallelAxes {
     if (!found) return;
     const { context, width, height } = found;
     const inks = this.shared.inks();
-    const rows = this.shared.candidates.rows;
+    const all = this.shared.candidates.rows;
+    const every = this.isHasty ? Math.ceil(all.length / HASTY) : 1;
+    const front = new Set(data.front);
+    const rows = every > 1 ? all.filter((row, n) => n % every === 0 || front.has(row.number)) : all;
     const [top, bottom] = [ROOM.top, height - ROOM.bottom];
-    this.columns = shown.map((axis, n) => ({ axis, x: ROOM.side + (n * (width - 2 * ROOM.side)) / Math.max(1, shown.length - 1), ...this.scaleOf(axis, rows, top, bottom) }));
+    this.columns = shown.map((axis, n) => ({ axis, x: ROOM.side + (n * (width - 2 * ROOM.side)) / Math.max(1, shown.length - 1), ...this.scaleOf(axis, all, top, bottom) }));
     const sight = new Set(this.shared.candidates.inSight(axes));
     this.lines(context, rows, sight, data, inks);
     this.axesLines(context, inks, top, bottom);

@@ -64,7 +64,7 @@ export function makeScale(values, from, to, unit) {
     const value = first + ((pixel - from) / (to - from)) * (last - first);
     return log ? Math.exp(value) : value;
   };
-  const most = Math.max(2, Math.floor(Math.abs(to - from) / (Math.abs(to - from) > 300 ? 90 : 42)));
+  const most = Math.max(2, Math.floor(Math.abs(to - from) / (from > to ? 42 : 90))); // upward they stand closer
   return { at, back, low, high, log, ticks: log ? logTicks(low, high, most, unit) : evenTicks(low, high, most, unit) };
 }
 

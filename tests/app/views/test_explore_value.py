@@ -6,9 +6,9 @@ import msgspec
 from support.notebooks import MATMUL_NOTEBOOK
 from support.searching import HOLES, searched, with_holes
 
-from tilewright.app.actions import OpenText, ShowPane, act
+from tilewright.app.actions import OpenText, PickMachine, ShowPane, act
 from tilewright.app.edits import RemoveItem
-from tilewright.app.exploring import Explore, LookAtTrial
+from tilewright.app.exploring import Explore, LookAtTrial, OpenPoint
 from tilewright.app.found import Found
 from tilewright.app.state import State
 from tilewright.app.store import Store
@@ -49,7 +49,7 @@ def test_given_a_search_that_ended_then_its_best_says_why_and_what_bounds_the_sp
     value = explore_value(state, store)["search"]
     assert value["standing"] == "ended" and value["count"] == value["total"] == 12 and value["all"]
     assert value["best"] == found.front[0] == value["card"]["trial"] and value["card"]["is_best"]
-    assert value["bound"]["whole"] and not value["stale"] and value["left"] is None
+    assert value["bound"]["whole"] and value["stale"] == "" and value["left"] is None
     best = next(trial for trial in found.trials if trial.number == value["best"])
     assert best.outcome.figures is not None
     assert value["bound"]["cycles"] <= best.outcome.figures.cycles
@@ -91,7 +91,11 @@ def test_given_rows_asked_for_then_only_those_come_and_of_this_search_alone() ->
 def test_given_another_text_then_the_search_says_that_it_is_of_an_earlier_one() -> None:
     state, store, _ = searched()
     changed = act(state, RemoveItem(13))
-    assert explore_value(changed, store)["search"]["stale"]
+    assert explore_value(changed, store)["search"]["stale"] == "of an earlier text"
+    opened = act(state, OpenPoint((0, 0, 0)))
+    assert explore_value(opened, store)["search"]["stale"] == "of branch main"
+    moved = act(state, PickMachine("cpu-core"))
+    assert explore_value(moved, store)["search"]["stale"] == "on the machine as it was"
     assert explore_value(changed, store)["search"]["count"] == 12
 
 
