@@ -73,7 +73,7 @@ def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]
     match kind:
         case "now":
             return NOW
-        case "step":
+        case "step" if name.isdecimal():
             return step_side(int(name))
         case "opened" if state.past:
             first = next((n for n in state.past if n.evaluated), state.notebook)

@@ -29,7 +29,7 @@ from .opened import (
 from .output import takes_json, tell, tell_json, verdict_line, working
 from .usage import add_command
 
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
+_SIZE = re.compile(r"(?P<number>\d{1,30}(?:\.\d{1,30})?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
 _SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
 _DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
@@ -96,7 +96,7 @@ def size_bytes(text: str) -> int:
     """`64KiB`, `64K` and `65536` are the same; KB, MB and GB are decimal."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size, as 64KiB")
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a size, as 64KiB")
     unit = (found["unit"] or "").lower()
     return int(float(found["number"]) * {**_SCALE, **_DECIMAL}[unit])
 

@@ -137,7 +137,7 @@ def test_sizes(text: str, size: int) -> None:
     assert size_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "KiB", "-1", "64 Kibble", "1e3"])
+@pytest.mark.parametrize("text", ["9" * 5_000, "1" * 400 + "GiB", "", "KiB", "-1", "64 Kibble", "1e3"])
 def test_given_no_size_then_it_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         size_bytes(text)

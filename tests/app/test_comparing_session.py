@@ -66,6 +66,8 @@ def test_given_typed_figures_then_they_are_read_with_their_units(session: Sessio
         {"kind": "knob"},
         {"kind": "unknob", "path": "no.such.figure"},
         {"kind": "compare", "a": "step:many"},
+        {"kind": "compare", "a": "step:-1"},
+        {"kind": "compare", "a": "step:-99999999999999999999"},
         {"kind": "compare", "a": "branch:none"},
         {"kind": "compare", "a": "example:../../etc/passwd"},
         {"kind": "compare_text", "side": "a", "name": "x", "text": "def (:"},
