@@ -45,7 +45,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed-run: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[prove]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[prove,explore]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made

@@ -62,6 +62,10 @@ def add_explore(commands: Any) -> None:
     exploring.add_argument(
         "--seed", metavar="N", type=int, default=0, help="another search of the same space (default: %(default)s)"
     )
+    exploring.add_argument(
+        "--batch", metavar="N", type=_count, default=Settings().batch,
+        help="candidates that are chosen at a time, whoever tries them: more for many workers (default: %(default)s)",
+    )  # fmt: skip
     where = exploring.add_mutually_exclusive_group()
     where.add_argument(
         "--workers",
@@ -108,6 +112,7 @@ def _explore(arguments: Namespace) -> int:
         budgets=dict(arguments.budget),
         trials=arguments.trials,
         seed=arguments.seed,
+        batch=arguments.batch,
     )
     with _watched(arguments, settings) as watch:
         study = explore(

@@ -10,7 +10,7 @@ from .search import ExploreError, explore, offers_of, verdict_of
 from .space import Point, Space, SpaceError, space_of
 from .study import Method, Offer, Progress, Settings, Study, Trial
 from .trials import Bench, Limits, Question
-from .workers import InProcess, Workers
+from .workers import InProcess, Workers, WorkersError
 
 __all__ = [
     "CYCLES",
@@ -43,6 +43,7 @@ __all__ = [
     "Study",
     "Trial",
     "Workers",
+    "WorkersError",
     "auto_space",
     "dominates",
     "explore",

@@ -11,19 +11,27 @@ from uuid import uuid4
 
 from dask.distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
 
+from ..ir import Refusal
 from .job import Job, encoded, job_from, outcome_from, question_from
-from .outcome import Outcome
+from .outcome import LOST, Outcome
 from .trials import Question
-from .workers import Hands
+from .workers import Hands, WorkersError
 
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 5
 
 
 class Cluster:
     """The workers of the scheduler at `address`."""
 
     def __init__(self, job: Job, address: str) -> None:
-        self._client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        try:
+            self._client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            expected = "the address of a running scheduler: tcp://host:8786"
+            raise WorkersError(
+                Refusal("no-scheduler", f"no Dask scheduler answers at {address}", str(error)[:80], expected)
+            ) from error
+        self._address = address
         self._name = f"tilewright-{uuid4().hex}"
         self._client.register_plugin(HandsPlugin(encoded(job)), name=self._name)
 
@@ -37,11 +45,28 @@ class Cluster:
         try:
             done: Any = as_completed(list(futures), loop=self._client.loop, with_results=True, raise_errors=False)
             for future, answer in done:
-                yield futures[future], _outcome(future, answer)
+                yield futures[future], self._outcome(future, answer)
         finally:
             self._client.cancel(list(futures))
 
+    def _outcome(self, future: Any, answer: Any) -> Outcome:
+        if future.status == "finished":
+            return outcome_from(answer)
+        if future.status == "error":
+            # More workers died of it than Dask lets die.
+            return Outcome(
+                "failed",
+                None,
+                LOST,
+                f"the cluster gave it up: {answer[1] if isinstance(answer, tuple) else answer}"[:200],
+            )
+        raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is gone", found=future.status,
+                                   expected="the same command again, with --study: what is known is kept"))  # fmt: skip
+
     def close(self) -> None:
+        if self._client.status != "running":
+            self._client.close()
+            return
         self._client.unregister_worker_plugin(self._name)
         self._client.close()
 
@@ -69,10 +94,3 @@ def tried_there(name: str, question: bytes) -> bytes:
     """On a worker: what comes of a candidate."""
     plugin: Any = get_worker().plugins[name]
     return plugin.tried(question)
-
-
-def _outcome(future: Any, answer: Any) -> Outcome:
-    if future.status == "finished":
-        return outcome_from(answer)
-    # More workers died of it than Dask lets die.
-    return Outcome("failed", None, "worker-lost", f"the cluster gave it up: {future.status}")

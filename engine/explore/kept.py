@@ -16,7 +16,7 @@ import msgspec
 from ..hwsim import Machine
 from ..ir import Refusal, TilewrightError
 from ..script import to_script
-from .outcome import Outcome
+from .outcome import LOST, Outcome
 from .space import Point, Space
 from .study import Settings, Trial
 
@@ -62,10 +62,11 @@ class Kept:
     def outcomes(self) -> dict[tuple[int, Point], Outcome]:
         """What is known, by number and point."""
         rows = self._base.execute("select number, point, outcome from trials").fetchall()
-        return {
+        found = {
             (number, msgspec.json.decode(point, type=Point)): msgspec.json.decode(outcome, type=Outcome)
             for number, point, outcome in rows
         }
+        return {key: outcome for key, outcome in found.items() if outcome.code != LOST}
 
     def keep(self, trial: Trial) -> None:
         """Write an outcome down; it is on disk when this returns."""

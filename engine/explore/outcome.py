@@ -18,6 +18,9 @@ memory than a candidate may, or took its worker along."""
 CYCLES, ENERGY, TRAFFIC, PEAK = "cycles", "energy", "traffic", "peak"
 """Figures that can be asked for. "peak local.vtcm" is that of one memory, or of a block of it; "peak" the sum over all but the largest."""
 
+LOST = "worker-lost"
+"""The code of a candidate that took its workers along. Nobody knows what would have come of it: taken up again, a study asks again."""
+
 UNITS = {CYCLES: "cycles", ENERGY: "pJ", TRAFFIC: "bytes", PEAK: "bytes"}
 
 

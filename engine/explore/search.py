@@ -74,7 +74,8 @@ def explore(
     each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough.
     The result depends on space, machine and settings alone.
 
-    Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask".
+    Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask",
+    WorkersError "no-scheduler", "scheduler-lost".
     """
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)

@@ -12,8 +12,9 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
+from ..ir import TilewrightError
 from .job import Job, encoded, outcome_from
-from .outcome import Outcome
+from .outcome import LOST, Outcome
 from .trials import Bench, Question
 from .wire import receive, send
 
@@ -46,6 +47,10 @@ class InProcess:
         """Nothing is held."""
 
 
+class WorkersError(TilewrightError):
+    """Nobody is there to try candidates."""
+
+
 class LostWorkerError(Exception):
     """A worker ended, or had to be."""
 
@@ -72,7 +77,7 @@ class Hand:
                 self.release()
                 if self._ended:
                     break
-        return Outcome("failed", None, "worker-lost", f"{DEATHS} workers ended while they tried it")
+        return Outcome("failed", None, LOST, f"{DEATHS} workers ended while they tried it")
 
     def close(self) -> None:
         """End the process, whatever it is doing; whoever waits for it gets no more than "failed"."""

@@ -4,19 +4,54 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.killed_study import SETTINGS
 from support.spaces import gemm_space
 
-from tilewright.engine.explore import Progress, explore
+from tilewright.engine.explore import Progress, WorkersError, explore
 from tilewright.engine.hwsim import load_machine
 
 distributed = pytest.importorskip("distributed")
 
 SPACE, GEMMINI = gemm_space(), load_machine("gemmini")
+
+
+def test_given_no_scheduler_then_refused() -> None:
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        with pytest.raises(WorkersError, match="no-scheduler"):
+            explore(SPACE, GEMMINI, SETTINGS, workers=address)
+
+
+def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhere(tmp_path: Path) -> None:
+    store = tmp_path / "study.sqlite"
+    script = (
+        "from dask.distributed import LocalCluster\n"
+        "if __name__ == '__main__':\n"
+        "    with LocalCluster(n_workers=1, threads_per_worker=1, host='127.0.0.1', dashboard_address='127.0.0.1:0', processes=False, protocol='tcp',\n"
+        "                      worker_dashboard_address=None, scheduler_kwargs={'dashboard': False}) as cluster:\n"
+        "        print(cluster.scheduler_address, flush=True)\n"
+        "        input()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as there:
+        assert there.stdout is not None
+        address = there.stdout.readline().strip()
+
+        def watch(progress: Progress) -> None:
+            if progress.done == 10:
+                there.kill()
+
+        with pytest.raises(WorkersError, match="scheduler-lost"):
+            explore(SPACE, GEMMINI, SETTINGS, workers=address, store=store, watch=watch)
+    here, after = explore(SPACE, GEMMINI, SETTINGS), explore(SPACE, GEMMINI, SETTINGS, store=store)
+    assert [(t.number, t.outcome) for t in after.trials] == [(t.number, t.outcome) for t in here.trials]
 
 
 @pytest.fixture
