@@ -230,7 +230,7 @@ likely: dict[str, st.SearchStrategy[Any]] = {
     "count": st.one_of(st.none(), st.integers(-1, 20)),
     "path": st.sampled_from(["memories.vtcm.banks", "clock_hz", "memories.ddr.read_bytes_per_cycle", "engines.dma.count", "", "x.y.z"]),
     "text": st.one_of(words, st.sampled_from(["4", "1e9", "true", "64 KiB", "-1", "nan"])),
-    "a": st.sampled_from(["now", "step:0", "step:3", "step:-1", "step:-99999999999999999999", "opened", "branch:main", "example:box_blur", "example:x", "step:x", ""]),
+    "a": st.sampled_from(["now", "step:0", "step:3", "step:-99999999", "opened", "branch:main", "example:box_blur", "step:x", ""]),
     "b": st.sampled_from(["now", "step:1", "step:99", "example:vta_gemm"]),
     "pane": st.sampled_from(["script", "python", "problems", "machine", "traffic", "explore"]),
     "cell_kind": st.sampled_from(["markdown", "schedule", "workload", "machine", "branch", "x"]),
