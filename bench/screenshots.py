@@ -252,6 +252,38 @@ def problems(page: Page, url: str) -> Locator:
     return page.locator("#area-panes")
 
 
+def explore_asked(page: Page, url: str) -> Locator:
+    opened(page, url, "explore_tiles")
+    page.get_by_role("tab", name="Explore").click()
+    page.get_by_role("button", name="Start").wait_for()
+    return page.locator("#area-panes")
+
+
+def explore_running(page: Page, url: str) -> None:
+    opened(page, url, "explore_tiles")
+    page.get_by_role("tab", name="Explore").click()
+    page.get_by_role("button", name="Start").click()
+    tried = "e => Number(e.shadowRoot?.querySelector('.xp-top progress')?.value)"
+    page.wait_for_function(f"() => [...document.querySelectorAll('*')].some(e => ({tried})(e) > 180)")
+    page.locator("[data-key=stop]").wait_for()
+
+
+def explore_ended(page: Page, url: str) -> None:
+    explore_running(page, url)
+    page.locator("[data-standing=ended]").wait_for(timeout=120_000)
+    page.locator(".xp-limits").wait_for()
+    page.get_by_role("slider", name="Cycles", exact=True).press("ArrowDown")
+    for _ in range(4):
+        page.keyboard.press("Shift+ArrowDown")
+
+
+def explore_branch(page: Page, url: str) -> None:
+    explore_running(page, url)
+    page.locator("[data-standing=ended]").wait_for(timeout=120_000)
+    page.get_by_role("button", name="Open as branch").click()
+    page.locator(".overlay .end-label").wait_for()
+
+
 def jupyter(page: Page, url: str) -> None:
     """A block in the hand, in JupyterLab."""
     kept = ExitStack()  # the server stays until the picture is taken
@@ -349,6 +381,7 @@ PICTURES: dict[str, Picture] = {
     for made in (
         gallery, notebook, notebook_dark, large, zoomed, tour, drop_map, menu_card, reference, palette, timeline, layout_picker, history,
         comparison, machine, traffic, problems, export_menu, replay, jupyter, files_versions, files_two_versions,
+        explore_asked, explore_running, explore_ended, explore_branch,
         timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini, timeline_gpu_sm, timeline_cpu_core,
     )
 }  # fmt: skip

@@ -161,7 +161,7 @@ class Explorer {
   drawHead() {
     const key = this.view.getRootNode().activeElement?.dataset?.key;
     const large = h("button", { class: "tool small", type: "button", "data-key": "large", "aria-expanded": String(this.isLarge), title: this.isLarge ? "Back beside the timeline (Escape)" : "Over tree and timeline", onclick: () => this.enlarge(!this.isLarge) }, this.isLarge ? "Make small" : "Make large");
-    this.head.replaceChildren(...(this.search && !this.asksAnew ? this.searchHead(this.search) : [h("b", { class: "xp-title" }, "Explore"), h("span", { class: "quiet xp-words" }, "search the holes of this schedule on the machine")]), large);
+    this.head.replaceChildren(...(this.search && !this.asksAnew ? this.searchHead(this.search) : [h("b", { class: "xp-title" }, "Explore"), h("span", { class: "quiet xp-words" }, "search the holes of this schedule on the machine"), ...this.form.buttons()]), large);
     if (key) this.view.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
   }
 
@@ -171,7 +171,7 @@ class Explorer {
     const anew = () => {
       this.asksAnew = true;
       this.draw();
-      this.form.element.querySelector("[data-key=start]")?.focus();
+      this.view.querySelector("[data-key=start]")?.focus();
     };
     this.left = h("span", { class: "xp-left" });
     this.tick();

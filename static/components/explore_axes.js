@@ -96,7 +96,7 @@ export class ParallelAxes {
       context.strokeStyle = inkOf(status, inks);
       context.setLineDash({ over: [5, 3], pruned: [1.5, 3], refused: [2, 5], failed: [2, 5] }[status] ?? []);
       const share = Math.min(1, 160 / Math.max(1, sight.size));
-      context.globalAlpha = status === "fits" ? Math.max(0.16, 0.7 * share) : Math.max(0.05, 0.22 * share);
+      context.globalAlpha = status === "fits" ? Math.max(0.05, 0.7 * share) : Math.max(0.03, 0.22 * share);
       for (const row of rows) if (row.status === status && sight.has(row) && !front.has(row.number)) this.trace(context, row);
     }
     context.setLineDash([]);

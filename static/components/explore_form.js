@@ -44,7 +44,7 @@ export class ExploreForm {
   constructor(send, back) {
     this.send = send;
     this.back = back;
-    this.element = h("form", { class: "xp-form", "aria-label": "A new search", onsubmit: (event) => this.start(event) });
+    this.element = h("form", { class: "xp-form", id: "xp-form", "aria-label": "A new search", onsubmit: (event) => this.start(event) });
     this.drawn = "";
   }
 
@@ -54,7 +54,8 @@ export class ExploreForm {
     if (text === this.drawn) return;
     this.drawn = text;
     this.offer = offer;
-    if (!offer.holes.length) return this.element.replaceChildren(goesBack ? this.backButton() : "", noHoles(offer, this.send));
+    this.goesBack = goesBack;
+    if (!offer.holes.length) return this.element.replaceChildren(noHoles(offer, this.send));
     const sampled = offer.size > offer.exhaustive;
     this.error = h("p", { class: "xp-error", role: "alert" });
     this.element.replaceChildren(
@@ -66,12 +67,15 @@ export class ExploreForm {
         h("p", { class: "quiet" }, h("b", {}, digits(offer.size)), ` candidate${offer.size === 1 ? "" : "s"} on ${offer.machine}. `, sampled ? "So many are not all tried: a sampler goes where the best were found." : "All of them are tried."),
         offer.error ? h("p", { class: "xp-error" }, "✘ ", offer.error) : null,
       ),
-      h("section", { class: "xp-asked" }, this.objectives(offer), this.counts(offer, sampled), this.error, h("div", { class: "xp-go" }, h("button", { class: "tool primary", type: "submit", "data-key": "start" }, "Start"), goesBack ? this.backButton() : null)),
+      h("section", { class: "xp-asked" }, this.objectives(offer), this.counts(offer, sampled), this.error),
     );
   }
 
-  backButton() {
-    return h("button", { class: "tool", type: "button", onclick: () => this.back() }, icon("back"), "Back to what was found");
+  /** For the bar above, where they are in sight in the smallest pane: begin, and go back. */
+  buttons() {
+    const start = h("button", { class: "tool small primary", type: "submit", form: "xp-form", "data-key": "start" }, "Start");
+    const back = h("button", { class: "tool small", type: "button", "data-key": "back", title: "Back to what was found", onclick: () => this.back() }, icon("back"), "Back");
+    return [this.offer?.holes.length ? start : null, this.goesBack ? back : null].filter(Boolean);
   }
 
   objectives(offer) {

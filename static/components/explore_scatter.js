@@ -139,7 +139,8 @@ export class Scatter {
   /** The front: those that no other one is as good as in both. */
   frontLine(context, x, y, ax, ay, data, inks) {
     const rows = data.front.map((number) => this.shared.candidates.byNumber.get(number)).filter((row) => row?.figures);
-    const spots = rows.map((row) => [x.at(row.figures[ax.index]), y.at(row.figures[ay.index])]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const axes = this.shared.axes();
+    const spots = rows.map((row) => [x.at(row.figures[ax.index]), y.at(row.figures[ay.index]), this.shared.candidates.shows(row, axes)]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     context.strokeStyle = inks.text;
     context.lineWidth = 1.6;
     context.beginPath();
@@ -150,10 +151,10 @@ export class Scatter {
       context[n ? "lineTo" : "moveTo"](px, py);
     });
     context.stroke();
-    for (const [px, py] of spots) {
+    for (const [px, py, isInSight] of spots) {
       context.beginPath();
       context.arc(px, py, 4.5, 0, 7);
-      context.fillStyle = inks.accent;
+      context.fillStyle = isInSight ? inks.accent : inks.surface;
       context.fill();
       context.stroke();
     }

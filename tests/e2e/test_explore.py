@@ -153,7 +153,7 @@ def test_given_a_long_search_then_it_can_be_stopped_and_gone_on_with_while_the_p
     standing(page, "stopped")
     page.get_by_role("button", name="New search").click()
     expect(page.get_by_role("button", name="Start")).to_be_focused()
-    page.get_by_role("button", name="Back to what was found").click()
+    page.get_by_role("button", name="Back", exact=True).click()
     standing(page, "stopped")
 
 
