@@ -22,8 +22,8 @@ CAUSES: tuple[Cause, ...] = ("issue", "data", "slot", "port")
 ISSUE, DATA, SLOT = 0, 1, 2
 
 NOBODY = -1
-NEVER = 1 << 62
-"""Later than anything: a time that is not known yet."""
+NEVER = 1 << 4096
+"""Later than anything, the longest programs that are refused too: a time that is not known yet."""
 
 
 class Variant(msgspec.Struct, frozen=True):
