@@ -86,7 +86,7 @@ class Replay:
             raise _unsupported(instruction)
 
     def _call(self, instruction: Instruction) -> Any:
-        args = [self._value(a, instruction) for a in instruction.args]
+        args = [value for a in instruction.args for value in self._arguments(a, instruction)]
         kwargs = {k: self._value(v, instruction) for k, v in instruction.kwargs.items()}
         method = _EARLY.get(instruction.method, instruction.method)
         location = next((v for v in (*args, *kwargs.values()) if isinstance(v, _Location)), None)
@@ -139,6 +139,12 @@ class Replay:
         consumers = self.schedule.index.consumers(block)
         loops = self.schedule.index.loops_of(consumers[0]) if consumers else ()
         return loops[_number(decision, range(len(loops)), instruction)].loop_var
+
+    def _arguments(self, value: Any, instruction: Instruction) -> list[Any]:
+        """What an argument comes to: several of `*loops`."""
+        found = self._value(value, instruction)
+        several = isinstance(value, Ref) and value.spread and isinstance(found, list | tuple)
+        return list(cast("Sequence[Any]", found)) if several else [found]
 
     def _value(self, value: Any, instruction: Instruction, *, nested: bool = False) -> Any:
         match value:

@@ -8,6 +8,7 @@ import pytest
 from support.sources import MATMUL, MATMUL_RELU
 
 from tilewright import TilewrightError, from_tvm, from_tvm_trace
+from tilewright.engine.adopt import read_pasted
 from tilewright.engine.ir import first_difference
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -131,3 +132,9 @@ def test_from_tvm_takes_text_and_programs_and_names_what_it_does_not_take() -> N
     with pytest.raises(TilewrightError) as caught:
         from_tvm(42)
     assert caught.value.code == "not-a-program"
+
+
+def test_given_loops_spread_into_a_call_then_they_are_its_arguments() -> None:
+    program = parse(MATMUL).program
+    posted = 'sch = tir.Schedule(mod)\nloops = sch.get_loops("C")\nsch.reorder(*loops)\nsch.fuse(*loops)\n'
+    assert len(read_pasted(posted, program).schedule.get_loops("C")) == 1

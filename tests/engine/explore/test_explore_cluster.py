@@ -33,7 +33,8 @@ def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhe
     script = (
         "from dask.distributed import LocalCluster\n"
         "if __name__ == '__main__':\n"
-        "    with LocalCluster(n_workers=1, threads_per_worker=1, host='127.0.0.1', dashboard_address='127.0.0.1:0', processes=False, protocol='tcp',\n"
+        "    with LocalCluster(n_workers=1, threads_per_worker=1, host='127.0.0.1', dashboard_address='127.0.0.1:0',\n"
+        "                      processes=False, protocol='tcp',\n"
         "                      worker_dashboard_address=None, scheduler_kwargs={'dashboard': False}) as cluster:\n"
         "        print(cluster.scheduler_address, flush=True)\n"
         "        input()\n"
