@@ -1,0 +1,60 @@
+"""A text that takes long to read: the page says so, lives on meanwhile, and can be stopped without losing what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.page import go_to_example, row, steps
+from support.served import Served, served
+from support.slow import Slow
+
+from tilewright.app import typed
+from tilewright.app.document import evaluate
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with served() as made:
+        yield made
+
+
+@pytest.fixture
+def page(server: Served, open_page: Callable[..., Page]) -> Page:
+    """Made after the server, so that it is closed before it."""
+    return open_page()
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    """Typed texts are read when it is allowed."""
+    made = Slow(evaluate)
+    yield made
+    made.may_end.set()
+
+
+def test_given_a_text_that_takes_long_when_it_is_stopped_then_it_stays_and_is_read_when_gone_on_with(
+    page: Page, server: Served, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_to_example(page, f"{server.url}/", "place_the_copies")
+    before = page.get_by_role("tree").get_by_role("treeitem").count()
+    monkeypatch.setattr(typed, "evaluate", slow)
+    page.locator(".step", has_text="cache_write").locator(".step-text").dblclick()
+    page.keyboard.press("Control+A")
+    page.keyboard.type('CL = sch.cache_write(C, 0, "local.acc")  # the one accumulator')
+    page.keyboard.press("Control+Enter")
+    doing = page.locator('[data-doing="notebook"]')
+    expect(doing).to_contain_text("Reading the notebook")
+    row(page, "ki").click()
+    expect(row(page, "ki")).to_have_attribute("aria-selected", "true")
+    assert server.ask("GET", "/api").status == 200, "others are answered"
+    doing.get_by_role("button").click()
+    expect(page.get_by_text("The text was not read.")).to_be_visible()
+    assert page.get_by_role("tree").get_by_role("treeitem").count() == before, "the picture stays"
+    slow.may_end.set()
+    doing.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text("The text was not read.")).to_be_hidden()
+    expect(page.locator(".step", has_text="the one accumulator")).to_be_visible()
+    assert any("cache_write" in text for text in steps(page))
+    expect(row(page, "ki")).to_have_attribute("aria-selected", "true")
