@@ -24,6 +24,7 @@ from tilewright.app.performing import perform
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.wire import FORMS, read_form
+from tilewright.engine.ir import Refusal
 
 NAMES = sorted({f.encode_name for form in FORMS.values() for f in msgspec.structs.fields(form)})
 """Of all fields."""
@@ -71,6 +72,7 @@ def test_any_text_opens_or_is_refused_and_what_opens_can_be_drawn(text: str) -> 
 )
 def test_any_forms_are_done_refused_or_not_read(sent: list[tuple[str, dict[str, Any]]]) -> None:
     with onlooked("place_the_copies") as session:
+        answers: list[Refusal | None] = []
         for name, given_fields in sent:
             wanted = {f.encode_name for f in msgspec.structs.fields(FORMS[name])}
             data = {"intent": name, **{key: value for key, value in given_fields.items() if key in wanted}}
@@ -80,7 +82,8 @@ def test_any_forms_are_done_refused_or_not_read(sent: list[tuple[str, dict[str, 
                 continue
             before = session.state
             with Stopwatch():
-                refused = perform(session, form)
+                perform(session, form, answers.append)
+            refused = answers.pop()
             if refused is not None:
                 json.dumps(refused.to_json()).encode()
                 assert session.state.notebook is before.notebook
