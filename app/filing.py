@@ -13,18 +13,17 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from ..engine.explore.kept import fingerprint
 from ..engine.ir import Refusal
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
 from .document.files import real_path
-from .document.history import FOLDER, History
+from .document.history import History
 from .document.merging import Part, resolved
 from .document.notebook import revision_of
 from .edits import checked_text, picture, settled
 from .open_file import Line, OpenFile
-from .state import Filed, LookedBack, Sought, State
+from .state import Filed, LookedBack, State
 
 TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
 """Messages with a text typed into what their page showed; all others that name a place in the notebook must be about what there is."""
@@ -75,14 +74,6 @@ class Filing:
         self._overtaken[revision_of(notebook)] = notebook
         for old in list(self._overtaken)[:-MOST_OVERTAKEN]:
             del self._overtaken[old]
-
-    def study_file(self, sought: Sought) -> Path | None:
-        """Where what comes of a search is kept, beside the file's history; None where nothing is to be written."""
-        path = sought.notebook.document.path
-        if self._file is None or path is None:
-            return None
-        name = fingerprint(sought.space, sought.machine, sought.settings)[:24]
-        return Path(path).resolve().parent / FOLDER / "explore" / f"{name}.sqlite3"
 
     # What the page does.
 
