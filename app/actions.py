@@ -183,12 +183,17 @@ def notice_of(refusal: Refusal) -> Notice:
     place = refusal.place
     return Notice(
         code=refusal.code,
-        message=refusal.message,
-        found=refusal.found,
-        expected=refusal.expected,
+        message=_sendable(refusal.message),
+        found=_sendable(refusal.found),
+        expected=_sendable(refusal.expected),
         fix=(*map(str, refusal.repair), *refusal.fix),
         place=f"line {place.line}" if place is not None else "",
     )
+
+
+def _sendable(text: str) -> str:
+    """Half of a surrogate pair, which a message may have brought, is in no text that travels."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _gallery(state: State, _: Intent) -> State:

@@ -249,3 +249,8 @@ def test_given_small_intents_then_only_what_they_say_changes() -> None:
     refused = act(state, Call("no_such_call"))
     assert refused.notice is not None
     assert act(refused, Dismiss()).notice is None
+
+
+def test_given_half_a_surrogate_pair_in_a_name_then_the_notice_can_be_sent_all_the_same() -> None:
+    state = act(opened(), PickMachine("\ud800"))
+    assert state.notice is not None and state.notice.found == "?"
