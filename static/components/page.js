@@ -5,6 +5,7 @@ import { Doing } from "./doing.js";
 import { Decision } from "./files.js";
 import { Help } from "./help.js";
 import { copyLink, followLinks } from "./links.js";
+import { watchConnection } from "./lost.js";
 import { splitters, unfold } from "./splitters.js";
 import { Tour } from "./tour.js";
 
@@ -148,6 +149,7 @@ export function render({ model }) {
   let unsaved = false;
   let asksName = false;
   const decision = new Decision(model, holder);
+  watchConnection(holder);
   window.addEventListener("beforeunload", (event) => {
     if (!unsaved && root.dataset.editing === undefined) return;
     event.preventDefault();

@@ -181,7 +181,11 @@ main(["serve", sys.argv[1], "--port", sys.argv[3]])
 
 
 def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
-    serve_command: Callable[..., str], browser: Browser, path: Path, tmp_path: Path
+    serve_command: Callable[..., str],
+    browser: Browser,
+    path: Path,
+    tmp_path: Path,
+    shoot: Callable[[Page, str], Path],
 ) -> None:
     def opened() -> Page:
         """On a server of its own; not a watched page, for its console tells of the lost connection."""
@@ -195,6 +199,10 @@ def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
     page.locator(".step code", has_text="sch.parallel(i)").wait_for()
     until(page, lambda: "sch.parallel(i)" in path.read_text())
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    lost = page.get_by_role("alert").filter(has_text="The server does not answer")
+    expect(lost).to_be_visible(**FAST)
+    expect(lost.get_by_role("button")).to_be_disabled()
+    shoot(page, "files-server-lost")
     page.context.close()
 
     page = opened()
