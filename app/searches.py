@@ -256,7 +256,11 @@ class Searches:
 
     def _keep(self, sought: Sought, found: Found) -> None:
         self._known(sought, found)
-        if found.standing in ("ended", "failed", "stopped") and self._search is not None and self._search.sought is sought:
+        if (
+            found.standing in ("ended", "failed", "stopped")
+            and self._search is not None
+            and self._search.sought is sought
+        ):
             self._search = None
         self._found()
 

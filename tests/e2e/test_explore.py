@@ -113,10 +113,10 @@ def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_
     assert box is not None
     # Those without figures stand below the axis: along there is one of them.
     y = box["y"] + box["height"] - 38
-    for dx in range(66, int(box["width"]) - 20, 9):
+    dx = 66
+    while dx < box["width"] - 20 and not page.locator(".xp-hover").count():
+        dx += 9
         page.mouse.move(box["x"] + dx, y)
-        if page.locator(".xp-hover").count():
-            break
     expect(page.locator(".xp-hover")).to_contain_text("sch.compute_at(AL, place)")
     page.mouse.click(box["x"] + dx, y)
     expect(page.locator(".xp-card .xp-why")).to_contain_text("sch.compute_at(AL, place)")
