@@ -10,14 +10,11 @@ from support.axe import assert_no_violations
 from support.page import choose, grab, open_example, row
 
 
-@pytest.fixture(params=["light", "dark"])
-def gallery(request: pytest.FixtureRequest, open_page: Callable[..., Page], app_url: str) -> Page:
+@pytest.fixture
+def gallery(open_page: Callable[..., Page], app_url: str) -> Page:
     page = open_page()
     page.goto(app_url)
     page.locator(".card").first.wait_for()
-    if request.param == "dark":
-        page.get_by_label("Dark theme").locator("visible=true").click()
-        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     return page
 
 

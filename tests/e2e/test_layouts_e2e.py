@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
+from support.axe import assert_no_violations
 from support.page import number, steps
 
 WAIT = 20_000
@@ -210,31 +210,18 @@ def test_given_scopes_then_what_fits_is_said_and_the_choice_becomes_a_line(examp
     assert "sch.set_scope(" in steps(page)[-1]
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Page], app_url: str, dark: bool) -> None:
+def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Page], app_url: str) -> None:
     page = open_page()
     page.goto(f"{app_url}?example=bank_conflicts")
     page.get_by_role("treeitem").first.wait_for()
-    if dark:
-        page.get_by_label("Dark theme").locator("visible=true").click()
-        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    assert_no_violations(page)
+    assert_no_violations(page, "#area-inspector")
     page.locator('.row[data-id="B"]').click(position={"x": 200, "y": 14})
     expect(page.locator(".inspector")).to_contain_text("reaches all operands", timeout=WAIT)
-    assert_no_violations(page)
+    assert_no_violations(page, "#area-inspector")
     page.locator('.row[data-id="B"] .buf[data-buffer="A_shared"]').click()
     all_tried(page)
     page.get_by_label("Index map of your own").fill("lambda i, j: [i")
     expect(page.locator(".draft-mark")).to_be_visible(timeout=WAIT)
-    assert_no_violations(page)
+    assert_no_violations(page, "#area-inspector")
     page.get_by_role("button", name="Widen").click()
-    assert_no_violations(page)
-
-
-def assert_no_violations(page: Page) -> None:
-    """In the inspector; `test_accessibility` goes over whole pages."""
-    # Colours fade into one another; a half-way colour is nobody's contrast.
-    page.wait_for_timeout(600)
-    found = Axe().run(page, context="#area-inspector").response["violations"]
-    lines = [f"{v['id']}: {node['target']} {node['html'][:160]}" for v in found for node in v["nodes"][:3]]
-    assert not found, "\n".join(lines)
+    assert_no_violations(page, "#area-inspector")
