@@ -77,6 +77,7 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
     conditions: tuple[Expr, ...] = ()
     touches: tuple[tuple[BufferRegion, bool], ...] = ()
     lanes: tuple[Var, ...] = ()
+    vectorized: tuple[Var, ...] = ()  # the fastest first, whether there are threads or not
 
 
 class Leaf(msgspec.Struct, frozen=True, eq=False):
@@ -164,7 +165,11 @@ class _Around(msgspec.Struct, frozen=True, eq=False):
     def lanes(self) -> tuple[Var, ...]:
         tagged = [(tag, loop.var) for tag, loop in self.tagged if loop.extent > 1]
         threads = [v for axis in "xyz" for tag, v in tagged if tag == f"{THREAD}.{axis}"]
-        return (*(v for tag, v in reversed(tagged) if tag == VECTORIZED), *threads) if threads else ()
+        return (*self.vectorized, *threads) if threads else ()
+
+    @property
+    def vectorized(self) -> tuple[Var, ...]:
+        return tuple(loop.var for tag, loop in reversed(self.tagged) if tag == VECTORIZED and loop.extent > 1)
 
 
 class _Reader:
@@ -292,7 +297,8 @@ class _Reader:
         loops = (*(loop for _, loop in around.threads), *around.loops[outer:])
         if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
             store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
-            return self._in_threads(Piece(store, loops, around.conditions, lanes=around.lanes), around)
+            piece = Piece(store, loops, around.conditions, lanes=around.lanes, vectorized=around.vectorized)
+            return self._in_threads(piece, around)
         block = around.block
         regions = [] if block is None else [(r, False) for r in block.reads] + [(w, True) for w in block.writes]
         touches = tuple((self._region(r), written) for r, written in regions)

@@ -177,6 +177,13 @@ class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
             "Whether it accesses the operands of an operation one after the other, as by loads and stores, or all at once."
         ),
     ] = "in_turn"
+    lanes: Annotated[
+        Literal["result", "program"],
+        says(
+            "What an operation's lanes are: contiguous elements of the result, whatever loops go over them; or the program's "
+            "vectorized loops, and one element where there are none, as in what a compiler makes for a CPU."
+        ),
+    ] = "result"
     energy_pj_per_operation: Annotated[Energy, says("What an operation on one element takes.")] = 0.0
 
 

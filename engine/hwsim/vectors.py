@@ -89,6 +89,10 @@ def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout
     threads = _threads(work, where)
     if threads:
         return _thread_groups(Lanes(threads, width), where) * work.operations
+    if engine.lanes == "program":
+        vectorized = tuple(v for v in work.piece.vectorized if v in where.extents)
+        groups = _thread_groups(Lanes(vectorized, width), where) if vectorized else where.iterations
+        return groups * work.operations
     along = lanes_follow(work, layouts, where)
     return sum(r.count * _over(r.elements, width) for r in runs((along,), where)) * work.operations
 
