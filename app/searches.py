@@ -68,7 +68,7 @@ class Search:
         known: Found,
         clock: Clock,
         places: Places,
-        file: Path | None,
+        file: Path,
         told: Callable[[Found], None],
     ) -> None:
         self.sought = sought

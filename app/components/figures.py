@@ -40,7 +40,11 @@ class ExploreView(FiguresView):
     open_point, fix. What it asks for ("trials") `answer` gives."""
 
     _esm = bundle("explore.js")
-    _stylesheets: ClassVar[list[str]] = [style("components/loop_tree.css"), *FiguresView._stylesheets, style("explore.css")]
+    _stylesheets: ClassVar[list[str]] = [
+        style("components/loop_tree.css"),
+        *FiguresView._stylesheets,
+        style("explore.css"),
+    ]
 
     def __init__(
         self, data: Any = None, *, answer: Callable[[dict[str, Any]], Any] = lambda _: None, **params: Any

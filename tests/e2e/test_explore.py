@@ -16,11 +16,11 @@ PATIENT = 90_000
 Shoot = Callable[[Page, str], Path]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("notebooks")
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "notebooks"
+    made.mkdir()
     (made / "holes.py").write_text(HOLES)
-    (made / "other.py").write_text(HOLES)
     return made
 
 
@@ -103,10 +103,13 @@ def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_
 
 
 def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_press_chooses_it(
-    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path
+    open_page: Callable[..., Page], app_url: str
 ) -> None:
-    url = serve_command("-m", "tilewright", "serve", str(folder), "--port", "{port}")
-    page = opened(open_page(width=1920, height=1080), url, "other.py")
+    page = open_page(width=1920, height=1080)
+    page.goto(app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(HOLES)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("tab", name="Explore").click()
     searched(page)
     canvas = page.locator(".xp-scatter canvas.xp-canvas")
     box = canvas.bounding_box()
