@@ -39,6 +39,26 @@ REFUSED = {
         lambda s: s.reorder(*map(s.get_loop, "abfe")),
         "order-dependent",
     ),
+    "a copy of nothing, for what is read beside the buffer under a condition that never holds": (
+        function(
+            {"A": (5,), "C": (8,)},
+            """
+            for i in range(1):
+                with T.sblock("outer"):
+                    v = T.axis.spatial(1, i)
+                    T.reads(A[-2])
+                    T.writes(C[0:8])
+                    for j in range(8):
+                        with T.sblock("C"):
+                            w = T.axis.spatial(8, j)
+                            T.reads(A[-2])
+                            T.writes(C[w])
+                            C[w] = T.if_then_else(w < 0, A[-2], 7)
+            """,
+        ),
+        lambda s: s.cache_read("C", 0, "local"),
+        "outside-buffer",
+    ),
     "the init of an opaque iterator that runs inside": (
         function(
             {"A": (6, 3), "C": (6,)},

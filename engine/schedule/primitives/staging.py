@@ -73,6 +73,12 @@ def cache_of(
 ) -> Cached:
     """The cache for a region: as large as the buffer when `is_whole`, else as large as the region."""
     require_scope_name(storage_scope)
+    # What is read only under conditions that never hold may lie beside the buffer.
+    if any(prove(build.lt(r.extent, 1)) for r in region.region):
+        raise refuse(
+            "outside-buffer", f"nothing of {buffer.name!r} would be copied", *users,
+            expected="a block that uses elements inside of the buffer",
+        )  # fmt: skip
     name = ctx.fresh_buffer_name(f"{buffer.name}_{storage_scope}")
     copy = replace_fields(buffer, name=name, scope=storage_scope, strides=(), elem_offset=None)
     if not is_whole:
