@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from support.layer_spaces import DUAL, GEMMINI, TARGETS, Target, layer_space  # noqa: E402
-from support.layers import LAYERS, Layer  # noqa: E402
+from support.layers import BERT, LAYERS, Layer  # noqa: E402
 from support.loma_replay import loma_space, undivided  # noqa: E402
 
 from tilewright.app.document import evaluate, load_document  # noqa: E402
@@ -46,10 +46,13 @@ FIRST = (
 )  # fmt: skip
 """One of each kind, done before the others."""
 
+WIDE = msgspec.structs.replace(DUAL, dtype="float32", products_per_cycle=256)
+"""The matrix unit takes float32 in four passes."""
+
 HAND = {
     "gemmini_gemm": (Layer("gemmini_gemm", 512, 512, 512), GEMMINI),
-    "vtcm_double_buffer": (Layer("vtcm_double_buffer", 256, 256, 512), msgspec.structs.replace(DUAL, dtype="float32")),
-    "vtcm_two_halves": (Layer("vtcm_two_halves", 256, 256, 512), msgspec.structs.replace(DUAL, dtype="float32")),
+    "vtcm_double_buffer": (Layer("vtcm_double_buffer", 256, 256, 512), WIDE),
+    "vtcm_two_halves": (Layer("vtcm_two_halves", 256, 256, 512), WIDE),
 }
 """The examples that have a product and a machine of these, and both as the space has them."""
 
@@ -128,13 +131,27 @@ def beside_loma(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_beside() -> None:
-    found = {
+    """Rows that are there are kept."""
+    found: dict[str, Any] = {
         "what": "bench/explore_layers.py --beside: the examples' own schedules, and LOMA's mappings (zigzag_layers.json) replayed",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "examples": [beside_example(name) for name in HAND],
-        "loma": [beside_loma(row) for row in json.loads(LOMA.read_text())["rows"]],
+        "examples": [],
+        "loma": [],
     }
-    BESIDE.write_text(json.dumps(found, indent=1) + "\n")
+    if BESIDE.exists():
+        found = json.loads(BESIDE.read_text())
+    known = {(row["layer"], row["machine"]) for row in found["loma"]}
+    mappings = json.loads(LOMA.read_text())["rows"]
+    tasks = [
+        (found["examples"], beside_example, name)
+        for name in HAND
+        if name not in {r["layer"] for r in found["examples"]}
+    ]
+    tasks += [(found["loma"], beside_loma, row) for row in mappings if (row["layer"], row["machine"]) not in known]
+    for rows, make, what in tasks:
+        rows.append(make(what))
+        print(rows[-1]["layer"], rows[-1]["machine"], rows[-1].get("hand"), rows[-1]["cycles"], flush=True)
+        BESIDE.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def main() -> None:
@@ -156,7 +173,7 @@ def main() -> None:
         return
     kept: list[dict[str, Any]] = json.loads(RECORDED.read_text())["rows"] if RECORDED.exists() and not args.only else []
     known = {(row["layer"], row["machine"]) for row in kept}
-    for layer in sorted(LAYERS, key=lambda layer: layer.name not in FIRST):
+    for layer in sorted(LAYERS, key=lambda layer: (layer.name not in FIRST, layer not in BERT)):
         for target in TARGETS.values():
             if (layer.name, target.machine) in known or (args.only and args.only not in layer.name):
                 continue

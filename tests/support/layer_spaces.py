@@ -12,6 +12,7 @@ from math import prod
 import msgspec
 
 from tilewright.engine.explore import Space, space_of
+from tilewright.engine.ir.dtype import size_bytes
 from tilewright.engine.script import read_calls
 
 from .layers import Layer
@@ -37,7 +38,7 @@ class Target(msgspec.Struct, frozen=True):
         """Cycles that no schedule of the layer on the machine can be below: every product at the engine's best rate, and each operand and
         the result once over the far memory's port."""
         first, second, result = layer.elements
-        moved = (first + second) * (1 if self.dtype == "int8" else 2) + result * 4
+        moved = (first + second) * size_bytes(self.dtype) + result * 4
         return max(-(-layer.products // self.products_per_cycle), -(-moved // self.far_bytes_per_cycle))
 
     def reachable(self, layer: Layer) -> int:
@@ -49,7 +50,7 @@ class Target(msgspec.Struct, frozen=True):
             folds = -(-layer.rows * g * 4 // self.result_bytes)
             busy = columns * deep * (layer.rows + folds * (3 * g - 2))
         else:
-            busy = columns * deep * -(-layer.rows // g) * g
+            busy = columns * deep * -(-layer.rows // g) * g**3 // self.products_per_cycle
         return max(self.bound(layer), layer.batch * busy)
 
 
