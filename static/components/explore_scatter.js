@@ -76,7 +76,7 @@ export class Scatter {
     context.font = `10.5px ${inks.font}`;
     this.grid(context, x, y, ax, ay, box, inks);
     this.bound(context, x, y, ax, ay, box, data, inks);
-    this.spots = rows.map((row, n) => (row.figures ? { row, x: x.at(row.figures[ax.index]), y: y.at(row.figures[ay.index]) } : { row, x: box.left + 6 + ((n * 7.31) % Math.max(1, box.right - box.left - 12)), y: box.bottom + STRIP - 4 }));
+    this.spots = rows.map((row) => (row.figures ? { row, x: x.at(row.figures[ax.index]), y: y.at(row.figures[ay.index]) } : { row, x: box.left + 6 + ((row.number * 0.618034) % 1) * (box.right - box.left - 12), y: box.bottom + STRIP - 4 }));
     this.marks(context, inks);
     this.frontLine(context, x, y, ax, ay, data, inks);
     this.now(context, x, y, ax, ay, data, inks, box);

@@ -129,7 +129,7 @@ def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_
     chosen = page.locator(".xp-card").get_attribute("data-trial")
     expect(page.locator(".xp-front .is-chosen th button")).to_have_text(str(chosen))
     page.get_by_label("Upward").select_option("traffic")
-    assert "Copied against Peak on chip" in str(canvas.get_attribute("aria-label"))
+    expect(canvas).to_have_attribute("aria-label", re.compile("Copied against Peak on chip"))
     canvas.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#area-compare")).to_be_visible()
