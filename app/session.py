@@ -273,7 +273,7 @@ class Session:
         if changed:
             self.afterwards.begin(self.state)
             self._turned()
-        self.studies.look(self.state)
+        self._look_into()
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
@@ -371,7 +371,14 @@ class Session:
         """A search has come further."""
         if not self._closed and self.screen is not None:
             self.screen.draw_studies(self.state, self.store)
-            self.studies.look(self.state)
+            self._look_into()
+
+    def _look_into(self) -> None:
+        """Study what is shown; what is given up for it is not said to go on."""
+        before = self.studies.doing
+        self.studies.look(self.state)
+        if self.studies.doing != before:
+            self._turned()
 
     def _study_file(self, sought: Sought) -> Path | None:
         """Where a search is kept: beside the notebook's file."""
