@@ -15,7 +15,7 @@ from .descriptors import Descriptor, describe
 from .geometry import Course, Domain, Layout, box_elements, courses, layout
 from .parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from .place import Places
-from .ports import PortSpec, demands
+from .ports import PortSpec, demands, over
 from .product import product_of
 from .systolic import array_cycles, fold
 from .vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
@@ -157,10 +157,10 @@ def _copy(engine: DmaEngine, measured: Measured, told: Descriptor, places: Place
     """Each contiguous run moves in whole bursts of either memory, as fast as the slowest of both ports and the engine."""
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
     if source is target and source.ports == "shared":
-        return _over(told.read_bytes + told.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle))
+        return over(told.read_bytes + told.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle))
     return max(
-        _over(told.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
-        _over(told.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
+        over(told.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
+        over(told.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
     )
 
 
@@ -181,23 +181,23 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) ->
     if len(work.reads) != 2:
         # A square (one operand twice) or a fill: as if every iteration were on the diagonal of tiles.
         cells = engine.tile_rows * engine.tile_columns
-        tiles = _over(where.iterations, cells)
+        tiles = over(where.iterations, cells)
         return Tiling(tiles, where.iterations, tiles * cells)
     product = product_of(work, where)
-    tiles = _over(product.rows, engine.tile_rows) * _over(product.columns, engine.tile_columns)
-    tiles *= product.batch * _over(product.depth, engine.tile_depth)
+    tiles = over(product.rows, engine.tile_rows) * over(product.columns, engine.tile_columns)
+    tiles *= product.batch * over(product.depth, engine.tile_depth)
     return Tiling(tiles, where.iterations, tiles * engine.tile_rows * engine.tile_columns * engine.tile_depth)
 
 
 def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
     if not work.reads:
         # A fill leaves the array like results do, a row a cycle.
-        return _over(where.iterations, engine.columns)
+        return over(where.iterations, engine.columns)
     return array_cycles(engine, product_of(work, where)) * _passes(engine, work)
 
 
 def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
-    return _over(max(element_bytes(a) for a in work.reads), engine.element_bytes) ** 2
+    return over(max(element_bytes(a) for a in work.reads), engine.element_bytes) ** 2
 
 
 def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
@@ -267,8 +267,3 @@ def _latency(engine: Engine, measured: Measured, places: Places) -> int:
         return engine.latency_cycles
     memories = [places.by_buffer[a.buffer].memory for a in measured.accesses]
     return engine.latency_cycles + max(m.latency_cycles for m in memories)
-
-
-def _over(amount: int, per: int) -> int:
-    """`amount / per`, rounded up."""
-    return -(-amount // per)

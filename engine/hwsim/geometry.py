@@ -277,7 +277,7 @@ def run_order(address: Expr, where: Domain) -> tuple[Values, npt.NDArray[np.bool
 
 
 def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:
-    """The values of expressions at every iteration of a domain, in program order. Raises UnknownValueError."""
+    """The values of expressions at every iteration of a domain, in the order of its `points`. Raises UnknownValueError."""
     if prod(where.extents.values()) > MAX_POINTS:
         raise UnknownValueError
     over = {**points(where), **where.outer}
@@ -285,12 +285,12 @@ def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:
 
 
 def points(where: Domain) -> dict[Var, Values]:
-    """The loops of a domain as axes (`grid.axes`); where a mask leaves few iterations, these one by one."""
+    """The loops of a domain as axes (`grid.axes`), iterations in program order; those that were chosen, one by one."""
     return axes(where.extents) if where.chosen is None else where.chosen
 
 
 def spread(columns: Sequence[Values], where: Domain) -> list[Values]:
-    """What is known at the `points` of a domain, at each of its iterations, in program order."""
+    """What is known at the `points` of a domain, at each of its iterations, in their order."""
     if where.chosen is not None:
         return [np.broadcast_to(column, (where.iterations,)) for column in columns]
     every = [np.broadcast_to(column, tuple(where.extents.values())) for column in columns]

@@ -56,12 +56,12 @@ def memory_port(memory: Memory, *, written: bool) -> PortSpec:
     shared = memory.ports == "shared"
     width = memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle
     side = "port" if shared else "write port" if written else "read port"
-    return PortSpec(f"{memory.scope} {side}", width, _over(memory.burst_bytes, width))
+    return PortSpec(f"{memory.scope} {side}", width, over(memory.burst_bytes, width))
 
 
 def bus_port(bus: Bus) -> PortSpec:
     """A bus, as what it is granted as."""
-    return PortSpec(bus.name, bus.bytes_per_cycle, _over(bus.burst_bytes, bus.bytes_per_cycle))
+    return PortSpec(bus.name, bus.bytes_per_cycle, over(bus.burst_bytes, bus.bytes_per_cycle))
 
 
 def ports_of(engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, bool]]) -> tuple[PortSpec, ...]:
@@ -81,9 +81,9 @@ def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool
         total += size if written or not isinstance(engine, DmaEngine) else 0
     for bus in machine.buses_of(engine.name):
         sizes[bus_port(bus)] = total
-    return {port: _over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
+    return {port: over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
 
 
-def _over(amount: int, per: int) -> int:
+def over(amount: int, per: int) -> int:
     """`amount / per`, rounded up."""
     return -(-amount // per)

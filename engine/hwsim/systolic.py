@@ -14,6 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from .parts import Dataflow, SystolicEngine
+from .ports import over
 from .product import Product
 
 
@@ -36,13 +37,13 @@ def fold(dataflow: Dataflow, rows: int, columns: int, product: Product) -> Foldi
     fill = rows + columns - 2
     match dataflow:
         case "output_stationary":
-            down, across = _over(product.rows, rows), _over(product.columns, columns)
+            down, across = over(product.rows, rows), over(product.columns, columns)
             return Folding(down, across, product.depth + fill, (across, down), 1)
         case "weight_stationary":
-            down, across = _over(product.depth, rows), _over(product.columns, columns)
+            down, across = over(product.depth, rows), over(product.columns, columns)
             return Folding(down, across, rows + product.rows + fill, (across, 1), down)
         case "input_stationary":
-            down, across = _over(product.depth, rows), _over(product.rows, columns)
+            down, across = over(product.depth, rows), over(product.rows, columns)
             return Folding(down, across, rows + product.columns + fill, (1, across), down)
 
 
@@ -50,8 +51,3 @@ def array_cycles(engine: SystolicEngine, product: Product) -> int:
     """Cycles for all products of a batch, one after the other, in one pass."""
     folding = fold(engine.dataflow, engine.rows, engine.columns, product)
     return product.batch * folding.down * folding.across * folding.cycles
-
-
-def _over(amount: int, per: int) -> int:
-    """`amount / per`, rounded up."""
-    return -(-amount // per)

@@ -23,6 +23,7 @@ from .geometry import Domain, Layout, listed, origin, points, run_loops, run_ord
 from .grid import MAX_POINTS, UnknownValueError, Values, used_vars
 from .parts import Memory, VectorEngine
 from .place import Places
+from .ports import over
 from .product import indexing
 from .work import Access, Work, element_bytes
 
@@ -94,7 +95,7 @@ def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout
         groups = _thread_groups(Lanes(vectorized, width), where) if vectorized else where.iterations
         return groups * work.operations
     along = lanes_follow(work, layouts, where)
-    return sum(r.count * _over(r.elements, width) for r in runs((along,), where)) * work.operations
+    return sum(r.count * over(r.elements, width) for r in runs((along,), where)) * work.operations
 
 
 def vector_conflicts(
@@ -214,7 +215,7 @@ def _thread_groups(lanes: Lanes, where: Domain) -> int:
     """How often a group of threads has anything to do."""
     if lanes.are_whole(where):
         threads = prod(where.active[v] for v in lanes.loops)
-        return where.iterations // threads * _over(threads, lanes.width)
+        return where.iterations // threads * over(threads, lanes.width)
     access, _ = _numbered(lanes, where)
     return len(np.unique(access))
 
@@ -295,20 +296,20 @@ def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values, V
 
 
 def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
-    """For each iteration of a domain, in program order, the number of its group of threads, and its thread in that."""
+    """For each iteration of a domain, in the order of its points, the number of its group of threads, and its thread in that."""
     if prod(where.extents.values()) > MAX_POINTS:
         raise UnknownValueError
     position: Values = np.zeros((), np.int64)
     outside: Values = np.zeros((), np.int64)
-    over = points(where)
+    place = points(where)
     step = 1
     for var in lanes.loops:
-        position = position + over[var] * step
+        position = position + place[var] * step
         step *= where.extents[var]
     for var, extent in where.extents.items():
         if var not in lanes.loops:
-            outside = outside * extent + over[var]
-    groups = _over(step, lanes.width)
+            outside = outside * extent + place[var]
+    groups = over(step, lanes.width)
     access, lane = spread([outside * groups + position // lanes.width, position % lanes.width], where)
     return access, lane
 
@@ -317,8 +318,3 @@ def _base(side: Side, where: Domain, places: Places) -> int:
     """The byte address at which the loops of the task begin. Loops around it move it by whole rows, or this is as if they did."""
     size = element_bytes(side.access)
     return places.by_buffer[side.access.buffer].address + origin(side.layout, where) * size
-
-
-def _over(amount: int, per: int) -> int:
-    """`amount / per`, rounded up."""
-    return -(-amount // per)
