@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from hypothesis import settings
+from support.filed import Desk
 
 ROOT = Path(__file__).parents[1]
 
@@ -71,7 +72,12 @@ def test_given_kills_at_random_moments_then_no_acknowledged_edit_is_lost_and_the
             finish(nursery)
     assert edits > kills / 2 and kept > kills / 4
     assert behind or kills < 300, "some kills must come between an edit's record and its file"
-    assert len(list(tmp_path.glob(".mine.py.*.tmp"))) <= kills / 10
+    for left in tmp_path.glob(".mine.py.*.tmp"):  # as many as kills came in the middle of a write
+        os.utime(left, (0, 0))
+    desk = Desk()
+    desk.page(path)
+    desk.close()
+    assert not list(tmp_path.glob(".mine.py.*.tmp")), "the next server takes them away"
     print(f"{kills} kills, {edits} edits, {kept} acknowledged, {behind} files behind their history")
 
 
