@@ -55,13 +55,16 @@ def machine_value(state: State, store: Store) -> Value:
 
 
 def _base(state: State, machine: Machine) -> Machine:
-    """The machine as its file has it."""
+    """The machine as its file has it; what is shown, where the text names another one by now, or its file has other parts."""
     assert state.notebook is not None
     document = without_turns(state.notebook.document)
-    if named_machine(document) is None:
-        return load_machine(DEFAULT_MACHINE)
-    found = attempt("machine", lambda: read_machine(document))
-    return found if isinstance(found, Machine) else machine
+    is_named = named_machine(document) is not None
+    found = attempt("machine", lambda: read_machine(document) if is_named else load_machine(DEFAULT_MACHINE))
+    return found if isinstance(found, Machine) and _names(found) == _names(machine) else machine
+
+
+def _names(machine: Machine) -> list[tuple[str, str, type[Part]]]:
+    return [(group, part.name, type(part)) for group in GROUPS for part in machine.parts(group)]
 
 
 def _gains(found: Tried | None, report: Report | TilewrightError | None) -> dict[str, Value]:

@@ -9,6 +9,7 @@ from tilewright.app.actions import PickMachine, ShowPane, TurnKnob, act
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.studies import sensitivity_study
+from tilewright.app.typed import DraftCell
 from tilewright.app.views.capacities import offers, real_sizes
 from tilewright.app.views.knobs import MEANINGS, figure_text, figure_value, steps
 from tilewright.app.views.machine import FIXED, machine_value
@@ -145,3 +146,13 @@ def test_given_real_parts_then_their_sizes_belong_to_figures_of_presets_and_have
     chosen = [o["text"] for o in value["offers"] if o["chosen"]]
     assert chosen == ["×1", "Hexagon V65, V66: 256\u202fKiB"]
     assert all(o["possible"] for o in value["offers"])
+
+
+def test_given_a_machine_cell_that_names_none_while_it_is_typed_then_the_machine_that_is_shown_stays() -> None:
+    state = opened_example("gemmini_gemm")
+    assert state.notebook is not None
+    index = next(n for n, cell in enumerate(state.notebook.document.cells) if cell.kind == "machine")
+    typed = act(state, DraftCell(index, "ko"))
+    value = machine_value(typed, Store())
+    assert value["name"] == "gemmini" and value["parts"]
+    assert not any(figure["changed"] for part in value["parts"] for figure in part["figures"])
