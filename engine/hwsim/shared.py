@@ -258,6 +258,8 @@ class SharedClocks(Clocks):
                 if other != engine and self._may_ask(other, running.task) < done:
                     return NEVER
         for number, _ in running.demands:
+            # What was done by now is done before it has its turn.
+            self._ports[number].advance(self._clock)
             self._ports[number].last = engine
         self._running[engine], self._moments[engine] = None, NEVER
         return running.work
@@ -353,8 +355,9 @@ class SharedClocks(Clocks):
                 found.append((cell, self._ready[cell] - now, numbers[self._writer[cell]]))
             readers = self._readers.get(cell)
             if readers is not None:
-                last = (readers.last - first, readers.until - now) if readers.until > now else ()
-                found.append((~cell, *last, *(task - first for task in readers.open)))
+                last = readers.last
+                known = (last - first, readers.until - now, numbers[last]) if readers.until > now else ()
+                found.append((~cell, known, *(task - first for task in readers.open)))
             elif self._released[cell] > now:
                 found.append((~cell, self._released[cell] - now, numbers[self._reader[cell]]))
         for number, port in enumerate(self._ports):
