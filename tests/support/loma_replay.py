@@ -18,7 +18,7 @@ from .layer_spaces import Target, banking
 from .layers import Layer
 
 LOOPS = {
-    "gemm": {"M": "i", "N": "j", "K": "k", "B": "b"},
+    "gemm": {"B": "b", "M": "i", "N": "j", "K": "k"},
     "conv": {"OY": "y", "M": "x", "N": "f", "FY": "dy", "FX": "dx", "K": "c"},
 }
 SPREAD = {"gemmini": {"K": 16, "N": 16}, "dual-bank-npu": {"M": 32, "N": 32}}
