@@ -271,7 +271,9 @@ class SharedClocks(Clocks):
             return running.work if running.dones else self._moments[engine]
         if pending:
             return NEVER if any(w[2] == task for w in pending[0][3]) else self._last[engine]
-        return max(self.free[engine], self.now)
+        # What its last task was may have ended just now.
+        free = self.free[engine] if self.free[engine] < NEVER else self._last[engine]
+        return max(free, self.now)
 
     def _ask(self, engine: int, running: _Running) -> None:
         self._moments[engine] = NEVER

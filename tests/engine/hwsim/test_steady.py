@@ -58,6 +58,8 @@ def both_ways(program: Any) -> tuple[Played, Played] | None:
 
 # A port whose requests were all done was not moved on before a lone task had its turn: the turns went on behind another engine.
 @example(5010, 2)
+# An engine whose task had just ended was taken for one that asks for nothing any more.
+@example(6246, 2)
 @given(st.integers(0, 2**32), st.sampled_from([0, 1, 3]))
 def test_law_what_is_skipped_is_what_a_plain_replay_plays(seed: int, ports: int) -> None:
     found = both_ways(task_program(Random(seed), ports=ports))
