@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 const ASK_MS = 1500;
 
 export function watchConnection(holder) {
-  const bar = h("div", { class: "page-notice lost", hidden: true });
+  const bar = h("div", { class: "lost", hidden: true });
   holder.append(bar);
   let asking = 0;
 
