@@ -81,7 +81,7 @@ def load_folder(folder: Path) -> tuple[Example, ...]:
     inside = folder.resolve()
     looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
     paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
-    dated = [(found.st_mtime, path) for path in paths if (found := _stat(path)) and stat.S_ISREG(found.st_mode)]
+    dated = [(seen.st_mtime, path) for path in paths if (seen := _stat(path)) and stat.S_ISREG(seen.st_mode)]
     found: list[Example] = []
     for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)):
         try:

@@ -56,6 +56,7 @@ MEANINGS: dict[str, Meaning] = {
     "vector_bytes": Meaning("vector", "B"),
     "cycles_per_operation": Meaning("time of an operation", "cycles"),
     "operands": Meaning("operands"),
+    "lanes": Meaning("lanes of a vector"),
     "ways": Meaning("ways", "ways"),
     "line_bytes": Meaning("line", "B"),
 }
@@ -64,6 +65,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "ports": ("separate", "shared"),
     "mapping": ("block", "interleave"),
     "operands": ("in_turn", "together"),
+    "lanes": ("result", "program"),
     "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),
 }
 

@@ -61,9 +61,10 @@ RULES = """\
   not go by; **404**, **405**, **413** too large, **415** the body is not said to be JSON, **429** too many sessions (SESSIONS that the
   API opened; those that nobody asked for half an hour make room).
 
-Requests of one session are done one after the other, behind what a person at its page has begun. While a change is being worked out `pending`
-of the others' answers names `change`: what they tell is from before it. One that takes longer than 60 s is answered by `no-answer` and may still
-come; one that the person stops is refused as `given-up`. A body has at most BODY MiB; [security.md](security.md) has the other limits.
+Requests of one session are done one after the other, behind what a person at its page has begun. While a change is being worked
+out `pending` of the others' answers names `change`: what they tell is from before it. One that takes longer than 60 s is answered
+by `no-answer` and may still come; one that the person stops is refused as `given-up`. A body has at most BODY MiB;
+[security.md](security.md) has the other limits.
 
 """
 

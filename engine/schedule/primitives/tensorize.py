@@ -53,7 +53,7 @@ def tensorize(
     written and the order of the operands of a sum may differ. Each buffer of the description is a box of a buffer of the same type and
     scope, all of which the block says it touches, and what is written lies apart from the others.
     Returns: nothing. The blocks and loops inside are gone; the block keeps its name, a loop's is `<block>_o`, as by blockize.
-    Errors: intrin-mismatch, intrin-region, intrin-overlap, intrin-unused, matched-already, and those of blockize.
+    Errors: intrin-mismatch, intrin-region, intrin-overlap, intrin-unused, outside-buffer, matched-already, and those of blockize.
     Source: TVM src/s_tir/schedule/primitive/blockize_tensorize.cc, Tensorize; ir_comparator.cc.
     """
     if isinstance(block_or_loop, str):
@@ -105,6 +105,12 @@ def require_touched(block: Block, intrin: TensorIntrin, found: Match) -> None:
     written, read = {r.buffer for r in root.writes}, {r.buffer for r in root.reads}
     for param in intrin.desc.buffers:
         box = _box(param, found)
+        # What a view stands for can be copied, so it must be there: annotate_buffer_access may have said more.
+        if not _contains(build.full_region(box.buffer), box, found.ranges):
+            raise refuse(
+                "outside-buffer", f"what block {block.name!r} uses as {param.name!r} of intrinsic {intrin.name!r} may leave "
+                f"{box.buffer.name!r}", block, expected="a region inside of the buffer",
+            )  # fmt: skip
         sides = [(param in written, block.writes), (param in read - written, (*block.reads, *block.writes))]
         for is_touched, regions in sides:
             if is_touched and not any(_contains(r, box, found.ranges) for r in regions if r.buffer is box.buffer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.intrins import HEAD, MMA_CALL, MMA_DESC, MMA_LOOPS, copy4, mma
+from support.intrins import HEAD, MMA_CALL, MMA_DESC, MMA_LOOPS, copy4, cut_out, mma
 from support.sources import MATMUL, matmul
 
 from tilewright.engine.ir import Call, structural_equal, walk
@@ -146,3 +146,23 @@ def test_given_a_name_that_nobody_registered_then_it_is_refused():
     with pytest.raises(ScheduleError) as refused:
         sch.tensorize(sch.get_loops("C")[0], "mma")
     assert refused.value.code == "unknown-intrin"
+
+
+def test_given_a_block_that_declares_more_than_the_buffer_has_when_tensorized_then_it_is_refused():
+    """A view past the end would be copied whole by a later cache_read."""
+    program = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.sblock("C"):
+            v = T.axis.spatial(8, i)
+            C[v] = A[v]
+"""
+    sch = Schedule(parse(program).program)
+    (loop,) = sch.get_loops("C")
+    sch.annotate_buffer_access("C", 0, "read", lambda v: [(v, v + 2)])
+    with pytest.raises(ScheduleError) as refused:
+        sch.tensorize(loop, cut_out(sch, loop))
+    assert refused.value.code == "outside-buffer"
