@@ -18,6 +18,7 @@ from support.tvm_oracle import REFUSALS, assert_same_program
 import tilewright
 import tilewright.static
 from tilewright.app.document import evaluate, load_document, read_document
+from tilewright.engine.adopt import is_hole
 from tilewright.engine.export import to_tvm_python
 from tilewright.engine.export.tvm import without_separators
 from tilewright.engine.schedule import Schedule, ScheduleError
@@ -49,7 +50,7 @@ def test_examples_export(file: Path, tmp_path: Path) -> None:
     assert notebook.error is None and notebook.schedule is not None
     text = assert_exports(notebook.schedule, tmp_path, notebook.names)
     for step in notebook.steps:
-        for target in step.call.targets:
+        for target in step.call.targets if not is_hole(step.call) else ():  # a choice is written where it is used
             assert target in text, "the variables of the notebook are kept"
 
 
