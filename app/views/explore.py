@@ -12,7 +12,7 @@ from typing import Any
 from ...engine.adopt import Hole, hole_of, is_hole
 from ...engine.adopt.holes import EXAMPLE
 from ...engine.explore import CYCLES, ENERGY, PEAK, TRAFFIC, Figures, Settings, Trial
-from ...engine.explore.outcome import far_scope, figures_of
+from ...engine.explore.outcome import figures_of
 from ...engine.hwsim import Machine, Report, row_name
 from ...engine.ir import TilewrightError
 from ..document.branches import current_branch
@@ -91,7 +91,7 @@ def _sent(count: int) -> float:
 
 def figures_value(machine: Machine) -> list[Value]:
     """The figures that candidates have on a machine: key, label, unit."""
-    far = far_scope(machine)
+    far = machine.far.scope
     rows = [row_name(m, block) for m in machine.memories if m.scope != far for block in range(m.blocks)]
     named = [(key, *LABELS[key]) for key in (CYCLES, PEAK, TRAFFIC, ENERGY)]
     peaks = [(f"{PEAK} {row}", f"Peak {row.removeprefix('local.')}", "bytes") for row in rows]
@@ -203,7 +203,7 @@ def _now(state: State, store: Store, sought: Sought) -> list[float] | None:
     if not isinstance(report, Report) or store.machine(state) != sought.machine:
         return None
     machine = sought.machine
-    figures = store.remember("figures", (report, machine), lambda: figures_of(report, far_scope(machine)))
+    figures = store.remember("figures", (report, machine), lambda: figures_of(report, machine.far.scope))
     return listed(figures, sought)
 
 

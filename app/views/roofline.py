@@ -40,7 +40,7 @@ def roofline_value(state: State, store: Store) -> Value:
     peak, width = report.roofline.peak_operations_per_cycle, report.roofline.bytes_per_cycle
     return {
         "roofs": _roofs(machine, report),
-        "slope": {"name": _far(machine), "bytes_per_cycle": width},
+        "slope": {"name": machine.far.name, "bytes_per_cycle": width},
         "points": shown,
         "ridge": peak / width if peak and width else None,
         "clock_hz": machine.clock_hz,
@@ -85,10 +85,6 @@ def _roofs(machine: Machine, report: Report) -> list[Value]:
         for e in machine.engines
         if not isinstance(e, DmaEngine)
     ]
-
-
-def _far(machine: Machine) -> str:
-    return max(machine.memories, key=lambda m: m.capacity_bytes).name
 
 
 def _words(report: Report) -> str:

@@ -25,7 +25,6 @@ from ..schedule import Intrinsics, Schedule
 from .anchor import Dim, Operand, find_anchor
 from .author import Author, listed
 from .layouts import layout_texts
-from .outcome import far_scope
 from .space import Space, space_of
 
 MOST_ORDERS = 6
@@ -70,7 +69,7 @@ class _Writing:
         sized = Schedule(with_sizes(self.author.schedule.func, sizes).func)
         self.anchor = find_anchor(sized.index, machine)
         self.index = sized.index
-        self.far = far_scope(machine)
+        self.far = machine.far.scope
         self.outer: list[str] = []
         self.copies: dict[str, str] = {}
         self.at = ""

@@ -94,14 +94,9 @@ def vector(figures: Figures, objectives: Sequence[str]) -> tuple[float, ...]:
     return tuple(figures.figure(name) for name in objectives)
 
 
-def far_scope(machine: Machine) -> str:
-    """The scope of the largest memory, where everything begins and ends: its bytes are nobody's concern."""
-    return max(machine.memories, key=lambda m: m.capacity_bytes).scope
-
-
 # Each name is a figure that reports of this machine have.
 def require_objectives(names: Iterable[str], machine: Machine) -> None:
-    far = far_scope(machine)
+    far = machine.far.scope
     rows = [row_name(m, block) for m in machine.memories if m.scope != far for block in range(m.blocks)]
     some = Figures(0, 0, "", 0.0, 0, dict.fromkeys(rows, 0))
     for name in names:

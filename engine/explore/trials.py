@@ -11,7 +11,7 @@ from ..adopt import LineState, after_line, is_hole
 from ..hwsim import Machine, MachineError, least_of, row_name, simulate_tasks, tasks_of
 from ..ir import TilewrightError
 from ..lower import with_sizes
-from .outcome import Figures, Outcome, far_scope, figures_of, least_figures, vector
+from .outcome import Figures, Outcome, figures_of, least_figures, vector
 from .space import Point, Space, require_point, start_of
 
 MAX_ACCESSES = 1 << 23
@@ -52,7 +52,7 @@ class Bench:
         self._objectives = tuple(objectives)
         self._budgets = dict(budgets or {})
         self._limits = limits or Limits()
-        self._far = far_scope(machine)
+        self._far = machine.far.scope
         self._point: Point = ()
         self._states: list[LineState] = [start_of(space)]
         self._hole_lines = [n for n, line in enumerate(space.lines) if is_hole(line)]

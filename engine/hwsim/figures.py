@@ -282,7 +282,7 @@ def _bursts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Moved, ...
 def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> Roofline:
     """Operations of the computing engines over bytes in and out of the largest memory."""
     machine = program.machine
-    far = max(machine.memories, key=lambda m: m.capacity_bytes)
+    far = machine.far
     operations = moved = 0
     for number, count in counts.items():
         variant = program.variants[number]

@@ -31,6 +31,11 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         memories = ", ".join(f"{m.name} ({', '.join(m.scopes)})" for m in self.memories)
         return f"<Machine {self.name!r}: memories {memories}; engines {', '.join(e.name for e in self.engines)}>"
 
+    @property
+    def far(self) -> Memory:
+        """The largest memory, where everything begins and ends."""
+        return max(self.memories, key=lambda m: m.capacity_bytes)
+
     def find_memory(self, scope: str) -> Memory | None:
         """The memory that a storage scope stands for."""
         return next((m for m in self.memories if scope in (*m.scopes, *m.block_scopes)), None)

@@ -106,7 +106,7 @@ def _held(subject: Subject) -> int:
     """The most that lies in the memories, the largest apart, each at its own time."""
     if subject.report is None:
         return 0
-    far = max(subject.machine.memories, key=lambda m: m.capacity_bytes)
+    far = subject.machine.far
     return sum(m.peak_bytes for m in subject.report.memory.values() if m.scope != far.scope)
 
 
@@ -122,7 +122,7 @@ def _scoped(subject: Subject, buffer: str, scope: str) -> Chain:
 
 def _near_scope(subject: Subject, placement: Placement) -> str | None:
     """A nearer memory for what lies in the largest: the largest of the others."""
-    far = max(subject.machine.memories, key=lambda m: m.capacity_bytes)
+    far = subject.machine.far
     if placement.memory is not far:
         return None
     others = [m for m in subject.machine.memories if m is not far]

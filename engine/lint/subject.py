@@ -175,7 +175,7 @@ class Subject:
         """The largest part of a memory that is taken at a time, the largest memory apart."""
         if self.report is None:
             return 0.0
-        far = max(m.capacity_bytes for m in self.machine.memories)
+        far = self.machine.far.capacity_bytes
         near = [m for m in self.report.memory.values() if m.capacity_bytes < far]
         return max((m.peak_bytes / m.capacity_bytes for m in near), default=0.0)
 

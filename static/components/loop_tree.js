@@ -5,7 +5,7 @@
 // hand (grabs), sheets (menus, forms, notices), search, minimap, window (which rows stand), pointer and keys.
 
 import { Popup, make } from "./popup.js";
-import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken, tell, tookOn } from "./tree_rows.js";
+import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken, takeOn, tell } from "./tree_rows.js";
 import { MARKS } from "./tree_offers.js";
 import { Hand } from "./tree_hand.js";
 import { Sheets } from "./tree_sheets.js";
@@ -192,8 +192,12 @@ class Tree {
       let element = this.elements.get(id);
       if (!element || this.drawn.get(id) !== text) {
         const made = rowElement(byId, row);
-        if (element) element = element === focused ? tookOn(element, made) : (element.replaceWith(made), made);
-        else fresh.push(element = made);
+        if (element && element === focused) takeOn(element, made);
+        else {
+          if (element) element.replaceWith(made);
+          else fresh.push(made);
+          element = made;
+        }
         this.elements.set(id, element);
         this.drawn.set(id, text);
         this.decorate(id);

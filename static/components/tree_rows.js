@@ -149,13 +149,12 @@ export function rowElement(byId, row) {
   );
 }
 
-/** `element`, which has the focus and keeps it, as `made` is. */
-export function tookOn(element, made) {
+/** Make `element`, which has the focus and keeps it, as `made` is. */
+export function takeOn(element, made) {
   for (const {name} of [...element.attributes]) if (!made.hasAttribute(name)) element.removeAttribute(name);
   for (const {name, value} of [...made.attributes]) if (name !== "tabindex") element.setAttribute(name, value);
   element.replaceChildren(...made.childNodes);
   element.offered = made.offered;
-  return element;
 }
 
 /** An attribute, set only where it is new: at a tabindex of the element that has the focus the browser lays the page out. */

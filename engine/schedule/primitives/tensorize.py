@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import fresh_name
-from ...arith import prove
 from ...ir import (
     Block,
     Buffer,
@@ -32,6 +31,7 @@ from ..index_dtype import with_index_dtype
 from ..intrin import TensorIntrin, root_of
 from ..matching import Match, Mismatch, match_block
 from .blockize import outer_block
+from .staging_checks import is_within
 
 
 def tensorize(
@@ -106,14 +106,14 @@ def require_touched(block: Block, intrin: TensorIntrin, found: Match) -> None:
     for param in intrin.desc.buffers:
         box = _box(param, found)
         # What a view stands for can be copied, so it must be there: annotate_buffer_access may have said more.
-        if not _contains(build.full_region(box.buffer), box, found.ranges):
+        if not is_within(box, build.full_region(box.buffer), found.ranges):
             raise refuse(
                 "outside-buffer", f"what block {block.name!r} uses as {param.name!r} of intrinsic {intrin.name!r} may leave "
                 f"{box.buffer.name!r}", block, expected="a region inside of the buffer",
             )  # fmt: skip
         sides = [(param in written, block.writes), (param in read - written, (*block.reads, *block.writes))]
         for is_touched, regions in sides:
-            if is_touched and not any(_contains(r, box, found.ranges) for r in regions if r.buffer is box.buffer):
+            if is_touched and not any(is_within(box, r, found.ranges) for r in regions if r.buffer is box.buffer):
                 raise refuse(
                     "intrin-region", f"block {block.name!r} does not touch all of {param.name!r} of intrinsic {intrin.name!r}", block,
                     expected=f"a region of {box.buffer.name!r} that holds it",
@@ -152,14 +152,6 @@ def _box(param: Buffer, found: Match) -> BufferRegion:
     points = (Range(e, build.const(1, e.dtype)) for e in place.base[:lead])
     axes = (Range(e, build.cast(n, e.dtype)) for e, n in zip(place.base[lead:], param.shape, strict=True))
     return BufferRegion(place.buffer, (*points, *axes))
-
-
-def _contains(outer: BufferRegion, inner: BufferRegion, ranges: Mapping[Var, Range]) -> bool:
-    return all(
-        prove(build.le(a.min, b.min), ranges)
-        and prove(build.le(build.add(b.min, b.extent), build.add(a.min, a.extent)), ranges)
-        for a, b in zip(outer.region, inner.region, strict=True)
-    )
 
 
 def _implemented(ctx: Context, block: Block, intrin: TensorIntrin, found: Match) -> Block:
