@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from .cells import lines_of
 
-MOST_LINES = 20_000
-"""Of what is different: where it is more, finding the lines that are alike takes too long, and all of it is one clash."""
+MOST_PAIRS = 250_000
+"""Of lines that are compared between those that stand once in each text: where it would be more, what lies there is one clash. A page
+merges while its server waits, and the largest texts take it a tenth of a second."""
 
 
 class Clash(msgspec.Struct, frozen=True):
@@ -85,17 +88,68 @@ def _in_all(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, 
 
 
 def alike(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    """Runs of lines that two texts share: start in each, and length."""
+    """Runs of lines that two texts share, in order: start in each, and length."""
+    runs: list[tuple[int, int, int]] = []
+    from_old = from_new = 0
+    left = MOST_PAIRS
+    for anchor_old, anchor_new in [*_anchors(old, new), (len(old), len(new))]:
+        a, b = old[from_old:anchor_old], new[from_new:anchor_new]
+        found, taken = _alike_between(a, b, left)
+        left -= taken
+        runs += [(from_old + x, from_new + y, length) for x, y, length in found]
+        if anchor_old < len(old):
+            runs.append((anchor_old, anchor_new, 1))
+        from_old, from_new = anchor_old + 1, anchor_new + 1
+    return _joined(runs)
+
+
+def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Lines that stand once in each text, as many as are in the same order in both (patience diff)."""
+    once_old, once_new = _standing_once(old), _standing_once(new)
+    pairs = [(n, once_new[line]) for line, n in once_old.items() if line in once_new]
+    ends: list[int] = []  # of the rising runs of each length, the least last place in the new text
+    before: list[int] = []  # of each pair, how long the longest rising run is that it may go on
+    for _, at in pairs:
+        length = bisect.bisect_left(ends, at)
+        ends[length : length + 1] = [at]
+        before.append(length)
+    chosen: list[tuple[int, int]] = []
+    wanted = len(ends) - 1
+    for pair, length in zip(reversed(pairs), reversed(before), strict=True):
+        if length == wanted and (not chosen or pair[1] < chosen[-1][1]):
+            chosen.append(pair)
+            wanted -= 1
+    return chosen[::-1]
+
+
+def _standing_once(lines: list[str]) -> dict[str, int]:
+    counts = Counter(lines)
+    return {line: n for n, line in enumerate(lines) if counts[line] == 1}
+
+
+def _alike_between(old: list[str], new: list[str], left: int) -> tuple[list[tuple[int, int, int]], int]:
+    """The same of lines between two anchors, and how many pairs of lines that took."""
     head = next((n for n, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), min(len(old), len(new)))
     most = min(len(old), len(new)) - head
     tail = next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
     inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
     runs = [(0, 0, head)]
-    if max(len(inner_old), len(inner_new)) <= MOST_LINES:
+    pairs = len(inner_old) * len(inner_new)
+    if pairs <= left:
         matcher = difflib.SequenceMatcher(None, inner_old, inner_new, autojunk=False)
         runs += [(head + x, head + y, n) for x, y, n in matcher.get_matching_blocks()]
     runs.append((len(old) - tail, len(new) - tail, tail))
-    return [run for run in runs if run[2]]
+    return runs, min(pairs, left)
+
+
+def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    found: list[tuple[int, int, int]] = []
+    for x, y, length in runs:
+        if found and found[-1][0] + found[-1][2] == x and found[-1][1] + found[-1][2] == y:
+            found[-1] = (found[-1][0], found[-1][1], found[-1][2] + length)
+        elif length:
+            found.append((x, y, length))
+    return found
 
 
 __all__ = ["Clash", "Part", "alike", "merge", "merged", "resolved"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,3 +57,29 @@ def test_runs_are_alike_and_in_order(old: list[str], new: list[str]) -> None:
     for a, b, length in alike(old, new):
         assert length and a >= at[0] and b >= at[1] and old[a : a + length] == new[b : b + length]
         at = (a + length, b + length)
+
+
+def test_given_long_texts_then_every_line_that_only_one_side_changed_is_found() -> None:
+    base = [f"line {n}\n" for n in range(20_000)]
+    ours = [line if n % 2 else "  " + line for n, line in enumerate(base)]
+    theirs = [line if n % 4 != 1 else "# " + line for n, line in enumerate(base)]
+    parts = merge("".join(base), "".join(ours), "".join(theirs))
+    assert sum(isinstance(part, Clash) for part in parts) == 5_000  # next to each other, as nothing stands between them
+    assert resolved(parts, ()).count("  line") == 10_000
+    apart = [line if n % 4 != 3 else "# " + line for n, line in enumerate(base)]
+    spread = [line if n % 4 != 1 else "  " + line for n, line in enumerate(base)]
+    both = "".join(s if n % 4 == 1 else a for n, (s, a) in enumerate(zip(spread, apart, strict=True)))
+    assert merged(merge("".join(base), "".join(spread), "".join(apart))) == both
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["x"] * 20_000, ["x"] * 9_000 + ["y"] + ["x"] * 11_000),
+        (["x", "y"] * 10_000, ["y", "x"] * 10_000),
+        ([f"{n % 100}" for n in range(20_000)], [f"{n * 7 % 100}" for n in range(20_000)]),
+    ],
+)
+def test_given_long_texts_of_lines_that_repeat_then_it_ends(old: list[str], new: list[str]) -> None:
+    """In no time that anybody waits for: all pairs of lines would take minutes."""
+    assert all(old[a : a + n] == new[b : b + n] for a, b, n in alike(old, new))
