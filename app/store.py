@@ -14,7 +14,7 @@ from ..engine.export import to_tvm_python
 from ..engine.hwsim import MAX_TASKS as ALL_TASKS
 from ..engine.hwsim import Machine, Report, load_machine, simulate
 from ..engine.ir import PrimFunc, Refusal, TilewrightError
-from ..engine.lower import Renewed, planned, with_sizes
+from ..engine.lower import Plan, Renewed, planned, with_sizes
 from ..engine.schedule import Schedule
 from ..engine.script import Printed, print_program
 from .document import State as Moment
@@ -98,7 +98,7 @@ class Store:
         func: PrimFunc,
         sizes: Mapping[str, int],
         sized: Renewed,
-        plan: Renewed | TilewrightError,
+        plan: Plan | TilewrightError,
         machine: Machine,
         report: Report | TilewrightError,
     ) -> None:
@@ -115,7 +115,7 @@ class Store:
         """What was remembered is not needed any more."""
         self._known.pop((what, *map(id, of)), None)
 
-    def plan(self, func: PrimFunc) -> Renewed | TilewrightError:
+    def plan(self, func: PrimFunc) -> Plan | TilewrightError:
         """Where the program's buffers are allocated: what report and sizes are made from."""
         return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))
 
@@ -179,7 +179,7 @@ def sizes_of(state: State, func: PrimFunc) -> dict[str, int]:
 
 
 def report_of(
-    func: PrimFunc, machine: Machine | TilewrightError, plan: Renewed | TilewrightError | None = None
+    func: PrimFunc, machine: Machine | TilewrightError, plan: Plan | TilewrightError | None = None
 ) -> Report | TilewrightError:
     """The report, or why there is none, as a value."""
     if isinstance(machine, TilewrightError):

@@ -9,7 +9,7 @@ import msgspec
 
 from ...engine.hwsim import Knob, Machine, Report, Trial, ranked, trials, tried
 from ...engine.ir import PrimFunc, TilewrightError
-from ...engine.lower import Renewed
+from ...engine.lower import Plan
 from ..state import State
 from ..store import MAX_TASKS, Store, attempt
 from .knobs import meaning_of, spoken
@@ -35,7 +35,7 @@ class Tried(msgspec.Struct, frozen=True):
         return self.done == self.total
 
 
-def trying(func: PrimFunc, machine: Machine, report: Report, plan: Renewed) -> Iterator[Tried]:
+def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[Tried]:
     """What is known after each figure. Takes a simulation each: not for the server's own thread."""
     todo = trials(machine, report)
     found: list[Knob] = []

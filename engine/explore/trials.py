@@ -78,7 +78,8 @@ class Bench:
         except TilewrightError as error:
             return Outcome("refused", None, error.code, error.refusal.message, len(self._states) - 1)
         func = with_sizes(state.schedule.described, self._space.sizes).func
-        program = tasks_of(func, self._machine, max_accesses=self._limits.accesses)
+        plan = state.schedule.plan if func is state.schedule.described else None
+        program = tasks_of(func, self._machine, plan, self._limits.accesses)
         refused = program.cached.refused
         if refused is not None:
             return Outcome("failed", None, refused.code, refused.refusal.message)

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from ..ir import BlockRealize, Buffer, PrimFunc, Var
-from ..lower import LowerError, Renewed, lower_init_block, lower_match_buffer, pipelined, planned
+from ..lower import LowerError, Plan, lower_init_block, lower_match_buffer, pipelined, planned
 from .cache import Asked, Ints, Level, equal_order, joined
 from .cache_report import CacheCounts, CachedTask, CacheRow
 from .errors import MachineError, refuse
@@ -42,7 +42,7 @@ def cache_counts(
     bases: Mapping[str, int] | None = None,
     tasks: Sequence[CachedTask] = (),
     limit: int = MAX_ACCESSES,
-    known_plan: Renewed | None = None,
+    known_plan: Plan | None = None,
     batch: int = BATCH,
     skip: bool = True,
 ) -> CacheCounts:
@@ -58,7 +58,7 @@ def cache_counts(
     return runner.counts()
 
 
-def cached_nest(func: PrimFunc, known_plan: Renewed | None = None) -> Nest:
+def cached_nest(func: PrimFunc, known_plan: Plan | None = None) -> Nest:
     """The nest that hwsim prices, with the inits of reductions as stores; its leaves are the same, in the same order."""
     is_planned = not isinstance(func.body, BlockRealize)
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir import PrimFunc
-from ..lower import Renewed
+from ..lower import Plan
 from .cache_report import Cached, CachedTask
 from .cache_run import cache_counts
 from .errors import MachineError
@@ -19,7 +19,7 @@ MAX_ACCESSES = 1 << 22
 """Accesses that are gone through for one report, unless more are asked for: about a second."""
 
 
-def cached(func: PrimFunc, program: TaskProgram, known_plan: Renewed | None, max_accesses: int) -> Cached:
+def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_accesses: int) -> Cached:
     """The caches behind the tasks of a program; empty where none of its engines has one for what it accesses."""
     machine = program.machine
     numbers = {leaf: n for n, leaf in enumerate(_leaves(program.nest))}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..ir import PrimFunc
-from ..lower import Renewed, planned
+from ..lower import Plan, planned
 from .errors import MachineError
 from .machine import Machine
 from .report import Report
@@ -41,7 +41,7 @@ class Trial(NamedTuple):
     better: int
 
 
-def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Renewed | None = None) -> tuple[Knob, ...]:
+def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = None) -> tuple[Knob, ...]:
     """What each figure of the parts that the program uses would gain, the most first. Raises MachineError as `simulate` does."""
     plan = known_plan or planned(func)
     report = simulate(func, machine, known_plan=plan, whole=0)
@@ -72,7 +72,7 @@ def tried(
     trial: Trial,
     cycles: int,
     *,
-    known_plan: Renewed | None = None,
+    known_plan: Plan | None = None,
     max_tasks: int = MAX_TASKS,
 ) -> Knob | None:
     """What a figure would gain against `cycles`; None where it cannot be that, as banks that would not divide the capacity."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ..ir import BlockRealize, PrimFunc, refusing_depth
-from ..lower import LowerError, Renewed, lower_match_buffer, missing_sizes, pipelined, planned
+from ..lower import LowerError, Plan, Renewed, missing_sizes, planned
 from .cached import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
 from .figures import report_of
@@ -27,7 +27,7 @@ def simulate(
     machine: Machine,
     max_tasks: int = MAX_TASKS,
     *,
-    known_plan: Renewed | None = None,
+    known_plan: Plan | None = None,
     whole: int = WHOLE,
     max_accesses: int = MAX_ACCESSES,
 ) -> Report:
@@ -51,7 +51,7 @@ def replayed(
     machine: Machine,
     max_tasks: int = MAX_TASKS,
     *,
-    known_plan: Renewed | None = None,
+    known_plan: Plan | None = None,
     whole: int = WHOLE,
     max_accesses: int = MAX_ACCESSES,
 ) -> tuple[TaskProgram, Timeline]:
@@ -78,12 +78,12 @@ def require_sizes(func: PrimFunc) -> None:
 
 @refusing_depth(MachineError)
 def tasks_of(
-    func: PrimFunc, machine: Machine, known_plan: Renewed | None = None, max_accesses: int = MAX_ACCESSES
+    func: PrimFunc, machine: Machine, known_plan: Plan | None = None, max_accesses: int = MAX_ACCESSES
 ) -> TaskProgram:
     """The tasks of a program, before any is played. What has no root block is lowered already, its allocations are where they belong."""
     require_sizes(func)
     is_planned = not isinstance(func.body, BlockRealize)
-    piped = require_sound(func if is_planned else (known_plan or planned(func)).func)
+    piped = require_sound(Plan(func, {}) if is_planned else known_plan or planned(func))
     nest = read_nest(piped.func, set(piped.buffers.values()))
     places = place(machine, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
@@ -95,9 +95,9 @@ def tasks_of(
 
 
 # Stages of a pipeline break no dependence, views fit what they stand for.
-def require_sound(func: PrimFunc) -> Renewed:
+def require_sound(plan: Plan) -> Renewed:
     """The program without views of buffers, with its software pipelines injected."""
     try:
-        return pipelined(lower_match_buffer(func))
+        return plan.piped
     except LowerError as error:
         raise MachineError(error.refusal) from error

@@ -3,7 +3,7 @@
 from .errors import LowerError
 from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
-from .pipeline import PASSES, Allocation, Pass, allocations, lower, plan, planned
+from .pipeline import PASSES, Allocation, Pass, Plan, allocations, lower, plan, planned
 from .renewed import Renewed
 from .scopes import is_shared_over
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
@@ -20,6 +20,7 @@ __all__ = [
     "Banks",
     "LowerError",
     "Pass",
+    "Plan",
     "Renewed",
     "allocations",
     "banks_noted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import msgspec
 
@@ -61,6 +62,15 @@ class Allocation(msgspec.Struct, frozen=True, eq=False):
     slots: int = 1
 
 
+class Plan(Renewed, frozen=True, eq=False, dict=True):
+    """A program with each buffer where it is needed and as large as what is live there, and the smaller buffer for each that was cut."""
+
+    @cached_property
+    def piped(self) -> Renewed:
+        """The plan without views of buffers, its software pipelines injected. Refuses what they refuse."""
+        return pipelined(lower_match_buffer(self.func))
+
+
 @refusing_depth(LowerError)
 def plan(func: PrimFunc) -> PrimFunc:
     """`func` with each buffer allocated where it is needed and as large as what is live there; blocks and iterators are kept.
@@ -71,9 +81,10 @@ def plan(func: PrimFunc) -> PrimFunc:
 
 
 @refusing_depth(LowerError)
-def planned(func: PrimFunc) -> Renewed:
-    """`plan`, with the smaller buffer for each that was cut: what `allocations` and hwsim's `simulate` can share."""
-    return compacted(plan_buffer_allocation(func))
+def planned(func: PrimFunc) -> Plan:
+    """`plan` with all that is made of it: what a schedule's calls, `allocations` and hwsim's `simulate` can share."""
+    found = compacted(plan_buffer_allocation(func))
+    return Plan(found.func, found.buffers)
 
 
 @refusing_depth(LowerError)

@@ -25,8 +25,9 @@ from ..ir import (
     build,
     refusing_depth,
     replace_nodes,
+    walk_stmts,
 )
-from ..lower import PIPELINE_KEYS, names_of_parts, pipeline_fault, planned
+from ..lower import PIPELINE_KEYS, Plan, names_of_parts, pipeline_fault, planned
 from .errors import ScheduleError, refuse
 from .vectors import has_vectors
 
@@ -62,6 +63,11 @@ class Context:
         return ProgramIndex(self.func, before)
 
     @cached_property
+    def plan(self) -> Plan:
+        """The function planned. Raises LowerError."""
+        return planned(self.func)
+
+    @cached_property
     def pipelines(self) -> Mapping[Var, tuple[frozenset[str], ...]]:
         """The loops with pipelines, inner ones first, and the blocks in each of their parts; none when they cannot be lowered."""
         loops = [
@@ -69,7 +75,7 @@ class Context:
         ]
         if not loops:
             return {}
-        plan = planned(self.func).func
+        plan = self.plan.func
         if any(pipeline_fault(plan, loop) for loop in loops):
             return {}
         return {loop: names_of_parts(plan, loop) for loop in loops}
@@ -84,6 +90,14 @@ class Context:
         after = self._after
         if after is None or after.func is not func:
             after = self._after = Context(func, self.index)
+        return after
+
+    def noted(self, func: PrimFunc, loop: LoopRV) -> Context:
+        """The context of a function that is this one but for the annotations of a loop, which no plan asks for: it has this one's."""
+        after = self.after(func)
+        planned_loop = _loop_of(self.plan.func, loop)
+        noted = replace_fields(planned_loop, annotations=after.index.loop(loop).annotations)
+        after.plan = Plan(replace_nodes(self.plan.func, {planned_loop: noted}), self.plan.buffers)
         return after
 
     def realize(self, block: BlockRV) -> BlockRealize:
@@ -199,6 +213,10 @@ class Context:
             elif isinstance(outer, Block):
                 ranges.update({iv.var: iv.dom for iv in outer.iter_vars})
         return ranges
+
+
+def _loop_of(func: PrimFunc, var: Var) -> For:
+    return next(s for s in walk_stmts(func.body) if isinstance(s, For) and s.loop_var is var)
 
 
 def with_block(realize: BlockRealize, **changes: object) -> BlockRealize:

@@ -24,6 +24,7 @@ from ..ir import (
     replace_nodes,
     walk_stmts,
 )
+from ..lower import Plan, planned
 from ..prove import Proof, check, prove, sized
 from ..script import to_script
 from .context import BlockRV, Context, LoopRV
@@ -243,6 +244,11 @@ class Schedule(Calls):
     def _with_described(self, intrinsics: Mapping[BlockRV, TensorIntrin]) -> PrimFunc:
         blocks = ((self.index.block(name), intrin) for name, intrin in intrinsics.items())
         return replace_nodes(self.func, {block: described(block, intrin) for block, intrin in blocks})
+
+    @property
+    def plan(self) -> Plan:
+        """`lower.planned` of the function as it is `described`; the calls' own where they needed it. Raises LowerError."""
+        return self._ctx.plan if self.described is self.func else planned(self.described)
 
     def show(self) -> None:
         """Print the module as TVMScript."""

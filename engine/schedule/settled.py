@@ -14,7 +14,7 @@ from itertools import product
 from msgspec.structs import replace as replace_fields
 
 from ..ir import For, IntImm, PrimFunc, Var, replace_nodes, walk_stmts
-from ..lower import PIPELINE_KEYS, LowerError, is_pipelined, names_of_parts, pipeline_fault, planned, stages_and_orders
+from ..lower import PIPELINE_KEYS, LowerError, is_pipelined, names_of_parts, pipeline_fault, stages_and_orders
 from .concurrent import require_still_concurrent
 from .context import Context
 from .errors import refuse
@@ -37,7 +37,7 @@ def settled(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
     require_still_concurrent(ctx, method, func)
     if func is ctx.func or method in _SAID_PIECEMEAL or not ctx.pipelines:
         return func
-    plan = planned(func).func
+    plan = ctx.after(func).plan.func
     for var, parts in ctx.pipelines.items():
         if (now := _find(func, var)) is not None and is_pipelined(now):
             func, plan = _with_stages(method, func, plan, ctx.index.loop(var), parts)

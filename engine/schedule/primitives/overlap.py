@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ...ir import Block, Buffer, For, Node, PrimFunc, TilewrightError, build, walk_stmts
+from ...ir import Block, Buffer, For, Node, TilewrightError, build, walk_stmts
 from ...lower import (
     BANKS_KEY,
     DOUBLE_BUFFER_KEY,
     PIPELINE_KEYS,
     LowerError,
     pipeline_parts,
-    pipelined,
-    planned,
 )
 from ..context import BlockRV, Context, LoopRV, Result, with_block
 from ..errors import ScheduleError, refuse
@@ -87,7 +85,7 @@ def pipeline(
     values = [*_expanded(old, groups, stages, order), *([tuple(async_stages)] if async_stages else [])]
     notes = [(key, annotation_value(value)) for key, value in zip(PIPELINE_KEYS, values, strict=False)]
     func = ctx.replaced({old: replace_fields(old, annotations=(*old.annotations, *notes))})
-    require_sound_pipeline(ctx, old, func, stages)
+    require_sound_pipeline(ctx, old, ctx.noted(func, old.loop_var), stages)
     return Result(func)
 
 
@@ -144,9 +142,9 @@ def require_two_banks(banks: Sequence[BankLike], block: Block) -> None:
 
 
 # The stages break no dependence, here and in the pipelines around.
-def require_sound_pipeline(ctx: Context, loop: For, func: PrimFunc, stages: Sequence[int]) -> None:
+def require_sound_pipeline(ctx: Context, loop: For, noted: Context, stages: Sequence[int]) -> None:
     try:
-        pipelined(planned(func).func)
+        _ = noted.plan.piped
     except LowerError as error:
         raise _as_refusal(ctx, error, loop, _advice(ctx, loop, stages, error)) from error
 
@@ -154,7 +152,7 @@ def require_sound_pipeline(ctx: Context, loop: For, func: PrimFunc, stages: Sequ
 def _parts(ctx: Context, loop: For) -> tuple[tuple[str, ...], ...]:
     """For each statement of the body the parts that it counts as when lowered, by name."""
     try:
-        return pipeline_parts(planned(ctx.func).func, loop.loop_var)
+        return pipeline_parts(ctx.plan.func, loop.loop_var)
     except LowerError as error:
         raise _as_refusal(ctx, error, loop, ()) from error
 
