@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 from .document.history import History
-from .open_file import Follower, Line, OpenFile, Times
+from .open_file import Follower, Line, OpenFile
+from .pace import Times
 
 
 class Cabinet:

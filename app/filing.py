@@ -19,9 +19,9 @@ from .clock import Clock
 from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
 from .document.files import real_path
 from .document.history import History
-from .document.merging import Part, resolved
+from .document.merging import Part
 from .document.notebook import revision_of
-from .edits import checked_text, picture, settled
+from .edits import checked_text, open_notebook, picture, settled
 from .open_file import Line, OpenFile
 from .state import Filed, LookedBack, State
 
@@ -77,11 +77,12 @@ class Filing:
 
     # What the page does.
 
-    def begun(self, state: State) -> OpenFile | None:
+    def begun(self, state: State, *, anew: bool = False) -> OpenFile | None:
         """What `opened` needs of the file of a state that has just been opened, for a thread. None where it is there already."""
         if self.cabinet is None or state.notebook is None or state.notebook.document.path is None:
             return None
-        return self.cabinet.begun(Path(state.notebook.document.path), Line(state.notebook))
+        line = Line(state.notebook, state.past, state.future)
+        return self.cabinet.begun(Path(state.notebook.document.path), line, anew=anew)
 
     def opened(
         self, state: State, *, anew: bool = False, source: Document | None = None, begun: OpenFile | None = None
@@ -140,10 +141,13 @@ class Filing:
         """The page shows something else, or is gone: what was being typed is an edit."""
         if self._file is None:
             return
-        if state.draft_of is not None:
-            self._keep(self._file, state, settled(state))
+        after = settled(state)
+        if after is not state:
+            self._keep(self._file, state, after)
+        if self._apart and after.notebook is not None:
+            self._file.put_aside(after.notebook)
         self._file.leave(self)
-        self._file = None
+        self._file, self._apart = None, ()
 
     def based(self, state: State, message: dict[str, Any]) -> State:
         """The state that a message is about: for typed text the one that its page showed, where others changed the file since.
@@ -198,25 +202,10 @@ class Filing:
         if self._file is None or state.notebook is None:
             return state
         if self._apart:
-            text, self._apart = resolved(self._apart, choices), ()
-            self._file.settle(self, state.notebook, text)
-        else:
-            self._file.answer(choices)
+            self._apart = self._file.settle(self, state.notebook, self._apart, choices)
+        elif state.file is not None:
+            self._file.answer(state.file.standing.clashes, choices)
         return self.caught_up(state)
-
-    def save_as(self, state: State, name: str, *, replacing: bool = False) -> State:
-        """The notebook under another name in the served folder, and the page with it. Raises DocumentError "bad-name", "file-exists"."""
-        if state.notebook is None:
-            raise DocumentError(Refusal("no-notebook", "no notebook is open"))
-        path = self.place_for(name, replacing=replacing)
-        state = settled(state)
-        assert state.notebook is not None
-        self.leave(state)
-        notebook = _at(state.notebook, path)
-        shown = notebook if state.shown is state.notebook else state.shown and _at(state.shown, path)
-        past, future = (tuple(_at(n, path) for n in line) for line in (state.past, state.future))
-        state = replace(state, notebook=notebook, shown=shown, past=past, future=future, file=None, notice=None)
-        return self.opened(state, anew=True)
 
     def place_for(self, name: str, *, replacing: bool = False) -> Path:
         """Where a file of this name goes: in the served folder. Raises DocumentError "no-folder", "bad-name", "file-exists"."""
@@ -295,12 +284,24 @@ def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
         history.close()
 
 
+def saved_as(state: State, path: Path) -> State:
+    """The notebook with its undo, to go on in another file."""
+    state = settled(state)
+    notebook = _at(open_notebook(state), path)
+    shown = notebook if state.shown is state.notebook else state.shown and _at(state.shown, path)
+    past, future = (tuple(_at(n, path) for n in line) for line in (state.past, state.future))
+    return replace(state, notebook=notebook, shown=shown, past=past, future=future, file=None, notice=None)
+
+
 def followed(state: State, line: Line) -> State:
     """The state with the file as others made it."""
+    notebook, mine = line.notebook, state.notebook
+    if notebook.is_unread and mine is not None and mine.document.text == notebook.document.text:
+        notebook = mine
     return replace(
         state,
-        notebook=line.notebook,
-        shown=picture(state, line.notebook),
+        notebook=notebook,
+        shown=picture(state, notebook),
         past=line.past,
         future=line.future,
         chosen_step=None,
@@ -320,4 +321,4 @@ def _at(notebook: Notebook, path: Path) -> Notebook:
     return replace(notebook, document=replace(notebook.document, path=str(path)))
 
 
-__all__ = ["Filing", "readable"]
+__all__ = ["Filing", "readable", "saved_as"]

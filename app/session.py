@@ -30,7 +30,7 @@ from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, load_document
 from .exports import Made
-from .filing import Filing, readable
+from .filing import Filing, readable, saved_as
 from .forecast import Forecast
 from .handing import as_text, hand_out
 from .kept_searches import study_file
@@ -207,12 +207,25 @@ class Session:
 
     def open_file(self, path: str) -> None:
         """A file as it is now, or as other pages have it; edits go into it. Raises DocumentError where it cannot be read."""
-        asked, found = load_document(path), list[tuple[Document, OpenFile | None]]()
+        asked = load_document(path)
 
-        def make(state: State) -> State:
+        def make(state: State) -> tuple[State, Document]:
             document, read = readable(asked)
-            after = act(state, OpenText(document.text, path=document.path, read=read))
-            found.append((document, None if after.notebook is state.notebook else self.filing.begun(after)))
+            return act(state, OpenText(document.text, path=document.path, read=read)), document
+
+        self._into_file(make, lambda: self.open_file(path))
+
+    def _into_file(
+        self, make: Callable[[State], tuple[State, Document | None]], again: Callable[[], None], *, anew: bool = False
+    ) -> None:
+        """Have a state made whose notebook has a path, and go on in the file there. `make` says what it was made of, too; `anew`: it goes
+        in the place of what there is."""
+        found: list[tuple[Document | None, OpenFile | None]] = []
+
+        def begin(state: State) -> State:
+            after, source = make(state)
+            is_new = after.notebook is not state.notebook
+            found.append((source, self.filing.begun(after, anew=anew) if is_new else None))
             return after
 
         def came(outcome: Outcome) -> None:
@@ -221,11 +234,12 @@ class Session:
                 self._show(opened)  # it could not be
                 return
             ((source, begun),) = found
-            self._show(self.filing.opened(self.filing.after(self.state, opened), source=source, begun=begun))
-            if self.state.notebook is not None:
+            opened = self.filing.after(self.state, opened)
+            self._show(self.filing.opened(opened, anew=anew, source=source, begun=begun))
+            if self.state.notebook is not None and not anew:
                 self.searches.take_up(self.state.notebook, self._taken_up)
 
-        self._make(make, came, lambda: self.open_file(path))
+        self._make(begin, came, again)
 
     def dispatch(self, intent: Intent) -> None:
         """The next state, drawn as soon as it is made."""
@@ -261,7 +275,7 @@ class Session:
     def _show(self, state: State) -> None:
         # What others did to the file comes when the change is there that was begun before it.
         before, self.state = self.state, state if self.transitions.busy else self.filing.after(self.state, state)
-        if self.state is before or self._closed:
+        if self.state is before or self._closed or self._reads_first():
             return
         self.searches.look(self.state)
         if self.screen is None:
@@ -274,6 +288,14 @@ class Session:
             self.afterwards.begin(self.state)
             self._turned()
         self._look_into()
+
+    def _reads_first(self) -> bool:
+        """Whether what is to be shown was read, and shown, within a moment: a text that others made. Else it is shown as what comes."""
+        waiting = self.state.notebook
+        if waiting is None or not waiting.is_unread or self.transitions.busy:
+            return False
+        self.transitions.next(lambda: self.dispatch(Read()))
+        return self.state.notebook is not waiting
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
@@ -416,18 +438,21 @@ class Session:
         kind = message["kind"]
         if kind == "new_file":
             path = self.filing.place_for(str(message["name"]))
-            opened = act(self.state, OpenText(new_notebook(), path=str(path)))
-            self._show(self.filing.opened(self.filing.after(self.state, opened), anew=True))
+            new = OpenText(new_notebook(), path=str(path))
+            self._into_file(lambda state: (act(state, new), None), lambda: self._file(message), anew=True)
         elif self.state.notebook is None:
             return
         elif kind == "save_as":
-            self._show(
-                self.filing.save_as(self.state, str(message["name"]), replacing=message.get("replacing") is True)
-            )
+            path = self.filing.place_for(str(message["name"]), replacing=message.get("replacing") is True)
+            self._into_file(lambda state: (saved_as(state, path), None), lambda: self._file(message), anew=True)
         elif kind == "heard":
             self.filing.heard()
         elif kind in ("versions", "version", "no_versions"):
-            self._show(self.filing.looked_back(self.state, message))
+            self._make(
+                lambda state: self.filing.looked_back(state, message),
+                lambda made: self._show(made()),
+                lambda: self._file(message),
+            )
         elif kind == "resolve":
             self._show(self.filing.resolve(self.state, [str(choice) for choice in message["choices"]]))
         elif kind == "save" and self.filing.has_file:

@@ -66,18 +66,18 @@ class SetText(Intent, frozen=True):
     text: str
 
 
+class Read(Intent, frozen=True):
+    """Read the notebook's text: it came from elsewhere, or a person had not wanted to wait for it."""
+
+
 class KeepTyped(Intent, frozen=True):
     """The text of what was `typed` stays, though nobody wants to wait until it is read."""
 
-    typed: DraftCell | DraftItem | EditCell | EditProse | EditItem
-
-
-class Read(Intent, frozen=True):
-    """Read the notebook's text, where a person had not wanted to wait for that."""
+    typed: DraftCell | DraftItem | EditCell | EditProse | EditItem | Read
 
 
 DRAFTS = (DraftCell, DraftItem)
-TEXTS = (*DRAFTS, EditCell, EditProse, EditItem)
+TEXTS = (*DRAFTS, EditCell, EditProse, EditItem, Read)
 
 
 def draft_base(state: State) -> Notebook:
@@ -135,6 +135,8 @@ def _set_text(state: State, intent: SetText) -> State:
 
 
 def _keep(state: State, intent: KeepTyped) -> State:
+    if isinstance(intent.typed, Read):
+        return replace(state, notebook=not_read(open_notebook(state).document), notice=None)
     document = _text_of(draft_base(state).document, intent.typed)
     return edited(state, not_read(document), draft=isinstance(intent.typed, DRAFTS))
 

@@ -66,6 +66,11 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
         return bool(self.states) or (self.error is not None and self.error.code != GIVEN_UP)
 
     @property
+    def is_unread(self) -> bool:
+        """Whether nobody tried to read the text."""
+        return not self.states and self.error is None
+
+    @property
     def schedule(self) -> Schedule | None:
         """The schedule after the last line that applied."""
         return self.states[-1].schedule if self.states else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.paper import PaperClock, PaperScreen
 
 from tilewright.app.cabinet import Cabinet
-from tilewright.app.open_file import Times
+from tilewright.app.pace import Times
 from tilewright.app.session import Session
 from tilewright.app.state import Filed, State
 

@@ -16,7 +16,7 @@ from support.filed import Desk, filed, send, text_of
 
 from tilewright.app.document import read_document
 from tilewright.app.document.history import digest_of
-from tilewright.app.open_file import Times
+from tilewright.app.pace import Times
 from tilewright.app.typed import DropDraft
 
 FAST = Times(quiet=0.004, longest=0.02, look=0.02, again=0.02)
@@ -38,7 +38,7 @@ def edit_until_killed(path: Path, seed: int) -> None:
     say("opened", name_of(text_of(pages[0])))
     for number in range(10_000):
         page = chance.choice(pages)
-        desk.until(lambda page=page: page.state.notebook is page.filing._file.line.notebook)
+        desk.until(lambda page=page: text_of(page) == page.filing._file.line.text)
         before = text_of(page)
         way = chance.choices(["edit", "undo", "redo", "typed"], [6, 2, 2, 2])[0]
         if way == "edit":
