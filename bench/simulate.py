@@ -29,7 +29,7 @@ from tilewright.engine.hwsim.place import place
 from tilewright.engine.hwsim.replay import Clocks
 from tilewright.engine.hwsim.shared import SharedClocks
 from tilewright.engine.hwsim.simulate import tasks_of
-from tilewright.engine.hwsim.steady import play
+from tilewright.engine.hwsim.steady import clocks_of, play
 from tilewright.engine.hwsim.tasks import make_tasks
 from tilewright.engine.hwsim.timeline import timeline_of
 from tilewright.engine.ir import PrimFunc
@@ -234,10 +234,8 @@ def replayed(name: str, func: PrimFunc, machine: Machine) -> None:
     program = tasks_of(func, machine)
     numbers = play(program, whole=MAX_TASKS).clocks.numbers
     table, count = [v.replay for v in program.variants], len(numbers)
-    known = table, machine.queues, len(program.places.of_cell)
-    plain, one = timed(lambda: played(Clocks(*known), numbers))
-    ports = [p.burst_cycles for p in program.ports], program.users
-    both, two = timed(lambda: played(SharedClocks(*known, *ports) if program.ports else Clocks(*known), numbers))
+    plain, one = timed(lambda: played(Clocks(table, machine.queues, len(program.places.of_cell)), numbers))
+    both, two = timed(lambda: played(clocks_of(program, table), numbers))
     clocks = play(program, whole=MAX_TASKS).clocks
     waited = sum(stall.cause == "port" for stall in clocks.stalls) / count
     figures = f"{count / one / 1e6:15.2f} {len(program.ports):6} {waited:6.0%} {count / two / 1e6:19.2f}"

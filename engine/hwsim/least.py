@@ -7,18 +7,16 @@ touches has to be in memory together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
-from ..ir import Var
-from .errors import refuse
+from .counting import counts_of
 from .figures import bounds_of, busy_of, energy_of, traffic_of
 from .place import row_name
 from .report import Bound
 from .steady import MAX_TASKS
-from .tasks import TaskLoop, TaskNode, TaskProgram
-from .variants import NOTHING
+from .tasks import TaskProgram
 
 
 class Least(msgspec.Struct, frozen=True):
@@ -37,7 +35,7 @@ class Least(msgspec.Struct, frozen=True):
 
 def least_of(program: TaskProgram, max_tasks: int = MAX_TASKS) -> Least:
     """What the tasks cost at the least. Raises MachineError "too-many-tasks" where so many are not alike."""
-    counts = _Counting(program, max_tasks).counts
+    counts = counts_of(program, max_tasks)
     bounds = bounds_of(program, counts, busy_of(program, counts))
     copied = sum(row.bytes for row in traffic_of(program, counts)[0])
     return Least(bounds, sum(energy_of(program, counts).values()), copied, _peaks(program, counts))
@@ -55,33 +53,3 @@ def _peaks(program: TaskProgram, counts: Iterable[int]) -> dict[str, int]:
         for row, size in together.items():
             peaks[row] = max(peaks[row], size)
     return peaks
-
-
-class _Counting:
-    """How often each variant runs."""
-
-    def __init__(self, program: TaskProgram, max_tasks: int) -> None:
-        self.counts: dict[int, int] = {}
-        self._left = max_tasks
-        self._nodes(program.tree, {}, 1)
-
-    def _nodes(self, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], times: int) -> None:
-        for node in nodes:
-            if isinstance(node, TaskLoop):
-                self._loop(node, at, times)
-                continue
-            number = node.variants.at(at)
-            self._left -= 1
-            if self._left < 0:
-                raise refuse("too-many-tasks", "the schedule makes too many tasks that are not alike", *node.blocks,
-                             expected="larger tiles, or extents that divide evenly")  # fmt: skip
-            if number != NOTHING:
-                self.counts[number] = self.counts.get(number, 0) + times
-
-    def _loop(self, node: TaskLoop, at: Mapping[Var, int], times: int) -> None:
-        for run in node.runs(at):
-            for i in range(run.start, min(run.start + run.period, run.stop)):
-                # Each of these stands for all that come whole periods later.
-                often = -(-(run.stop - i) // run.period)
-                place = {loop.var: i if len(node.loops) == 1 else 0 for loop in node.loops}
-                self._nodes(node.children, {**at, **place}, times * often)

@@ -8,6 +8,7 @@ import msgspec
 
 from .machine import Machine
 from .parts import Bus, DmaEngine, Engine, Memory
+from .replay import Variant
 
 
 class PortSpec(msgspec.Struct, frozen=True):
@@ -49,6 +50,29 @@ def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
         if rivals:
             found[port] = rivals
     return found
+
+
+def holding_up(kinds: Sequence[Variant], bursts: Sequence[int]) -> dict[int, frozenset[int]]:
+    """The ports that can make tasks of these kinds late, each with the engines that ask for it.
+
+    Before each burst of a task every other engine has one at most; where all is done by then that is no longer than a task's own work, the
+    port need not be looked at. Nor need those which are always asked for as another is, for as long: the last of them tells.
+    """
+    found: dict[tuple[int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
+    for port, burst in enumerate(bursts):
+        asked = [dict(kind.demands).get(port, 0) for kind in kinds]
+        longest: dict[int, int] = {}
+        for kind, cycles in zip(kinds, asked, strict=True):
+            if cycles:
+                longest[kind.engine] = max(longest.get(kind.engine, 0), min(cycles, burst))
+        everyone = sum(longest.values())
+        if any(
+            kind.setup + cycles + -(-cycles // burst) * (everyone - longest[kind.engine]) > kind.duration
+            for kind, cycles in zip(kinds, asked, strict=True)
+            if cycles
+        ):
+            found[burst, tuple(asked)] = port, frozenset(longest)
+    return dict(found.values())
 
 
 def memory_port(memory: Memory, *, written: bool) -> PortSpec:

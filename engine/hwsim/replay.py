@@ -95,7 +95,7 @@ class Clocks:
         """Issues a task of variant `number`."""
         rows, numbers = self._rows, self.numbers
         if number >= len(rows):
-            rows.extend(map(self._row, self._table[len(rows) :]))
+            self._learn()
         engine, duration, latency, reads, writes, demands = rows[number]
         ready, released = self._ready, self._released
         waiting = self._waiting[engine]
@@ -137,6 +137,9 @@ class Clocks:
         there = end + latency
         for cell in writes:
             ready[cell], self._writer[cell] = there, task
+
+    def _learn(self) -> None:
+        self._rows.extend(map(self._row, self._table[len(self._rows) :]))
 
     def _row(self, variant: Variant) -> Row:
         """What `issue` needs to know of a variant; here nobody asks for ports."""

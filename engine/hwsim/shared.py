@@ -12,14 +12,13 @@ which are gone through as far as somebody has to know.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .arbiter import Port
 from .replay import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Row, Stall, Variant
 
 Wait = tuple[int, int, int, bool]
 """A task waits for another: (cause, cell, task, whether for its result, which may come after its end)."""
-
 
 _Issued = tuple[int, int, int, list[Wait]]
 """A task of which it is not known when it starts: (task, since when it is issued, whose full queue it had to wait for, its waits)."""
@@ -54,8 +53,8 @@ class _Readers:
 
 
 class SharedClocks(Clocks):
-    """As `replay.Clocks`; `bursts` has the cycles of a burst of each shared port, and `users` which engines ever ask for it (all, if left
-    out)."""
+    """As `replay.Clocks`; `bursts` has the cycles of a burst of each port, `users` the ports that count, with the engines that ever ask for
+    each (all of all, if left out)."""
 
     def __init__(
         self,
@@ -63,7 +62,7 @@ class SharedClocks(Clocks):
         queues: Sequence[int],
         cell_count: int,
         bursts: Sequence[int],
-        users: Sequence[Collection[int]] = (),
+        users: Mapping[int, Collection[int]] | None = None,
     ) -> None:
         super().__init__(table, queues, cell_count)
         engines = range(len(queues))
@@ -76,29 +75,38 @@ class SharedClocks(Clocks):
         self._readers: dict[int, _Readers] = {}  # of cells with readers of which it is not known when they end
         # The moment up to which ports are gone through.
         self._clock = 0
-        self._ports = [Port(burst) for burst in bursts]
+        self._users = dict.fromkeys(range(len(bursts)), engines) if users is None else users
+        self._ports = {number: Port(bursts[number]) for number in self._users}
         self._unsettled: set[int] = set()
         # When each engine's task asks for its ports, or, once it has, when the last of its requests is done as far as is known.
         self._moments = [NEVER] * len(engines)
-        self._users = list(users) or [engines] * len(self._ports)
+        # When a task ends at the earliest of which it is not known when.
+        self._soonest: dict[int, int] = {}
+        # Nothing more is issued before.
+        self._ahead = 0
 
     def issue(self, number: int) -> None:
         """Issues a task of variant `number`."""
-        engine = self._table[number].engine
+        if number >= len(self._rows):
+            self._learn()
+        engine = self._rows[number][0]
+        queued = len(self._waiting[engine]) + len(self._pending[engine])
+        if self.free[engine] >= NEVER and queued == self._queues[engine]:
+            self._make_room(engine)
         if self.free[engine] >= NEVER:
-            waiting = len(self._waiting[engine]) + len(self._pending[engine])
-            if waiting == self._queues[engine] or not self._pending[engine]:
-                self._end_alone(engine)
-            if waiting == self._queues[engine] and self._pending[engine]:
-                self._make_room(engine)
-        super().issue(number)
+            self._postpone(number)
+        else:
+            super().issue(number)
 
     def _row(self, variant: Variant) -> Row:
-        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, variant.demands
+        demands = tuple(asked for asked in variant.demands if asked[0] in self._users)
+        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, demands
 
     def _make_room(self, engine: int) -> None:
         """Goes on to when the queue has room: when the first task in it starts."""
         waiting = self._waiting[engine]
+        if not waiting:
+            self._ahead = self._begins(engine, self._pending[engine][0])
         while not waiting:
             self._step()
         taken = waiting.popleft()
@@ -108,7 +116,7 @@ class SharedClocks(Clocks):
     # Tasks of which it is not known when they start.
 
     def _postpone(self, number: int) -> None:
-        engine, _, _, reads, writes, _ = self._rows[number]
+        engine, duration, _, reads, writes, _ = self._rows[number]
         waits = self._waits(engine, reads, writes)
         task = len(self.numbers)
         self.numbers.append(number)
@@ -116,17 +124,16 @@ class SharedClocks(Clocks):
         self.ends.append(NEVER)
         if self.free[engine] < NEVER:
             self._last[engine], self.free[engine] = self.free[engine], NEVER
-        self._pending[engine].append((task, self.now, self._blocker, waits))
+        pending, issued = self._pending[engine], (task, self.now, self._blocker, waits)
+        begins = self._begins(engine, issued)
+        self._soonest[task] = (max(begins, self._soonest[pending[-1][0]]) if pending else begins) + duration
+        pending.append(issued)
         self._hold(task, reads)
         for cell in writes:
             # Whoever wants the cell next waits for this task, and no more for those that it waits for.
             self._readers.pop(cell, None)
             self._released[cell] = 0
             self._ready[cell], self._writer[cell] = NEVER, task
-        awaited = {w[2] for w in waits}
-        for other, running in enumerate(self._running):
-            if running is not None and running.task in awaited:
-                self._end_alone(other)
 
     def _waits(self, engine: int, reads: Sequence[int], writes: Sequence[int]) -> list[Wait]:
         """What a task has to wait for, in the order in which it is to blame: results that are still to come, and readers at work."""
@@ -157,6 +164,21 @@ class SharedClocks(Clocks):
         if end < NEVER:
             self._readers[cell].ends(task, end)
 
+    def _begins(self, engine: int, issued: _Issued) -> int:
+        """When a task starts at the earliest, the first in the queue of an engine, by what is known by now."""
+        _, begins, _, waits = issued
+        running = self._running[engine]
+        begins = max(begins, self._last[engine] if running is None else running.work)
+        ends, soonest = self.ends, self._soonest
+        for _, _, other, result in waits:
+            clear = ends[other]
+            if clear >= NEVER:
+                clear = soonest[other]
+            if result:
+                clear += self._rows[self.numbers[other]][2]
+            begins = max(begins, clear)
+        return begins
+
     def _start(self, engine: int, issued: _Issued) -> bool:
         """Finds out when the next task of an engine starts; whether that is known."""
         task, at, blocker, waits = issued
@@ -181,7 +203,9 @@ class SharedClocks(Clocks):
         self.starts[task] = start
         self._waiting[engine].append(start)
         row = self._rows[numbers[task]]
-        end = self._begin(numbers[task], task, start) if row[5] else start + row[1]
+        end = self._soonest[task] = start + row[1]
+        if row[5]:
+            end = self._begin(numbers[task], task, start)
         if end < NEVER:
             self._end(task, end)
         return True
@@ -207,6 +231,7 @@ class SharedClocks(Clocks):
         """It has become known when a task ends."""
         engine, _, latency, reads, writes, _ = self._rows[self.numbers[task]]
         self.ends[task] = self._last[engine] = end
+        self._soonest.pop(task, None)
         for cell in reads:
             readers = self._readers.get(cell)
             if readers is not None and task in readers.open:
@@ -224,28 +249,19 @@ class SharedClocks(Clocks):
     def _shared(self, number: int, task: int, start: int) -> int:
         end = self._begin(number, task, start)
         if end >= NEVER:
+            self._soonest[task] = start + self._rows[number][1]
             self._hold(task, self._rows[number][3])
         return end
 
     def _begin(self, number: int, task: int, start: int) -> int:
-        variant = self._table[number]
-        engine, asks = variant.engine, start + variant.setup
-        running = self._running[engine] = _Running(task, start + variant.duration, variant.demands)
+        engine, duration, _, _, _, demands = self._rows[number]
+        asks = start + self._table[number].setup
+        running = self._running[engine] = _Running(task, start + duration, demands)
         self._moments[engine] = asks
         end = self._alone(engine, running)
         if end >= NEVER and asks <= self._clock:
             self._ask(engine, running)
         return end
-
-    def _end_alone(self, engine: int) -> None:
-        """Ends the task of an engine, if it is known by now that it has its ports to itself."""
-        running = self._running[engine]
-        if running is None or running.dones:
-            return
-        end = self._alone(engine, running)
-        if end < NEVER:
-            self._end(running.task, end)
-            self._start_all()
 
     def _alone(self, engine: int, running: _Running) -> int:
         """When the task of an engine ends that is still to ask for its ports, if nobody else can want them meanwhile; else NEVER."""
@@ -255,7 +271,7 @@ class SharedClocks(Clocks):
             if done > running.work or not self._ports[number].is_free(self._clock):
                 return NEVER
             for other in self._users[number]:
-                if other != engine and self._may_ask(other, running.task) < done:
+                if other != engine and self._may_ask(other) < done:
                     return NEVER
         for number, _ in running.demands:
             # What was done by now is done before it has its turn.
@@ -264,16 +280,16 @@ class SharedClocks(Clocks):
         self._running[engine], self._moments[engine] = None, NEVER
         return running.work
 
-    def _may_ask(self, engine: int, task: int) -> int:
-        """When an engine asks for a port next, at the earliest; NEVER, if not before `task` ends."""
+    def _may_ask(self, engine: int) -> int:
+        """When an engine asks for a port next, at the earliest."""
         running, pending = self._running[engine], self._pending[engine]
         if running is not None:
             return running.work if running.dones else self._moments[engine]
         if pending:
-            return NEVER if any(w[2] == task for w in pending[0][3]) else self._last[engine]
+            return self._begins(engine, pending[0])
         # What its last task was may have ended just now.
         free = self.free[engine] if self.free[engine] < NEVER else self._last[engine]
-        return max(free, self.now)
+        return max(free, self.now, self._ahead)
 
     def _ask(self, engine: int, running: _Running) -> None:
         self._moments[engine] = NEVER
@@ -313,7 +329,13 @@ class SharedClocks(Clocks):
                 else:
                     asking.append((engine, running))
         for engine, running in asking:
-            self._ask(engine, running)
+            # More is known by now than when it began.
+            end = self._alone(engine, running)
+            if end < NEVER:
+                self._end(running.task, end)
+                ended = True
+            else:
+                self._ask(engine, running)
         if ended:
             self._start_all()
 
@@ -362,7 +384,7 @@ class SharedClocks(Clocks):
                 found.append((~cell, known, *(task - first for task in readers.open)))
             elif self._released[cell] > now:
                 found.append((~cell, self._released[cell] - now, numbers[self._reader[cell]]))
-        for number, port in enumerate(self._ports):
+        for number, port in self._ports.items():
             port.advance(now)
             self._unsettled.add(number)
             found.append(port.key(now))
@@ -383,7 +405,8 @@ class SharedClocks(Clocks):
         return tuple(found)
 
     def finish(self) -> int:
-        """As `Clocks.finish`, when all that was issued is played to its end."""
+        """As `Clocks.finish`, when all that was issued is played to its end. Nothing more is issued."""
+        self._ahead = NEVER
         while any(self._pending) or any(r is not None for r in self._running):
             self._step()
         return super().finish()

@@ -12,18 +12,22 @@ counts it as often.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ..ir import Var
 from .alike import Run
+from .counting import counts_of
 from .errors import refuse
+from .ports import holding_up
 from .replay import Clocks, Variant
 from .shared import SharedClocks
 from .tasks import TaskLoop, TaskNode, TaskProgram
 from .variants import NOTHING
 
 SHORT = 4
-"""A run of so few iterations has none to skip: two are played before the state comes back at the earliest, and two periods after it."""
+"""A run of so few periods has none to skip: two are played before the state comes back at the earliest, and two after it."""
 
 WHOLE = 100
 """A program of so few tasks is played as a whole: its timeline is then that of the clock."""
@@ -97,6 +101,17 @@ def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -
     return Played(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
 
 
+def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = MAX_TASKS) -> Clocks | SharedClocks:
+    """What tasks of these kinds, which may become more, are to be issued to: of the program's ports those count that may make any late."""
+    known = kinds, program.machine.queues, len(program.places.of_cell)
+    bursts = [port.burst_cycles for port in program.ports]
+    if not bursts:
+        return Clocks(*known)
+    every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
+    late = holding_up(every, bursts)
+    return SharedClocks(*known, bursts, late) if late else Clocks(*known)
+
+
 def _most(nodes: tuple[TaskNode, ...]) -> int:
     """How many tasks there are at most, those with nothing to do among them."""
     return sum(n.extent * _most(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
@@ -106,13 +121,7 @@ class _Player:
     def __init__(self, program: TaskProgram, max_tasks: int, *, watches: bool) -> None:
         self._kinds: list[Variant] = []
         self._variants = program.variants
-        queues = program.machine.queues
-        cells, bursts = len(program.places.of_cell), [p.burst_cycles for p in program.ports]
-        self.clocks = (
-            SharedClocks(self._kinds, queues, cells, bursts, program.users)
-            if bursts
-            else Clocks(self._kinds, queues, cells)
-        )
+        self.clocks = clocks_of(program, self._kinds, max_tasks)
         self.places: list[Place] = []
         self.repeats: list[Repeat] = []
         self._max_tasks = max_tasks
@@ -139,7 +148,7 @@ class _Player:
         depth = len(self._path)
         self._path += [0] * len(node.loops)
         for run in node.runs(at):
-            if self._watches and run.stop - run.start > SHORT and run.period < run.stop - run.start:
+            if self._watches and run.stop - run.start > SHORT * run.period:
                 self._watched(node, run, at)
             else:
                 for i in range(run.start, run.stop):

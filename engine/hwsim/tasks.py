@@ -100,7 +100,7 @@ TaskNode = TaskLoop | Template
 
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     """All tasks as a tree in program order. `variants` are the kinds of task met so far: a replay finds more as it walks.
-    `ports` are those that tasks may have to share, `users` the units of engines that these tasks are of."""
+    `ports` are those that tasks may have to share."""
 
     nest: Nest
     places: Places
@@ -108,7 +108,6 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     templates: tuple[Template, ...]
     variants: list[TaskVariant]
     ports: tuple[PortSpec, ...]
-    users: tuple[frozenset[int], ...]
     cached: Cached = Cached()
 
     @property
@@ -120,7 +119,7 @@ def make_tasks(nest: Nest, places: Places, waits: Waits | None = None) -> TaskPr
     """The tasks of a program; `waits` are for caches. Raises MachineError where no engine reaches an operand."""
     builder = _Builder(nest, places, waits or {})
     tree = tuple(builder.nodes(nest.children, ()))
-    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, *builder.share())
+    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
 
 
 class _Builder:
@@ -165,14 +164,13 @@ class _Builder:
             {},
         )
 
-    def share(self) -> tuple[tuple[PortSpec, ...], tuple[frozenset[int], ...]]:
-        """Numbers the ports that tasks may have to share: these, and the units of those tasks."""
+    def share(self) -> tuple[PortSpec, ...]:
+        """Numbers the ports that tasks may have to share."""
         found = contended([template.variants.asker for template in self.templates])
         for port, (spec, rivals) in enumerate(found.items()):
             for number in rivals:
                 self.shared[number][spec] = port
-        users = [frozenset(self.units[self.templates[n].engine] for n in rivals) for rivals in found.values()]
-        return tuple(found), tuple(users)
+        return tuple(found)
 
     # What is a task.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -40,7 +40,7 @@ def replay(
     *,
     queues: Sequence[int] = (),
     bursts: Sequence[int] | None = None,
-    users: Sequence[Collection[int]] = (),
+    users: Mapping[int, Collection[int]] | None = None,
 ) -> Replayed:
     """Plays a sequence, without skipping anything; on the core for shared ports when `bursts` are given."""
     depth = queues or [ENDLESS] * engine_count

@@ -81,7 +81,6 @@ class _Maker:
             machine=SimpleNamespace(queues=tuple(self.rng.choice([1, 2, 4, 16]) for _ in range(self.engines))),
             places=SimpleNamespace(of_cell=[None] * sum(s for _, s in self.buffers)),
             ports=[SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16])) for _ in range(self.ports)],
-            users=(),
         )
 
     def nodes(self, depth: int, outer: list[tuple[Any, int]], *, lone: bool = False) -> list[Any]:

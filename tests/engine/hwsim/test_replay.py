@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.replays import by_the_cycle, replay
 
+from tilewright.engine.hwsim.ports import holding_up
 from tilewright.engine.hwsim.replay import Stall, Variant
 
 DMA, MATRIX = 0, 1
@@ -127,11 +128,28 @@ def test_law_a_replay_is_what_looking_at_every_cycle_gives(
     program: tuple[tuple[Variant, ...], list[int], list[int], list[int]], knows_users: bool
 ):
     table, sequence, depth, bursts = program
-    users = [{v.engine for v in table if any(p == port for p, _ in v.demands)} for port in range(len(bursts))]
-    timeline = replay(table, sequence, ENGINES, CELLS, queues=depth, bursts=bursts, users=users if knows_users else ())
+    users = holding_up(table, bursts) if knows_users else None
+    timeline = replay(table, sequence, ENGINES, CELLS, queues=depth, bursts=bursts, users=users)
     assert (timeline.starts, timeline.ends) == by_the_cycle(table, sequence, ENGINES, queues=depth, bursts=bursts)
     for engine in range(ENGINES):
         assert timeline.busy[engine] + sum(timeline.stalls_of(engine).values()) == timeline.last_end[engine]
+
+
+@given(sharing())
+def test_law_ports_that_hold_nobody_up_need_not_be_looked_at(
+    program: tuple[tuple[Variant, ...], list[int], list[int], list[int]],
+):
+    table, sequence, depth, bursts = program
+    every, few = (
+        replay(table, sequence, ENGINES, CELLS, queues=depth, bursts=bursts, users=users)
+        for users in (None, holding_up(table, bursts))
+    )
+    assert (every.starts, every.ends, every.cycles) == (few.starts, few.ends, few.cycles)
+    assert sorted(every.stalls, key=_by_task) == sorted(few.stalls, key=_by_task)
+
+
+def _by_task(stall: Stall) -> tuple[int, str]:
+    return stall.task, stall.cause
 
 
 @given(programs, queues)

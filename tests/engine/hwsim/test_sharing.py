@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.hwsim.arbiter import Port
-from tilewright.engine.hwsim.ports import Asker, PortSpec, contended
+from tilewright.engine.hwsim.ports import Asker, PortSpec, contended, holding_up
+from tilewright.engine.hwsim.replay import Variant
 
 BUS = PortSpec("bus", 4, 1)
 requests = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=4)
@@ -74,3 +75,28 @@ def test_given_one_unit_then_nothing_is_shared():
 def test_given_a_rival_of_some_only_then_the_others_do_not_ask():
     staged, compute, store = asker(0, writes=(4,)), asker(1, reads=(4,), writes=(3,)), asker(1, writes=(5,))
     assert contended([staged, compute, store]) == {BUS: (0, 2)}
+
+
+def asking(engine: int, duration: int, *cycles: int) -> Variant:
+    """A task that asks for so many cycles of port 0, 1, …."""
+    return Variant(engine, duration, demands=tuple((port, n) for port, n in enumerate(cycles) if n))
+
+
+def test_given_work_that_is_long_enough_for_everybodys_turns_then_the_port_holds_nobody_up():
+    """Twice two cycles, each behind two of the other: eight."""
+    assert holding_up([asking(0, 8, 4), asking(1, 20, 10)], [2]) == {}
+    assert holding_up([asking(0, 7, 4), asking(1, 20, 10)], [2]) == {0: {0, 1}}
+    # A request of one cycle is in between for as long only, but another like it may be, the next time.
+    assert holding_up([asking(0, 6, 4), asking(1, 20, 1)], [2]) == {}
+    assert holding_up([asking(0, 5, 4), asking(1, 20, 1)], [2]) == {0: {0, 1}}
+
+
+def test_given_one_engine_then_no_port_holds_it_up():
+    assert holding_up([asking(0, 4, 4), asking(0, 5, 3)], [1]) == {}
+
+
+def test_given_ports_that_are_asked_for_alike_then_the_last_tells_for_all():
+    kinds = [asking(0, 4, 4, 1, 4), asking(1, 4, 3, 1, 3)]
+    assert holding_up(kinds, [2, 2, 2]) == {2: {0, 1}}
+    assert holding_up(kinds, [2, 2, 1]) == {0: {0, 1}, 2: {0, 1}}
+    assert holding_up([*kinds, asking(1, 4, 3, 0, 2)], [2, 2, 2]) == {0: {0, 1}, 2: {0, 1}}
