@@ -107,33 +107,30 @@ WATCH = """
   const text = (selector) => all(selector).map((e) => e.textContent).join("\\n");
   const payloads = () => Bokeh.documents.flatMap((d) => [...d.all_models]).map((m) => m.data?.payload);
   const bars = () => payloads().filter((p) => p?.startsWith?.('{"report"'));
-  let painted = 0;
+  let painted = false;
   const clear = CanvasRenderingContext2D.prototype.clearRect;
-  CanvasRenderingContext2D.prototype.clearRect = function (...box) { painted += 1; return clear.apply(this, box); };
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) { painted = benchTalk.heard > 0; return clear.apply(this, box); };
   const differ = (a, b) => a.length !== b.length || a.some((x, n) => x !== b[n]);
   window.benchDrop = () => new Promise((resolve) => {
     const before = {tree: rows(), code: text(".code-line"), bars: bars()};
     benchTalk.sent = benchTalk.heard = 0;
+    painted = false;
     window.addEventListener("pointerup", (event) => {
       const start = event.timeStamp, at = {};
-      let paintedAtNews = -1;
-      const look = () => {
+      const looked = new MessageChannel();
+      const frame = () => requestAnimationFrame(() => looked.port2.postMessage(0)); // heard once the frame is out
+      looked.port1.onmessage = () => {
         const now = performance.now();
-        if (!benchTalk.heard && now - start < 20000) return requestAnimationFrame(look); // to look takes time itself
+        const {sent, heard} = benchTalk;
+        if (!heard && now - start < 20000) return frame(); // to look takes time itself
         if (!at.tree && rows() !== before.tree) at.tree = now;
         if (!at.code && text(".code-line") !== before.code) at.code = now;
-        if (paintedAtNews < 0 && differ(bars(), before.bars)) paintedAtNews = painted - 1;
-        if (!at.timeline && paintedAtNews >= 0 && painted > paintedAtNews) at.timeline = now;
+        if (!at.timeline && differ(bars(), before.bars) && painted) at.timeline = now;
         const done = at.tree && at.code && at.timeline;
-        if (!done && now - start < 20000) return requestAnimationFrame(look);
-        const {sent, heard} = benchTalk, channel = new MessageChannel(); // runs once the frame is out
-        channel.port1.onmessage = () => {
-          const end = performance.now();
-          resolve({all: end - start, away: heard - sent, page: end - start - (heard - sent), tree: at.tree - start, done: !!done});
-        };
-        channel.port2.postMessage(0);
+        if (!done && now - start < 20000) return frame();
+        resolve({all: now - start, away: heard - sent, page: now - start - (heard - sent), tree: at.tree - start, done: !!done});
       };
-      requestAnimationFrame(look);
+      frame();
     }, {capture: true, once: true});
   });
 }

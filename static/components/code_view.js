@@ -3,6 +3,8 @@
 import { h, icon, follow, keepingScroll } from "./dom.js";
 import { followMoment, presentMoment } from "./playhead.js";
 import { highlighted } from "./python_text.js";
+import { reconcile } from "./reconcile.js";
+import { redraw } from "./redraw.js";
 
 function row(line) {
   const sign = { added: "+", removed: "−" }[line.mark] ?? "";
@@ -33,23 +35,13 @@ function reveal(body, n) {
   if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
 }
 
-/** The lines in `body`, of which those before and behind what is new stay; what they are, for the next time. */
-function drawLines(body, drawn, lines) {
-  const keys = lines.map(({ number: _, ...line }) => JSON.stringify(line));
-  const most = Math.min(keys.length, drawn.length);
-  let before = 0;
-  while (before < most && keys[before] === drawn[before]) before += 1;
-  let behind = 0;
-  while (behind < most - before && keys.at(-1 - behind) === drawn.at(-1 - behind)) behind += 1;
-  const old = [...body.children].slice(before, drawn.length - behind);
-  const next = body.children[drawn.length - behind] ?? null;
-  for (const line of lines.slice(before, lines.length - behind)) body.insertBefore(row(line), next);
-  for (const line of old) line.remove();
-  [...body.children].forEach((line, n) => {
-    const number = String(lines[n].number ?? "");
-    if (line.firstChild.textContent !== number) line.firstChild.textContent = number;
+/** The lines in `body`: of one that only stands elsewhere, no more than its number is drawn. */
+function drawLines(body, lines) {
+  reconcile(body, lines, ({ number: _, ...line }) => JSON.stringify(line), row);
+  lines.forEach(({ number }, n) => {
+    const place = body.children[n].firstChild;
+    if (place.textContent !== String(number ?? "")) place.textContent = number ?? "";
   });
-  return keys;
 }
 
 const REST_MS = 350;
@@ -82,7 +74,6 @@ export function render({ model }) {
   const bar = h("div", { class: "code-bar" });
   const view = h("section", { class: "code-view" }, bar, body);
   const now = new PlayheadLines(body);
-  let drawn = [];
   follow(model, (data) => {
     const tools = [
       h("span", { class: "quiet", title: data.caption }, data.caption),
@@ -96,9 +87,9 @@ export function render({ model }) {
         ? h("button", { class: "tool small", onclick: () => model.send_msg({ kind: "export" }) }, icon("export"), `Download ${data.file}`)
         : null,
     ];
-    bar.replaceChildren(...tools.filter(Boolean));
+    redraw(bar, ...tools.filter(Boolean));
     body.setAttribute("aria-label", data.caption);
-    keepingScroll(body, () => (drawn = drawLines(body, drawn, data.lines)));
+    keepingScroll(body, () => drawLines(body, data.lines));
     now.drawn(data.lines, data.playhead);
     const change = data.lines.findIndex((line) => line.mark);
     // In the frame to come, when the page is laid out once for all that changed.

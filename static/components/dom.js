@@ -1,14 +1,18 @@
 // What the page's views share: elements, icons, following the payload.
 
+import { hear } from "./redraw.js";
+
 /** An element with attributes (`on…` are listeners, `class`, `style`, `data-…`), and children: nodes or text. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
+  const listeners = {};
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) listeners[name.slice(2)] = value;
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
+  hear(element, listeners);
   element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }

@@ -8,21 +8,19 @@ export class ExportMenu {
   constructor(model, host) {
     this.model = model;
     this.popup = new Popup(host, "menu-pop");
-    document.addEventListener("pointerdown", (event) => {
-      if (this.popup.shown && ![this.popup.element, this.button].some((part) => event.composedPath().includes(part))) this.popup.hide();
-    });
-  }
-
-  /** The button, anew for each value of the headline. */
-  draw(kinds) {
-    this.kinds = kinds;
-    const focused = this.button?.matches(":focus");
     this.button = h(
       "button",
       { class: "tool primary other-forms", type: "button", "aria-haspopup": "menu", "aria-label": "Other forms", title: "C, other versions of TVM, pictures, a replay, a link", onclick: () => (this.popup.shown ? this.close(true) : this.open()) },
       icon("down"),
     );
-    if (focused) requestAnimationFrame(() => this.button.focus());
+    document.addEventListener("pointerdown", (event) => {
+      if (this.popup.shown && ![this.popup.element, this.button].some((part) => event.composedPath().includes(part))) this.popup.hide();
+    });
+  }
+
+  /** The button of these forms. */
+  draw(kinds) {
+    this.kinds = kinds;
     return this.button;
   }
 

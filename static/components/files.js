@@ -5,36 +5,36 @@ import { follow, h } from "./dom.js";
 import { Versions } from "./file_versions.js";
 import { menuBody } from "./menu.js";
 import { Popup } from "./popup.js";
+import { takeOn } from "./redraw.js";
 
 const SIGNS = { saved: "✓", saving: "◌", new: "○", failed: "⚠", asking: "⚠", none: "○" };
 
-/** The button that says how the file stands, and its menu; `draw` gives it anew for each value. */
+/** The button that says how the file stands, and its menu. */
 export class FileChip {
   constructor(model, host) {
     this.model = model;
     this.host = host;
+    this.button = h("button", {});
     this.popup = new Popup(host, "menu-pop");
     this.asking = new Popup(host, "file-ask");
     document.addEventListener("pointerdown", (event) => {
       const inside = event.composedPath();
       for (const popup of [this.popup, this.asking]) if (popup.shown && !inside.includes(popup.element) && !inside.includes(this.button)) popup.hide();
     });
-    window.addEventListener("tilewright:save-as", () => this.button?.checkVisibility() && this.askName());
+    window.addEventListener("tilewright:save-as", () => this.button.checkVisibility() && this.askName());
   }
 
   draw(file) {
     this.file = file;
-    const focused = this.button?.matches(":focus");
     const name = file.name ? h("span", { class: "file-name" }, file.name) : null;
-    this.button = h(
+    const made = h(
       "button",
       { class: `file-chip is-${file.status}`, type: "button", "data-file": file.status, "aria-haspopup": "menu", "aria-label": `File ${file.name || "none"}: ${file.text}`, title: file.hint, onclick: () => this.menu() },
       h("span", { class: "sign", "aria-hidden": "true" }, SIGNS[file.status]),
       name,
       h("span", { class: "file-words" }, file.text),
     );
-    if (focused) requestAnimationFrame(() => this.button.focus());
-    return this.button;
+    return takeOn(this.button, made);
   }
 
   menu() {

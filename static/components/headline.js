@@ -3,6 +3,7 @@
 import { h, icon, follow } from "./dom.js";
 import { ExportMenu } from "./export_menu.js";
 import { FileChip } from "./files.js";
+import { redraw } from "./redraw.js";
 
 const VERDICT = {
   checking: ["◌", "checking…"],
@@ -76,93 +77,90 @@ function waitButton(model, verdict) {
   );
 }
 
+/** What the program is called, on which machine it is, and whether it is what it was. */
+function aboutIt(model, data) {
+  const machine = h(
+    "select",
+    {
+      class: "machine-picker",
+      "aria-label": "Machine",
+      onchange: (event) => model.send_msg({ kind: "machine", name: event.target.value }),
+    },
+    data.machines.map((name) => h("option", { value: name, selected: name === data.machine }, name)),
+  );
+  machine.value = data.machine;
+  const [sign, words] = VERDICT[data.verdict.status];
+  return [
+    machine,
+    data.changed_figures
+      ? h(
+          "button",
+          { class: "figures-changed", title: "Figures of the machine that this notebook changes: show them", onclick: () => model.send_msg({ kind: "pane", pane: "machine" }) },
+          `${data.changed_figures} changed`,
+        )
+      : null,
+    h(
+      "span",
+      { class: `verdict ${data.verdict.status}`, title: data.verdict.detail, role: "status", "data-verdict": data.verdict.status },
+      h("span", { class: "sign", "aria-hidden": "true" }, sign),
+      words,
+    ),
+    waitButton(model, data.verdict),
+  ].filter(Boolean);
+}
+
+function toolsOf(model, data) {
+  const dark = data.theme === "dark";
+  return [
+    button(model, "undo", "Undo (Ctrl+Z)", { kind: "undo" }, !data.can_undo),
+    button(model, "redo", "Redo (Ctrl+Shift+Z)", { kind: "redo" }, !data.can_redo),
+    h(
+      "button",
+      { class: "tool of-page", "aria-label": "A/B comparison", title: "A/B: compare two steps, branches or files", "aria-pressed": String(data.comparing), onclick: () => model.send_msg({ kind: data.comparing ? "uncompare" : "compare" }) },
+      icon("compare"),
+      h("span", { class: "words" }, "A/B"),
+    ),
+    button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.unsaved),
+    button(model, dark ? "sun" : "moon", dark ? "Light theme" : "Dark theme", { kind: "theme", theme: dark ? "light" : "dark" }, false, "of-page"),
+    h(
+      "button",
+      {
+        class: "tool of-page", "data-help": true, "aria-label": "Help", title: "Help: tour, calls, keys (?)",
+        onclick: (event) => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: event.currentTarget })),
+      },
+      "?",
+    ),
+    h(
+      "button",
+      { class: "tool primary", title: "Python for Apache TVM 0.26 or newer", "aria-label": "Export", onclick: () => model.send_msg({ kind: "export" }) },
+      icon("export"),
+      h("span", { class: "words" }, "Export"),
+    ),
+  ];
+}
+
 export function render({ model }) {
-  const row = h("div", { class: "headline-row" });
-  const bar = h("div", { class: "headline" }, row);
+  let now = null;
+  const back = h(
+    "button",
+    { class: "tool of-page", "aria-label": "Gallery", title: "Back to the gallery", onclick: () => mayLeave(now) && model.send_msg({ kind: "gallery" }) },
+    icon("back"),
+  );
+  const title = h("h1", { class: "title" });
+  const under = h("div", { class: "under" });
+  const figures = h("div", { class: "figures" });
+  const tools = h("div", { class: "tools" });
+  const bar = h("div", { class: "headline" }, h("div", { class: "headline-row" }, back, h("div", { class: "about" }, title, under), figures, tools));
   const basis = { against: 0 };
   const forms = new ExportMenu(model, bar);
   const chip = new FileChip(model, bar);
   follow(model, (data) => {
-    const machine = h(
-      "select",
-      {
-        class: "machine-picker",
-        "aria-label": "Machine",
-        onchange: (event) => model.send_msg({ kind: "machine", name: event.target.value }),
-      },
-      data.machines.map((name) => h("option", { value: name, selected: name === data.machine }, name)),
-    );
-    machine.value = data.machine;
-    const [sign, words] = VERDICT[data.verdict.status];
-    row.replaceChildren(
-      h(
-        "button",
-        { class: "tool of-page", "aria-label": "Gallery", title: "Back to the gallery", onclick: () => mayLeave(data) && model.send_msg({ kind: "gallery" }) },
-        icon("back"),
-      ),
-      h(
-        "div",
-        { class: "about" },
-        h("h1", { class: "title", title: data.title }, data.title),
-        h(
-          "div",
-          { class: "under" },
-          machine,
-          data.changed_figures
-            ? h(
-                "button",
-                { class: "figures-changed", title: "Figures of the machine that this notebook changes: show them", onclick: () => model.send_msg({ kind: "pane", pane: "machine" }) },
-                `${data.changed_figures} changed`,
-              )
-            : null,
-          h(
-            "span",
-            { class: `verdict ${data.verdict.status}`, title: data.verdict.detail, role: "status", "data-verdict": data.verdict.status },
-            h("span", { class: "sign", "aria-hidden": "true" }, sign),
-            words,
-          ),
-          waitButton(model, data.verdict),
-          chip.draw(data.file),
-        ),
-      ),
-      h("div", { class: "figures" }, data.figures.map((item) => figure(item, basis))),
-      h(
-        "div",
-        { class: "tools" },
-        button(model, "undo", "Undo (Ctrl+Z)", { kind: "undo" }, !data.can_undo),
-        button(model, "redo", "Redo (Ctrl+Shift+Z)", { kind: "redo" }, !data.can_redo),
-        h(
-          "button",
-          { class: "tool of-page", "aria-label": "A/B comparison", title: "A/B: compare two steps, branches or files", "aria-pressed": String(data.comparing), onclick: () => model.send_msg({ kind: data.comparing ? "uncompare" : "compare" }) },
-          icon("compare"),
-          h("span", { class: "words" }, "A/B"),
-        ),
-        button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.unsaved),
-        button(
-          model,
-          data.theme === "dark" ? "sun" : "moon",
-          data.theme === "dark" ? "Light theme" : "Dark theme",
-          { kind: "theme", theme: data.theme === "dark" ? "light" : "dark" },
-          false,
-          "of-page",
-        ),
-        h(
-          "button",
-          {
-            class: "tool of-page", "data-help": true, "aria-label": "Help", title: "Help: tour, calls, keys (?)",
-            onclick: (event) => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: event.currentTarget })),
-          },
-          "?",
-        ),
-        h(
-          "button",
-          { class: "tool primary", title: "Python for Apache TVM 0.26 or newer", "aria-label": "Export", onclick: () => model.send_msg({ kind: "export" }) },
-          icon("export"),
-          h("span", { class: "words" }, "Export"),
-        ),
-        forms.draw(data.exports),
-      ),
-    );
+    now = data;
+    title.title = data.title;
+    redraw(title, data.title);
+    redraw(under, ...aboutIt(model, data), chip.draw(data.file));
+    redraw(figures, ...data.figures.map((item) => figure(item, basis)));
+    redraw(tools, ...toolsOf(model, data), forms.draw(data.exports));
   });
   return bar;
 }

@@ -2,6 +2,7 @@
 
 import { h, follow, keepingScroll } from "./dom.js";
 import { LayoutPicker } from "./layout_picker.js";
+import { redraw } from "./redraw.js";
 
 const PAGE = document.documentElement;
 
@@ -60,7 +61,8 @@ class Inspector {
       this.picker.update(data.picker);
       return;
     }
-    keepingScroll(this.element, () => this.body.replaceChildren(...(data.kind === "nothing" ? this.glance(data) : []), ...data.sections.map((part) => this.section(part)), ...traffic(data.traffic)));
+    if (was === "buffer") this.body.replaceChildren();
+    keepingScroll(this.element, () => redraw(this.body, ...(data.kind === "nothing" ? this.glance(data) : []), ...data.sections.map((part) => this.section(part)), ...traffic(data.traffic)));
   }
 
   // ---- Nothing chosen.

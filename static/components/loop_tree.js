@@ -5,7 +5,8 @@
 // hand (grabs), sheets (menus, forms, notices), search, minimap, window (which rows stand), pointer and keys.
 
 import { Popup, make } from "./popup.js";
-import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken, takeOn, tell } from "./tree_rows.js";
+import { inOrder, takeOn } from "./redraw.js";
+import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken, tell } from "./tree_rows.js";
 import { MARKS } from "./tree_offers.js";
 import { Hand } from "./tree_hand.js";
 import { Sheets } from "./tree_sheets.js";
@@ -192,12 +193,10 @@ class Tree {
       let element = this.elements.get(id);
       if (!element || this.drawn.get(id) !== text) {
         const made = rowElement(byId, row);
-        if (element && element === focused) takeOn(element, made);
-        else {
-          if (element) element.replaceWith(made);
-          else fresh.push(made);
-          element = made;
-        }
+        if (element) {
+          made.tabIndex = element.tabIndex;
+          takeOn(element, made).said = {};
+        } else fresh.push((element = made));
         this.elements.set(id, element);
         this.drawn.set(id, text);
         this.decorate(id);
@@ -206,7 +205,7 @@ class Tree {
       tell(element, "aria-setsize", row.siblings);
       return element;
     });
-    this.inOrder(order);
+    inOrder(this.list, order, this.window.below);
     this.window.space([first, behind]);
     if (focused === this.list && wanted.has(this.cursor)) this.elements.get(this.cursor).focus({preventScroll: true});
     return fresh;
@@ -221,40 +220,34 @@ class Tree {
     else requestAnimationFrame(() => this.bring(after.id)); // with the layout that the frame needs anyway
   }
 
-  /** Put the elements in order, moving as few as possible: a moved element loses its focus. */
-  inOrder(order) {
-    let at = this.window.above.nextSibling;
-    for (const element of order) {
-      if (element === at) at = at.nextSibling;
-      else this.list.insertBefore(element, at);
-    }
-  }
-
   /** Where the rows stand, by their heights: to ask the browser would make it lay the page out. */
   positions() {
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (still || this.elements.size > 300) return new Map();
+    if (still) return new Map();
     return new Map([...this.elements.keys()].map((id) => [id, this.window.topOf(id)]));
   }
 
   animate(before, fresh) {
     const ease = {duration: 180, easing: "cubic-bezier(0.2, 0, 0, 1)"};
-    const moves = [...this.elements].map(([id, element]) => [element, before.has(id) ? before.get(id) - this.window.topOf(id) : 0]);
-    for (const [element, shift] of moves) {
-      if (shift) element.animate([{transform: `translateY(${shift}px)`}, {transform: "none"}], ease);
+    const {window: rows} = this;
+    for (const [id, element] of this.elements) {
+      const [from, to] = [before.get(id), rows.topOf(id)];
+      if (from !== undefined && from !== to && (rows.sees(from) || rows.sees(to))) element.animate([{transform: `translateY(${from - to}px)`}, {transform: "none"}], ease);
     }
     for (const element of fresh) {
-      element.animate([{opacity: 0, backgroundColor: "var(--tw-accent-soft)"}, {opacity: 1, backgroundColor: "transparent"}], {duration: 500});
+      if (rows.sees(rows.topOf(rowOf(element)))) element.animate([{opacity: 0, backgroundColor: "var(--tw-accent-soft)"}, {opacity: 1, backgroundColor: "transparent"}], {duration: 500});
     }
   }
 
   scrolled() {
+    this.window.look();
     this.minimap.move();
     if (!this.window.whole) this.stand();
   }
 
   /** The list has another size: rows may be of another height. */
   resized() {
+    this.window.look();
     if (this.window.measure(this.elements) || !this.window.whole) this.stand();
     this.minimap.draw();
   }
@@ -287,8 +280,8 @@ class Tree {
 
   decorateOffer(element, offer) {
     const said = offer ? `${offer.state} ${offer.label} ${offer.trend}` : "";
-    if ((element.offered ?? "") === said) return;
-    element.offered = said;
+    if ((element.said.offer ?? "") === said) return;
+    element.said.offer = said;
     if (offer) element.dataset.offer = offer.state;
     else delete element.dataset.offer;
     element.querySelector(".mark").replaceChildren(...(offer ? [icon(MARKS[offer.state])] : []));
@@ -387,6 +380,7 @@ class Tree {
     if (top === undefined) return;
     if (!this.elements.has(id)) {
       list.scrollTop = top - list.clientHeight / 2;
+      rows.look();
       this.stand();
     }
     this.elements.get(id)?.scrollIntoView({block: "nearest"});

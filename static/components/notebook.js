@@ -173,7 +173,7 @@ class Notebook {
 
   keyOf(cell) {
     if (this.editing?.cell === cell.index) return null;
-    const { rows, body, ...rest } = cell;
+    const { rows, body, first_line: _, lines: __, ...rest } = cell;
     const problems = this.problemsOf(cell.first_line, cell.lines);
     const first = this.isFirstSchedule(cell) ? this.data.branches : null;
     return JSON.stringify([rest, rows ? null : body, rows ? null : problems, first, this.open.has(cell.index)]);
@@ -216,10 +216,7 @@ class Notebook {
       this.head(cell),
       whole ? editing.editor.element : this.content(cell),
     );
-    if (editing) {
-      editing.element = made;
-      made.removeAttribute("data-key");
-    }
+    if (editing) editing.element = made;
     return made;
   }
 

@@ -1,27 +1,27 @@
 // Lists that are drawn again and again: what is the same stays the same element, with its focus, its scroll and what is typed in it.
 
+import { inOrder, isAlike, takeOn } from "./redraw.js";
+
 /** Make `parent` hold one element for each of `items`. `keyOf` says what an item looks like, `make` draws one. An element whose key stays is
- *  kept; a key of null is an element that `make` keeps itself. */
+ *  kept; of the others each takes on what one of the new items looks like. A key of null is an element that `make` keeps itself. */
 export function reconcile(parent, items, keyOf, make) {
-  const old = new Map();
-  for (const child of [...parent.children]) if (child.dataset.key) old.set(child.dataset.key, child);
-  const wanted = items.map((item) => {
-    const key = keyOf(item);
-    if (key === null) return make(item);
-    const kept = old.get(key);
-    if (kept) {
-      old.delete(key);
-      return kept;
-    }
-    const fresh = make(item);
-    fresh.dataset.key = key;
-    return fresh;
-  });
+  const standing = [...parent.children].filter((child) => child.looks !== undefined);
+  const known = Map.groupBy(standing, (child) => child.looks);
+  const keys = items.map(keyOf);
+  const kept = keys.map((key) => (key === null ? undefined : known.get(key)?.shift()));
+  const left = [...new Set(standing).difference(new Set(kept))];
+  const wanted = items.map((item, n) => kept[n] ?? looking(left, keys[n], make(item)));
   const keep = new Set(wanted);
   for (const child of [...parent.children]) if (!keep.has(child)) child.remove();
-  wanted.forEach((element, n) => {
-    if (parent.children[n] !== element) parent.insertBefore(element, parent.children[n] ?? null);
-  });
+  inOrder(parent, wanted);
+}
+
+function looking(left, key, made) {
+  if (key === null) return made;
+  const at = left.findIndex((child) => isAlike(child, made));
+  const element = at < 0 ? made : takeOn(left.splice(at, 1)[0], made);
+  element.looks = key;
+  return element;
 }
 
 /** Draw, and give the focus back to the element with the same `data-focus`, or to the one that is wished for. */

@@ -12,6 +12,7 @@ import { TimelinePointer } from "./timeline_pointer.js";
 import { Transport } from "./timeline_transport.js";
 import { nowText, tablesOf } from "./timeline_table.js";
 import { announceMoment } from "./playhead.js";
+import { redraw } from "./redraw.js";
 
 const LEAST_MARK = 19;
 
@@ -73,7 +74,8 @@ class TimelineView {
   drawTop() {
     const { data } = this.model;
     const causes = data.cycles ? Object.keys(CAUSES).filter((cause) => data.waits.some((wait) => wait.cause === cause)) : [];
-    this.top.replaceChildren(
+    redraw(
+      this.top,
       ...data.figures.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value))),
       h("span", { class: "legend" }, data.buffers.map((b) => h("button", { class: "legend-buffer", type: "button", title: `Layout of ${b.name}`, onclick: () => this.sender.send_msg({ kind: "select", buffer: b.name }) }, h("i", { class: "swatch", style: `background:var(--tw-buffer-${b.colour})` }), h("span", {}, b.name)))),
       ...(data.note && !data.blank ? [h("span", { class: "note", role: "status", title: data.note }, data.note)] : []),

@@ -8,8 +8,8 @@ const PROBLEM_WORDS = {error: "error", warning: "warning", info: "note"};
 /** Put the sign of `mark` ({severity, messages}) on a row, or take it away; `spoken` is what the row says of itself. */
 export function showMark(element, mark, spoken) {
   const said = mark ? JSON.stringify(mark) : "";
-  if ((element.marked ?? "") === said) return;
-  element.marked = said;
+  if ((element.said.mark ?? "") === said) return;
+  element.said.mark = said;
   const place = element.querySelector(".problem-mark");
   place.hidden = !mark;
   place.textContent = mark ? PROBLEM_SIGNS[mark.severity] : "";

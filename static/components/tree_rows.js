@@ -126,7 +126,8 @@ export function spoken(row) {
   return `block ${row.name}, ${row.detail ?? ""}, reads ${names(row.reads) || "nothing"}, writes ${names(row.writes) || "nothing"}`;
 }
 
-/** The element of a row. What changes while it stands (selection, legality, playhead) is put on it as classes and attributes later. */
+/** The element of a row. What changes while it stands (selection, legality, playhead) is put on it as classes and attributes later; `said` is what
+ *  its places say of that. */
 export function rowElement(byId, row) {
   const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : undefined;
   const twist = row.children.length
@@ -134,7 +135,7 @@ export function rowElement(byId, row) {
   const head = row.kind === "block"
     ? make("span", {class: "grip", "data-act": "grip", title: "Drag onto a loop, or click and then click a loop"}, icon("grip")) : null;
   const content = row.kind === "block" ? [head, blockContent(row)] : loopContent(row);
-  return make(
+  const element = make(
     "div",
     {class: `row row-${row.kind}`, role: "treeitem", tabindex: -1, "data-id": row.id, "data-kind": row.kind, style: colour, "aria-label": spoken(row),
      "aria-level": row.depth + 1},
@@ -147,14 +148,8 @@ export function rowElement(byId, row) {
     make("span", {class: "offer"}),
     make("button", {class: "kebab", type: "button", tabindex: -1, "data-act": "menu", "aria-label": `Actions of ${row.name}`}, icon("dots")),
   );
-}
-
-/** Make `element`, which has the focus and keeps it, as `made` is. */
-export function takeOn(element, made) {
-  for (const {name} of [...element.attributes]) if (!made.hasAttribute(name)) element.removeAttribute(name);
-  for (const {name, value} of [...made.attributes]) if (name !== "tabindex") element.setAttribute(name, value);
-  element.replaceChildren(...made.childNodes);
-  element.offered = made.offered;
+  element.said = {};
+  return element;
 }
 
 /** An attribute, set only where it is new: at a tabindex of the element that has the focus the browser lays the page out. */
@@ -167,9 +162,9 @@ export function showCost(element, cost, mode, folded) {
   const place = element.querySelector(".cost");
   const wanted = !cost ? [] : mode ? [cost[mode]] : folded ? [cost.cycles, cost.bytes] : [];
   const parts = wanted.filter((part) => part.share > 0);
-  const said = JSON.stringify([parts, mode]);
-  if (place.said === said) return;
-  place.said = said;
+  const said = parts.length ? JSON.stringify([parts, mode]) : "";
+  if ((element.said.cost ?? "") === said) return;
+  element.said.cost = said;
   place.hidden = !parts.length;
   place.title = parts.map((part) => part.tip).join("\n");
   const bar = (part) => make("span", {class: "cost-bar", "aria-hidden": "true"}, make("i", {style: `width: ${100 * part.share}%`}));

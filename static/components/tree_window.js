@@ -13,8 +13,20 @@ export class Window {
     this.below = make("div", {class: "spacer", role: "none"});
     this.heights = {loop: 23, block: 29};
     this.ids = [];
+    this.top = this.room = 0;
     this.tops = new Float64Array(1);
     list.append(this.above, this.below);
+  }
+
+  /** Look where the list is scrolled to, which is asked for when it was laid out: at any other time the browser would do so for the question. */
+  look() {
+    this.top = this.list.scrollTop;
+    this.room = this.list.clientHeight;
+  }
+
+  /** Whether a row that begins at a height is in sight. */
+  sees(y) {
+    return y > this.top - 60 && y < this.top + this.room;
   }
 
   /** The rows that are not folded away, in order; `kind(id)` is "loop" or "block". */
@@ -33,9 +45,8 @@ export class Window {
   /** [first, behind the last] of the rows that should stand. */
   range() {
     if (this.whole) return [0, this.ids.length];
-    const {scrollTop, clientHeight} = this.list;
-    const first = Math.max(0, this.rowAt(scrollTop) - AROUND);
-    return [first, Math.min(this.ids.length, this.rowAt(scrollTop + clientHeight) + AROUND)];
+    const first = Math.max(0, this.rowAt(this.top) - AROUND);
+    return [first, Math.min(this.ids.length, this.rowAt(this.top + this.room) + AROUND)];
   }
 
   /** The number of the row at a height. */
