@@ -16,6 +16,8 @@ from typing import NamedTuple
 import tilewright
 from tilewright.engine.explore import Settings, Space, Study, explore
 from tilewright.engine.explore.job import job_of
+from tilewright.engine.explore.looking import Looking
+from tilewright.engine.explore.prefixes import Prefixes
 from tilewright.engine.explore.sampling import Sampled
 from tilewright.engine.explore.trials import Bench, Question
 from tilewright.engine.explore.workers import Processes
@@ -55,7 +57,7 @@ def candidate_seconds(study: Study) -> tuple[float, float]:
     for trial in study.trials:
         bench.tried(Question(trial.number, trial.point))
     each = (time.process_time() - begun) / len(study.trials)
-    sampler = Sampled(study.space, study.settings)
+    sampler = Sampled(study.space, study.settings, Looking(study.space, study.machine, Prefixes(study.space)))
     begun = time.process_time()
     for n in range(0, len(study.trials), study.settings.batch):
         part = study.trials[n : n + study.settings.batch]

@@ -1,14 +1,16 @@
 """Points by Optuna: TPE for one objective, NSGA-II for several; and beside what it asks for, the neighbours of the best so far.
 
-Half of a batch is Optuna's. The other half takes a point of the front and changes a hole or two of it: on lattices like these that finds
-the way down from what the sampler found. Optuna is told of all. Everything follows from the seed and the outcomes, so that a study that
-is taken up again asks for the same points as before.
+The first points are those that look best of many that are drawn (`look`). After that half of a batch is Optuna's. The other half takes a
+point of the front and changes a hole or two of it: on lattices like these that finds the way down from what the sampler found. What does
+not look as if it would fit waits until there is nothing else. Optuna is told of all. Everything follows from the seed and the outcomes,
+so that a study that is taken up again asks for the same points as before.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any
 
 import optuna
@@ -17,7 +19,8 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from ..adopt import Hole
-from .outcome import Outcome, vector
+from .looking import Looking
+from .outcome import CYCLES, Outcome, vector
 from .pareto import Front
 from .space import Point, Space
 from .study import Method, Settings, Trial, add_to
@@ -25,6 +28,15 @@ from .study import Method, Settings, Trial, add_to
 POPULATION = 50
 TRIES = 64
 """Draws for a point that was not tried yet, before one is looked for."""
+
+DRAWN = 48
+"""Points that are looked at before the first is tried."""
+
+FIRST = 8
+"""The first batch is no larger, and each no larger than all before it."""
+
+ASKED = 4
+"""Times that Optuna is asked for a point that looks as if it would fit."""
 
 WORST = 1e30
 """What is told of a candidate without figures."""
@@ -36,11 +48,12 @@ OVER = 1e6
 class Sampled:
     """The points that a seed leads to. No point comes twice."""
 
-    def __init__(self, space: Space, settings: Settings) -> None:
+    def __init__(self, space: Space, settings: Settings, looking: Looking) -> None:
         self.method: Method = "tpe" if len(settings.objectives) == 1 else "nsga2"
         self.total = min(settings.trials, space.size)
         self._space = space
         self._objectives = settings.objectives
+        self._looking = looking
         self._random = random.Random(settings.seed)
         self._scales = [_Scale(hole) for hole in space.holes]
         self._asked: set[Point] = set()
@@ -49,11 +62,12 @@ class Sampled:
         self._study = _study(settings, self.method)
 
     def batch(self, size: int) -> Sequence[Point]:
-        """The next points: at the beginning the default among them."""
-        size = min(size, self.total - len(self._asked))
+        """The next points: at the beginning the default and what looks best, in small batches, so that soon more is known."""
+        size = min(size, self.total - len(self._asked), max(FIRST, len(self._asked)))
         points: list[Point] = []
         if size > 0 and not self._asked:
             points.append(self._taken(self._space.default))
+            points += self._begin(size - 1)
         near = self._neighbours()
         while len(points) < size:
             turn = next(near, None) if len(points) % 2 else None
@@ -63,23 +77,44 @@ class Sampled:
     def tell(self, trials: Sequence[Trial]) -> None:
         """What came of the points of the last batch."""
         for trial in trials:
-            values = _told(trial.outcome, self._objectives)
-            asked = self._waiting.pop(trial.point, None)
-            if asked is not None:
-                self._study.tell(asked, values)
-            else:
-                self._study.add_trial(self._known(trial.point, values))
+            self._hear(trial.point, _told(trial.outcome, self._objectives))
             add_to(self._front, trial, self._objectives)
+
+    def _hear(self, point: Point, values: tuple[float, ...]) -> None:
+        asked = self._waiting.pop(point, None)
+        if asked is not None:
+            self._study.tell(asked, values)
+        else:
+            self._study.add_trial(self._known(point, values))
+
+    def _begin(self, count: int) -> list[Point]:
+        """Of many points those that look best."""
+        size = self._space.size
+        drawn = dict.fromkeys(self._space.point_at(self._random.randrange(size)) for _ in range(DRAWN))
+        looks = {
+            point: look for point in drawn if point not in self._asked and (look := self._looking.at(point)) is not None
+        }
+        fit = sorted((point for point in looks if looks[point].fits), key=lambda point: looks[point].rank)
+        return [self._taken(point) for point in fit[:count]]
 
     def _sampled(self) -> Point:
         """What Optuna asks for; where that was tried already, something that was not."""
-        asked = self._study.ask(self._distributions)
-        point = tuple(scale.position(asked.params[scale.name]) for scale in self._scales)
-        if point in self._asked:
-            self._study.tell(asked, state=TrialState.FAIL)
-            return self._taken(self._untried())
-        self._waiting[point] = asked
-        return self._taken(point)
+        for _ in range(ASKED):
+            asked = self._study.ask(self._distributions)
+            point = tuple(scale.position(asked.params[scale.name]) for scale in self._scales)
+            if point in self._asked:
+                self._study.tell(asked, state=TrialState.FAIL)
+                break
+            if self._is_hopeful(point):
+                self._waiting[point] = asked
+                return self._taken(point)
+            self._study.tell(asked, (WORST,) * len(self._objectives))
+        return self._taken(self._untried())
+
+    def _is_hopeful(self, point: Point) -> bool:
+        """Whether it looks as if it would fit, and might be the best."""
+        best = self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
+        return self._looking.is_hopeful(point, best)
 
     def _taken(self, point: Point) -> Point:
         self._asked.add(point)
@@ -87,10 +122,15 @@ class Sampled:
 
     def _untried(self) -> Point:
         size = self._space.size
+        left: Point | None = None
         for _ in range(TRIES):
             point = self._space.point_at(self._random.randrange(size))
             if point not in self._asked:
-                return point
+                if self._is_hopeful(point):
+                    return point
+                left = left or point
+        if left is not None:
+            return left
         first = self._random.randrange(size)
         numbers = ((first + n) % size for n in range(size))
         return next(p for p in map(self._space.point_at, numbers) if p not in self._asked)
@@ -103,7 +143,7 @@ class Sampled:
             for _ in range(1 + n % 2):
                 hole = self._random.randrange(len(point))
                 point[hole] = self._scales[hole].near(point[hole], self._random)
-            if tuple(point) not in self._asked:
+            if tuple(point) not in self._asked and self._is_hopeful(tuple(point)):
                 yield tuple(point)
 
     @property

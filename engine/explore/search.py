@@ -15,8 +15,10 @@ from ..hwsim import Machine
 from ..ir import Refusal, TilewrightError
 from .job import job_of
 from .kept import Kept
+from .looking import Looking
 from .outcome import Status, require_objectives
 from .pareto import Front
+from .prefixes import Prefixes
 from .space import Point, Space
 from .study import Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
 from .trials import Bench, Question
@@ -79,10 +81,11 @@ def explore(
     """
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)
-    asker = _asker(space, settings)
+    prefixes = Prefixes(space)
+    asker = _asker(space, settings, Looking(space, machine, prefixes))
     kept = None if store is None else Kept(store, space, machine, settings)
     search = _Search(asker, settings, watch or (lambda _: None), stop or (lambda: False), kept)
-    trying = _workers(workers, space, machine, settings)
+    trying = _workers(workers, space, machine, settings, prefixes)
     try:
         ended = search.run(trying)
     finally:
@@ -94,7 +97,7 @@ def explore(
     return replace(study, offers=offers_of(study))
 
 
-def _asker(space: Space, settings: Settings) -> Asker:
+def _asker(space: Space, settings: Settings, looking: Looking) -> Asker:
     if space.size <= settings.exhaustive:
         return Exhaustive(space)
     # Optuna is of the extra `explore`, and takes its time to load: only who needs it does.
@@ -102,12 +105,14 @@ def _asker(space: Space, settings: Settings) -> Asker:
         from .sampling import Sampled
     except ModuleNotFoundError as error:
         raise _missing(error, "optuna", f"a space of {space.size:,} points is sampled, which") from error
-    return Sampled(space, settings)
+    return Sampled(space, settings, looking)
 
 
-def _workers(workers: int | str | Workers, space: Space, machine: Machine, settings: Settings) -> Workers:
+def _workers(
+    workers: int | str | Workers, space: Space, machine: Machine, settings: Settings, prefixes: Prefixes
+) -> Workers:
     if workers == 0:
-        return InProcess(Bench(space, machine, settings.objectives, settings.budgets, settings.limits))
+        return InProcess(Bench(space, machine, settings.objectives, settings.budgets, settings.limits, prefixes))
     if isinstance(workers, int):
         return Processes(job_of(space, machine, settings), workers)
     if not isinstance(workers, str):

@@ -7,12 +7,12 @@ from functools import cached_property
 
 import msgspec
 
-from ..adopt import LineState, after_line, is_hole
 from ..hwsim import Machine, MachineError, least_of, row_name, simulate_tasks, tasks_of
 from ..ir import TilewrightError
 from ..lower import with_sizes
 from .outcome import Figures, Outcome, figures_of, least_figures, vector
-from .space import Point, Space, require_point, start_of
+from .prefixes import Prefixes, Refused
+from .space import Point, Space
 
 MAX_ACCESSES = 1 << 23
 
@@ -37,7 +37,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Bench:
-    """Tries candidates of one space on one machine. Lines that a candidate has in common with the one before are not applied again."""
+    """Tries candidates of one space on one machine. Lines that candidates have in common are applied once."""
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Bench:
         objectives: Sequence[str],
         budgets: Mapping[str, float] | None = None,
         limits: Limits | None = None,
+        prefixes: Prefixes | None = None,
     ) -> None:
         self._space = space
         self._machine = machine
@@ -53,9 +54,7 @@ class Bench:
         self._budgets = dict(budgets or {})
         self._limits = limits or Limits()
         self._far = machine.far.scope
-        self._point: Point = ()
-        self._states: list[LineState] = [start_of(space)]
-        self._hole_lines = [n for n, line in enumerate(space.lines) if is_hole(line)]
+        self._prefixes = prefixes or Prefixes(space)
 
     def tried(self, question: Question) -> Outcome:
         """What comes of a candidate. Never raises for what the candidate is."""
@@ -73,10 +72,9 @@ class Bench:
             return Outcome("failed", None, "internal-error", f"{type(error).__name__}: {error}")
 
     def _tried(self, question: Question) -> Outcome:
-        try:
-            state = self._applied(question.point)
-        except TilewrightError as error:
-            return Outcome("refused", None, error.code, error.refusal.message, len(self._states) - 1)
+        state = self._prefixes.at(question.point)
+        if isinstance(state, Refused):
+            return Outcome("refused", None, state.error.code, state.error.refusal.message, state.line)
         func = with_sizes(state.schedule.described, self._space.sizes).func
         plan = state.schedule.plan if func is state.schedule.described else None
         program = tasks_of(func, self._machine, plan, self._limits.accesses)
@@ -96,18 +94,6 @@ class Bench:
         if errors:
             return Outcome("over", figures, errors[0].code, errors[0].message)
         return self._over(figures) or Outcome("fits", figures)
-
-    def _applied(self, point: Point) -> LineState:
-        """The schedule of a point. Raises what its first refused line raises; the states up to there are kept."""
-        space, before = self._space, self._point
-        same = next((n for n, (a, b) in enumerate(zip(point, before, strict=False)) if a != b), len(before))
-        kept = self._hole_lines[same] if same < len(self._hole_lines) else len(space.lines)
-        del self._states[kept + 1 :]
-        self._point = require_point(space, point)
-        chosen = space.chosen_at(point)
-        for line in space.lines[len(self._states) - 1 :]:
-            self._states.append(after_line(self._states[-1], line, space.schedule_name, chosen=chosen))
-        return self._states[-1]
 
     def _over(self, figures: Figures) -> Outcome | None:
         """Why these figures are too much for the machine or the budgets, if they are."""
