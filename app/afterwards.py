@@ -77,7 +77,7 @@ class Afterwards:
             self._store.keep("plan", (func,), plan)
             self._store.reported(func, machine, report)
 
-        work = Work("simulate", pieces(), self._clock, keep, self._simulated)
+        work = Work(pieces(), self._clock, keep, self._simulated)
         self._simulating = work.start()
         if not work.wait(self._patience()):
             self._store.put_off(func, machine)
@@ -182,7 +182,7 @@ class Afterwards:
                 self._tell_steps(done, len(missing))
 
         pieces = _pieces(schedule if wants_verdict else None, sizes, missing, machine)
-        self._work = Work("afterwards", pieces, self._clock, keep, self._ended, self._turns).start()
+        self._work = Work(pieces, self._clock, keep, self._ended, self._turns).start()
         self._turned()
 
     def _tell_steps(self, done: int, total: int) -> None:

@@ -107,7 +107,7 @@ class Forecast:
         grab = self._grab = Grab(state, rows, left, near)
         now = self._store.known("report", (self._store.costed(state, grab.schedule), machine))
         pieces = self._try_all(grab, machine, now)
-        work = Work("forecast", pieces, self._clock, lambda told: self._found(grab, *told), turns=self._turns)
+        work = Work(pieces, self._clock, lambda told: self._found(grab, *told), turns=self._turns)
         self._work = work.start()
 
     def look(self, row: str) -> None:

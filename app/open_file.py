@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from ..engine.ir import Refusal
 from .disk_copy import DiskCopy
@@ -215,7 +216,8 @@ class OpenFile:
     def put_aside(self, mine: Notebook) -> None:
         """A page is gone without an answer: undo leads to what it had."""
         with self._lock:
-            self._move(mine, self._now().notebook)
+            self._move(mine, replace(self._now().notebook))  # another object: pages follow what is another one
+        self._tell()
 
     def answer(self, clashes: tuple[Part, ...], choices: Sequence[str]) -> None:
         """What a person wants of the `clashes` with another program's text; undo leads to each side. Where they are others by now,

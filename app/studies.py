@@ -133,9 +133,7 @@ class Studies:
         def pieces() -> Iterator[Any]:
             yield from study.pieces()
 
-        self._work = Work(
-            study.what, pieces(), self._clock, lambda piece: self._keep(study, piece), self._end, self._turns
-        ).start()
+        self._work = Work(pieces(), self._clock, lambda piece: self._keep(study, piece), self._end, self._turns).start()
         self._turned()
 
     def _keep(self, study: Study, piece: Any) -> None:

@@ -120,7 +120,7 @@ class Transitions:
         if self._closed:
             self._end(_stopped)
             return
-        work = self._work = Work("change", _outcome(change), self._clock, self._end)
+        work = self._work = Work(_outcome(change), self._clock, self._end)
         if not work.start().wait(self._moment()):
             self._is_late = True
             self._clock.soon(self._turned)  # a page that is on its way cannot be told yet

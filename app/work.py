@@ -2,10 +2,14 @@
 
 Python runs one thread at a time, so that a simulation that goes on after the drop that made it pointless would halve the speed of the drop.
 Giving work up raises `GivenUp` in its thread, between two instructions and not only between two pieces.
+
+The threads are bare ones: `Thread` objects are in a weak set, whose callback swallows what a thread is struck with that just collects
+garbage. Where another callback does, the piece is made to its end, for nobody.
 """
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import threading
 from collections.abc import Callable, Iterator
@@ -44,7 +48,6 @@ class Work:
 
     def __init__(
         self,
-        name: str,
         pieces: Iterator[Any],
         clock: Clock,
         found: Found,
@@ -63,10 +66,10 @@ class Work:
         self._done = threading.Event()
         self._free = threading.Event()
         self._free.set()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = 0
 
     def start(self) -> Work:
-        self._thread.start()
+        self._thread = _thread.start_new_thread(self._run, ())
         return self
 
     def wait(self, seconds: float) -> bool:
@@ -142,7 +145,7 @@ class Work:
                     self._strike(None)  # where it has not come yet: nothing may break what follows
 
     def _strike(self, error: type[BaseException] | None) -> None:
-        thread = ctypes.c_ulong(self._thread.ident or 0)
+        thread = ctypes.c_ulong(_thread.get_ident() if error is None else self._thread)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(error) if error else None)
 
 

@@ -148,6 +148,30 @@ def test_given_pages_that_changed_one_line_then_the_later_is_asked(
     assert "unroll" in text_of(one)
 
 
+def test_given_pages_that_changed_one_line_when_others_go_on_before_the_answer_then_that_stays_too(
+    desk: Desk, path: Path
+) -> None:
+    one, two = clash(desk, path)
+    cell = next(i for i, c in enumerate(two.state.notebook.document.cells) if c.kind == "markdown")
+    send(two, "edit_prose", cell=cell, text="# Meanwhile")
+    desk.settle()
+    send(one, "resolve", choices=["ours"])
+    desk.until(lambda: text_of(one) == text_of(two) == path.read_text())
+    assert "Meanwhile" in path.read_text() and "vectorize" in path.read_text() and "unroll" not in path.read_text()
+
+
+def test_given_pages_that_changed_one_line_when_the_one_that_is_asked_is_closed_then_undo_leads_to_it(
+    desk: Desk, path: Path
+) -> None:
+    one, two = clash(desk, path)
+    one.close()
+    desk.until(lambda: bool(two.state.past) and "vectorize" in two.state.past[-1].document.text)
+    desk.settle()
+    assert "unroll" in path.read_text() and "vectorize" not in path.read_text()
+    send(two, "undo")
+    assert "sch.vectorize(j)" in text_of(two)
+
+
 def test_given_a_message_about_what_is_not_there_any_more_then_it_is_refused(desk: Desk, path: Path) -> None:
     one, two = desk.page(path), desk.page(path)
     seen = revision_of(two.state.notebook)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
+        self.session: Session | None = None
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
         pass
@@ -31,9 +31,8 @@ class Queue:
 
     def run(self) -> None:
         """Let the thread end, then do what it asked for."""
-        for thread in threading.enumerate():
-            if thread.name == "forecast":
-                thread.join(60)
+        if self.session is not None and self.session.forecast._work is not None:
+            assert self.session.forecast._work.wait(60)
         while self.waiting:
             self.waiting.pop(0)()
 
@@ -58,7 +57,7 @@ class Paper:
 @pytest.fixture
 def page() -> tuple[Session, Queue, Paper]:
     clock, screen = Queue(), Paper()
-    session = Session(clock, load_examples())
+    session = clock.session = Session(clock, load_examples())
     session.screen = screen  # pyright: ignore[reportAttributeAccessIssue]
     session.receive({"kind": "open", "name": "place_the_copies"})
     return session, clock, screen

@@ -237,6 +237,84 @@ def test_given_another_page_that_edits_meanwhile_then_both_edits_are_in_the_file
     desk.close()
 
 
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
+    """A page whose loop waits for nothing, on a file that another page has open too."""
+    path = tmp_path / "mine.py"
+    path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
+    desk, clock = Desk(tmp_path), PaperClock()
+    mine = Session(clock, (), cabinet=desk.cabinet, moment=lambda: 0.0)
+    mine.screen = PaperScreen()
+    desk.page(path)
+    mine.open_file(str(path))
+    clock.run_until(lambda: mine.state.notebook is not None)
+    yield mine, clock, desk
+    mine.close()
+    desk.close()
+
+
+def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Session:
+    """Both pages changed the file, the one that waits for nothing last: what came of it is there as text."""
+    mine, clock, desk = beside
+    slow.may_end.set()
+    mine.receive({"kind": "draft_item", "item": 1, "text": "sch.unroll(k)"})
+    clock.run_until(lambda: mine.state.draft_of is not None)
+    desk.pages[0].receive({"kind": "edit_prose", "cell": 0, "text": "Other words"})
+    before = slow.ended
+    mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
+    slow.until_ended(before + 1)
+    slow.may_end.clear()
+    clock.run_until(lambda: "Other words" in text_of(mine))
+    return mine
+
+
+def test_given_a_text_that_two_pages_made_then_it_is_read_in_a_thread_and_the_picture_stays(
+    beside: tuple[Session, PaperClock, Desk], slow: Slow
+) -> None:
+    mine = typed_beside(beside, slow)
+    shown = mine.state.shown
+    assert "# mine" in text_of(mine) and mine.transitions.busy and shown is not mine.state.notebook
+    mine.receive({"kind": "select", "id": "k"})
+    assert mine.state.selected == "k", "who looks around is answered"
+    slow.may_end.set()
+    beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
+    assert not mine.transitions.busy and "Other words" in text_of(mine)
+    beside[2].settle()
+    assert text_of(beside[2].pages[0]) == text_of(mine)
+
+
+def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_can_be_gone_on_with(
+    beside: tuple[Session, PaperClock, Desk], slow: Slow
+) -> None:
+    mine = typed_beside(beside, slow)
+    text = text_of(mine)
+    mine.receive({"kind": "give_up"})
+    assert not mine.transitions.busy and text_of(mine) == text and mine.state.notice is None
+    assert mine.doing[0].stopped and mine.doing[0].text == READING.text
+    slow.may_end.set()
+    mine.receive({"kind": "resume"})
+    beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
+
+
+def test_given_a_notebook_that_is_saved_as_another_then_its_file_is_begun_in_a_thread(
+    beside: tuple[Session, PaperClock, Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, clock, desk = beside
+    path = Path(desk.cabinet.folder or "") / "other.py"
+    path.write_text(MATMUL_NOTEBOOK)
+    begun = Slow(desk.cabinet.begun)
+    monkeypatch.setattr(desk.cabinet, "begun", lambda path, line, anew: begun(path, line, anew=anew))
+    mine.receive({"kind": "save_as", "name": "other", "replacing": True})
+    assert begun.begun.wait(60)
+    mine.receive({"kind": "give_up"})
+    assert mine.state.file is not None and mine.state.file.name == "mine.py"
+    assert mine.state.notice is not None and mine.state.notice.code == "given-up"
+    begun.may_end.set()
+    mine.receive({"kind": "resume"})
+    clock.run_until(lambda: mine.state.file is not None and mine.state.file.name == "other.py")
+    assert "# Words" in text_of(mine) and mine.state.past[-1].document.text == MATMUL_NOTEBOOK
+
+
 def test_given_a_program_that_wants_something_behind_a_person_then_it_is_done_after_it_or_refused(
     person: Person, slow: Slow
 ) -> None:

@@ -24,7 +24,7 @@ def turning(begun: threading.Event, ended: list[str]) -> Iterator[int]:
 
 
 def started(pieces: Iterator[Any], found: Callable[[Any], None], clock: PaperClock, done: list[str]) -> Work:
-    return Work("tried", pieces, clock, found, lambda: done.append("ended")).start()
+    return Work(pieces, clock, found, lambda: done.append("ended")).start()
 
 
 def test_given_pieces_then_each_is_told_on_the_loop_and_the_end_behind_them() -> None:
@@ -46,7 +46,7 @@ def test_given_work_that_is_slow_when_it_is_waited_for_then_the_loop_goes_on_wit
     work = started(turning(begun, ended), lambda _: None, PaperClock(), [])
     assert not work.wait(0.01)
     work.give_up()
-    work._thread.join(60)
+    assert work._done.wait(60)
     assert ended == ["unwound"]
 
 
@@ -56,8 +56,8 @@ def test_given_a_long_piece_when_it_is_given_up_then_its_thread_ends_and_nothing
     work = started(turning(begun, ended), told.append, clock, done)
     assert begun.wait(60)
     work.give_up()
-    work._thread.join(60)
-    assert ended == ["unwound"] and not work._thread.is_alive()
+    assert work._done.wait(60)
+    assert ended == ["unwound"]
     assert told == [] and done == [] and clock.work.empty()
 
 
@@ -71,8 +71,7 @@ def test_given_many_works_when_they_are_given_up_at_any_moment_then_no_thread_is
         work = started(short(), lambda _: None, clock, [])
         time.sleep(n % 10 * 0.0002)
         work.give_up()
-        work._thread.join(60)
-        assert not work._thread.is_alive()
+        assert work._done.wait(60)
 
 
 def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on() -> None:

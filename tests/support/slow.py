@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,14 @@ class Slow:
         self.unwound = threading.Event()
         self.ended = 0
 
-    def __call__(self, *given: Any) -> Any:
+    def until_ended(self, times: int) -> None:
+        """Wait until it has ended so often."""
+        give_up = time.monotonic() + 60
+        while self.ended < times:
+            assert time.monotonic() < give_up
+            time.sleep(0.001)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
         try:
             self.begun.set()
             while not self.may_end.is_set():
@@ -25,4 +33,4 @@ class Slow:
         finally:
             self.unwound.set()
         self.ended += 1
-        return self.result(*given)
+        return self.result(*given, **named)
