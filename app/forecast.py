@@ -2,7 +2,7 @@
 
 A prediction is the drop itself, made and simulated in a thread. What it came to is kept in the store, so that the drop has only to be
 written down. A person who lets go, or takes hold of something else, ends the work at once; a drop that is just being tried when it is
-made is waited for, which is sooner than making it again.
+made is waited for in the thread that would make it, which is sooner than making it again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ..engine.analysis import ProgramIndex
@@ -21,6 +22,7 @@ from ..engine.lower import planned, with_sizes
 from .actions import Call, Calls, act
 from .clock import Clock
 from .document import Notebook
+from .intents import Intent
 from .state import State
 from .store import Store, attempt, report_of, sizes_of
 from .turns import Turns
@@ -33,13 +35,23 @@ MOST_KEPT = 64
 """Drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
 
 LONGEST_WAIT_S = 2.0
-"""A drop that takes longer to try is made again, and its report comes after the paint."""
+"""A drop that takes longer to try is made again."""
+
+POLL_S = 0.0005
 
 Entry = dict[str, Any]
 Asked = tuple[str, tuple[object, ...]]
 """What is remembered, and of which objects."""
 
 Tell = Callable[[Entry], None]
+
+
+class Tried(msgspec.Struct, frozen=True, eq=False):
+    """What a drop came to: the notebook after it, and how to remember what was found of it, on the loop."""
+
+    key: Asked
+    made: Notebook
+    keep: Callable[[], None]
 
 
 class Grab:
@@ -54,7 +66,8 @@ class Grab:
         self.places = {row: n for n, row in enumerate(self.ids)}
         self.near = near
         self.over = False
-        self.trying: tuple[object, ...] | None = None
+        self.trying: Asked | None = None
+        self.tried: Tried | None = None
         self._left = list(entries)
 
     def next(self) -> Entry | None:
@@ -125,27 +138,35 @@ class Forecast:
             self._work = None
 
     def with_made(self, state: State, move: Call | Calls) -> Call | Calls:
-        """The move with the notebook that a prediction made of it, where there is one. What is in the hand is let go."""
-        if state.notebook is None or any(c.kwargs for c in (move.calls if isinstance(move, Calls) else (move,))):
+        """The move with the notebook that a prediction made of it, where there is one. What is in the hand is let go, unless it is just
+        this move that is being tried: `awaited` has it then."""
+        key = _key(state.notebook, move)
+        if key is None or (self._grab is not None and self._grab.trying != key):
             self.stop()
+        made = None if key is None else self._store.known(*key)
+        if made is None:
             return move
-        what, of = _key(state.notebook, move)
-        self._wait_for(what, of)
-        self.stop()
-        made = self._store.known(what, of)
-        # It is a step now, and asked for as such.
-        self._kept.pop(made, None)
-        return move if made is None else replace(move, made=made)
+        self._kept.pop(made, None)  # it is a step now, and asked for as such
+        return replace(move, made=made)
 
-    def _wait_for(self, what: str, of: tuple[object, ...]) -> None:
-        """Where just this drop is being tried, until it is known."""
-        grab, work = self._grab, self._work
-        if grab is None or work is None:
-            return
+    def awaited(self, state: State, intent: Intent) -> Intent:
+        """In the thread of a change: a move that is just being tried, with what comes of it."""
+        grab = self._grab
+        if grab is None or not isinstance(intent, Call | Calls) or (key := _key(state.notebook, intent)) is None:
+            return intent
         end = time.monotonic() + LONGEST_WAIT_S
-        while grab.trying == (what, *map(id, of)) and not work.over and time.monotonic() < end:
-            time.sleep(0.0005)
-        work.tell()
+        while grab.trying == key and not grab.over and time.monotonic() < end:
+            if grab.tried is not None and grab.tried.key == key:
+                return replace(intent, made=grab.tried.made)
+            time.sleep(POLL_S)
+        return intent
+
+    def dropped(self) -> None:
+        """A move was made: what was found of it meanwhile is known, and nothing more is tried."""
+        if self._grab is not None and (tried := self._grab.tried) is not None:
+            tried.keep()
+            self._kept.pop(tried.made, None)
+        self.stop()
 
     # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
 
@@ -178,8 +199,8 @@ class Forecast:
         state = grab.state
         move = move_of(grab.ids, grab.schedule, {**entry, "rows": grab.rows})
         assert state.notebook is not None
-        what, of = _key(state.notebook, move)
-        grab.trying = (what, *map(id, of))
+        key = grab.trying = _key(state.notebook, move)
+        assert key is not None
         after = act(state, move)
         said = {"kind": "predicted", "rows": list(grab.rows), "loop": entry["loop"], "primitive": entry["primitive"]}
         if after.notice is not None or after.notebook is None or after.moment is None:
@@ -198,11 +219,12 @@ class Forecast:
 
         def keep() -> None:
             told = _told(grab.rows, entry), (moment, machine)
-            self._store.keep(what, of, made)
+            self._store.keep(*key, made)
             self._store.foreseen(func, sizes, sized, plan, machine, report)
             self._store.keep(*told, prediction)
-            self._bound(made, [(what, of), told, ("plan", (sized.func,)), ("report", (sized.func, machine))])
+            self._bound(made, [key, told, ("plan", (sized.func,)), ("report", (sized.func, machine))])
 
+        grab.tried = Tried(key, made, keep)
         return prediction, keep
 
 
@@ -227,11 +249,15 @@ def _told(rows: Sequence[str], entry: Entry) -> str:
     return f"told {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
 
 
-def _key(notebook: Notebook, move: Call | Calls) -> tuple[str, tuple[object, ...]]:
-    """The same for the same calls on the same notebook: loops are told apart by what they are, blocks by their names."""
+def _key(notebook: Notebook | None, move: Call | Calls) -> Asked | None:
+    """The same for the same calls on the same notebook: loops are told apart by what they are, blocks by their names. None for what is
+    never foretold."""
+    calls = move.calls if isinstance(move, Calls) else (move,)
+    if notebook is None or any(call.kwargs for call in calls):
+        return None
     of: list[object] = [notebook]
     words = ["after"]
-    for call in move.calls if isinstance(move, Calls) else (move,):
+    for call in calls:
         words.append(call.method)
         for argument in call.args:
             words.append(argument if isinstance(argument, str) else "·")

@@ -176,7 +176,7 @@ class Session:
         self.afterwards.give_way()
 
         def came(outcome: Outcome) -> Notice | None:
-            after = outcome()
+            after = self._ended(intent, outcome)
             if after.notice is not None and after.notice is not self.state.notice:
                 return after.notice
             self._show(after)
@@ -187,8 +187,7 @@ class Session:
             self._filed()
             self._go_on()
 
-        wanted = self._with_known(intent)
-        self.transitions.begin(lambda state: act(state, wanted), told_now)
+        self.transitions.begin(self._made_of(self._with_known(intent)), told_now)
 
     def _compare(self, message: Message) -> None:
         texts = {e.name: (e.text, e.title) for e in self.examples}
@@ -249,7 +248,7 @@ class Session:
 
         def came(outcome: Outcome) -> None:
             try:
-                self._show(outcome())
+                self._show(self._ended(intent, outcome))
             except StoppedError:
                 if not isinstance(intent, TEXTS):
                     raise
@@ -257,7 +256,16 @@ class Session:
 
         again = Read() if isinstance(intent, TEXTS) else intent
         is_draft = isinstance(intent, DRAFTS)
-        self._make(lambda state: act(state, intent), came, lambda: self.dispatch(again), is_draft=is_draft)
+        self._make(self._made_of(intent), came, lambda: self.dispatch(again), is_draft=is_draft)
+
+    def _made_of(self, intent: Intent) -> Callable[[State], State]:
+        """For a thread: the state after the intent, from what is just being found out for it where it is."""
+        return lambda state: act(state, self.forecast.awaited(state, intent))
+
+    def _ended(self, intent: Intent, outcome: Outcome) -> State:
+        if isinstance(intent, Call | Calls):
+            self.forecast.dropped()
+        return outcome()
 
     def _make(
         self,

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.paper import PaperClock, PaperScreen
+from support.slow import Slow
 
+from tilewright.app import forecast
 from tilewright.app.actions import Call, Calls
 from tilewright.app.session import Session
 from tilewright.app.state import State
@@ -91,6 +94,30 @@ def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_n
     assert session.state.notebook.document.text.count("sch.compute_at(AL, ko)") == 1
     assert session.store.report_now(session.state) is not None
     assert len(session.state.past) == 1
+
+
+def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = PaperClock()
+    session = Session(clock, load_examples(), moment=lambda: 0.0)
+    session.screen = PaperScreen()
+    session.receive({"kind": "open", "name": "place_the_copies"})
+    clock.run_until(lambda: session.state.moment is not None)
+    trying = Slow(forecast.report_of)
+    monkeypatch.setattr(forecast, "report_of", trying)
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    assert trying.begun.wait(60)
+    monkeypatch.setattr("tilewright.app.actions.apply_call", lambda *_: pytest.fail("the call is made again"))
+    session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
+    session.receive({"kind": "select", "id": "ki"})
+    assert session.transitions.busy and session.state.selected == "ki", "who looks around is answered"
+    monkeypatch.setattr("tilewright.app.afterwards.report_of", lambda *_, **__: pytest.fail("simulated again"))
+    trying.may_end.set()
+    clock.run_until(lambda: not session.transitions.busy)
+    assert session.state.notice is None and len(session.state.past) == 1
+    assert session.store.report_now(session.state) is not None
+    session.close()
 
 
 def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
