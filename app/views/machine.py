@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...engine.hwsim import Machine, MachineError, Report, load_machine
-from ...engine.hwsim.parts import GROUPS, KINDS, Cache, Memory, Part, meaning
+from ...engine.hwsim.parts import GROUPS, KINDS, Cache, Memory, Part, meanings
 from ...engine.ir import TilewrightError
 from ..document.knobs import named_machine, turned_paths, without_turns
 from ..document.machine import read_machine
@@ -95,7 +96,7 @@ def _parts(machine: Machine, base: Machine) -> list[Value]:
         "name": machine.name,
         "kind": "machine",
         "about": "",
-        "figures": [_figure(machine, base, Machine, "clock_hz")],
+        "figures": [_figure(machine, base, meanings(Machine), "clock_hz")],
     }
     groups = (("memories", "memory"), ("caches", "cache"), ("buses", "bus"), ("engines", ""))
     return [
@@ -106,13 +107,13 @@ def _parts(machine: Machine, base: Machine) -> list[Value]:
 
 def _part(machine: Machine, base: Machine, group: str, kind: str, part: Part) -> Value:
     path = f"{group}.{part.name}"
-    fields = [f for f in part.__struct_fields__ if f not in FIXED and f != "kind"]
+    fields, told = [f for f in part.__struct_fields__ if f not in FIXED and f != "kind"], meanings(type(part))
     return {
         "path": path,
         "name": part.name,
         "kind": kind or f"{KINDS[type(part)]} engine",
         "about": _about(part),
-        "figures": [_figure(machine, base, type(part), f"{path}.{field}") for field in fields],
+        "figures": [_figure(machine, base, told, f"{path}.{field}") for field in fields],
     }
 
 
@@ -126,7 +127,7 @@ def _about(part: Part) -> str:
     return ""
 
 
-def _figure(machine: Machine, base: Machine, part: type[Machine | Part], path: str) -> Value:
+def _figure(machine: Machine, base: Machine, told: Mapping[str, str], path: str) -> Value:
     """path, label, meaning, unit, text, source, changed, was, choices, less and more (texts, None where the machine cannot have that),
     offers."""
     field = path.rpartition(".")[2]
@@ -137,7 +138,7 @@ def _figure(machine: Machine, base: Machine, part: type[Machine | Part], path: s
     return {
         "path": path,
         "label": words.label,
-        "meaning": meaning(part, field),
+        "meaning": told[field],
         "unit": words.unit,
         "text": figure_text(field, value),
         "source": _source(base, path),

@@ -28,9 +28,12 @@ def says(text: str) -> Meta:
     return Meta(description=text)
 
 
-def meaning(part: type[msgspec.Struct], key: str) -> str:
-    """What `says` says of a key of a part, or of the machine."""
-    hint = next(field.type for field in msgspec.structs.fields(part) if field.name == key)
+def meanings(part: type[msgspec.Struct]) -> dict[str, str]:
+    """What `says` says of each key of a part, or of the machine."""
+    return {field.name: _told(field.type) for field in msgspec.structs.fields(part)}
+
+
+def _told(hint: object) -> str:
     told = (note.description for note in get_args(hint)[1:] if isinstance(note, Meta))
     return next(filter(None, told), "")
 

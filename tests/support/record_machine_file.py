@@ -16,7 +16,7 @@ from msgspec import inspect
 from tilewright.app.views.knobs import meaning_of
 from tilewright.engine.hwsim import Bus, Cache, Machine, Memory, load_machine, preset_names
 from tilewright.engine.hwsim.machine_file import ENGINE_TYPES
-from tilewright.engine.hwsim.parts import GROUPS, MOST, AnyEngine, meaning
+from tilewright.engine.hwsim.parts import GROUPS, MOST, AnyEngine, meanings
 
 PAGE = Path(__file__).parents[2] / "docs" / "machine-file.md"
 
@@ -119,7 +119,7 @@ def _section(level: str, title: str, part: type[msgspec.Struct]) -> str:
 
 def _row(part: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
     default = "needed" if field.required else f"`{json.dumps(field.default)}`"
-    return f"| `{field.name}` | {_kind(field)} | {default} | {_unit(field.name)} | {meaning(part, field.name)} |\n"
+    return f"| `{field.name}` | {_kind(field)} | {default} | {_unit(field.name)} | {meanings(part)[field.name]} |\n"
 
 
 def _unit(key: str) -> str:

@@ -14,7 +14,7 @@ from tilewright.app.views.capacities import offers, real_sizes
 from tilewright.app.views.knobs import MEANINGS, figure_text, figure_value, steps
 from tilewright.app.views.machine import FIXED, machine_value
 from tilewright.engine.hwsim import Machine, MachineError, load_machine, preset_names, sensitivity
-from tilewright.engine.hwsim.parts import GROUPS, meaning
+from tilewright.engine.hwsim.parts import GROUPS, meanings
 from tilewright.engine.ir import TilewrightError
 
 MACHINES = [load_machine(name) for name in preset_names()]
@@ -42,7 +42,7 @@ def test_given_a_preset_then_every_figure_of_it_is_there_with_its_source(machine
                 assert figure["text"] == figure_text(field, getattr(part, field))
                 assert figure["source"] == sources.get(field, "the schema's default: the machine file says nothing")
                 assert field in MEANINGS, f"{field} has no words"
-                assert figure["meaning"] == meaning(type(part), field) != ""
+                assert figure["meaning"] == meanings(type(part))[field] != ""
     assert set(shown) == {"clock_hz"}
 
 

@@ -9,7 +9,7 @@ from support.record_machine_file import PAGE, SECTIONS, SMALLEST, keys_of, machi
 import tilewright
 from tilewright.engine.hwsim import simulate
 from tilewright.engine.hwsim.machine_file import read_machine
-from tilewright.engine.hwsim.parts import meaning
+from tilewright.engine.hwsim.parts import meanings
 
 SOURCE = """
 @T.prim_func
@@ -30,7 +30,7 @@ def test_the_page_is_what_the_types_say() -> None:
 @pytest.mark.parametrize("part", [part for _, _, part in SECTIONS], ids=lambda part: part.__name__)
 def test_given_a_part_then_each_of_its_keys_says_what_it_means(part: type[msgspec.Struct]) -> None:
     for field in keys_of(part):
-        assert meaning(part, field.name).endswith("."), field.name
+        assert meanings(part)[field.name].endswith("."), field.name
 
 
 def test_given_the_pages_file_then_it_is_a_machine_that_a_program_runs_on() -> None:
