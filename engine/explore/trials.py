@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from ..hwsim import Machine, MachineError, least_of, row_name, simulate_tasks, tasks_of
+from ..hwsim import Machine, MachineError, first_peaks, least_of, row_name, simulate_tasks, tasks_of
 from ..ir import TilewrightError
 from ..lower import with_sizes
 from .outcome import Figures, Outcome, figures_of, least_figures, vector
@@ -81,6 +81,9 @@ class Bench:
         refused = program.cached.refused
         if refused is not None:
             return Outcome("failed", None, refused.code, refused.refusal.message)
+        over = self._overflow(first_peaks(program))
+        if over is not None:
+            return Outcome("over", None, *over)  # most of those that do not fit, without counting their tasks
         least = least_figures(least_of(program, self._limits.tasks), self._far)
         over = self._over(least)
         if over is not None:
@@ -97,14 +100,20 @@ class Bench:
 
     def _over(self, figures: Figures) -> Outcome | None:
         """Why these figures are too much for the machine or the budgets, if they are."""
-        for row, capacity in self._capacities.items():
-            if figures.peaks.get(row, 0) > capacity:
-                message = f"{row} would have to hold {figures.peaks[row]:,} bytes, and has {capacity:,}"
-                return Outcome("over", figures, "capacity-overflow", message)
+        over = self._overflow(figures.peaks)
+        if over is not None:
+            return Outcome("over", figures, *over)
         for name, most in self._budgets.items():
             if figures.figure(name) > most:
                 message = f"{name} of {figures.figure(name):,.0f}, at most {most:,.0f}"
                 return Outcome("over", figures, "budget", message)
+        return None
+
+    def _overflow(self, peaks: Mapping[str, int]) -> tuple[str, str] | None:
+        """Code and message, where a row of memory would have to hold more than it has."""
+        for row, capacity in self._capacities.items():
+            if peaks.get(row, 0) > capacity:
+                return "capacity-overflow", f"{row} would have to hold {peaks[row]:,} bytes, and has {capacity:,}"
         return None
 
     @cached_property

@@ -6,7 +6,7 @@ from .choose import copy_path
 from .errors import MachineError
 from .figures import operations_per_cycle
 from .folding import Density, Folding
-from .least import Least, least_of
+from .least import Least, first_peaks, least_of
 from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
@@ -91,6 +91,7 @@ __all__ = [
     "bed_of",
     "cache_counts",
     "copy_path",
+    "first_peaks",
     "least_of",
     "load_machine",
     "operations_per_cycle",

@@ -1,8 +1,8 @@
 """One search space for every layer that is a product at heart, for machines with a matrix unit between operand memory and accumulator.
 
-Tiles of rows, columns and depth; which of the loops over tiles is outermost; each operand copied tile by tile, or as a panel that stays
-while the other one passes; one slot or two; sums in one set or two, so that a tile leaves while the next is worked on; operands cut along
-the depth and spread over the physical blocks of their memory.
+Tiles of rows, columns and depth; which of the loops over tiles is outermost, and of several products whether they are; each operand copied
+tile by tile, or as a panel that stays while the other one passes, or once; one slot or two; sums in one set or two, so that a tile leaves
+while the next is worked on; operands cut along the depth and spread over the physical blocks of their memory.
 """
 
 from __future__ import annotations
@@ -69,46 +69,56 @@ def layer_space(layer: Layer, target: Target) -> Space:
 def space_text(layer: Layer, target: Target) -> str:
     """Its lines, as they stand in a notebook below `sch = tilewright.Schedule(…)`."""
     rows, columns, depth, loops = _loops(layer)
-    root = "b" if layer.batch > 1 else "root"
-    lines = ['C = sch.get_block("C")', f"{', '.join(loops)} = sch.get_loops(C)"]
-    if root == "root":
-        lines.append(f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", "{loops[0]}_all"])')
+    lines = ['C = sch.get_block("C")', f"{', '.join(loops)} = sch.get_loops(C)",
+             f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", "{loops[0]}_all"])']  # fmt: skip
     pairs, depths = _tiles(layer, target)
     lines += [f'tile = choose("tile", {pairs})', f'tile_{depth} = choose("depth", {depths})']
     for name, size in ((rows, "tile[0]"), (columns, "tile[1]"), (depth, f"tile_{depth}")):
         lines.append(f'{name}o, {name}i = sch.split({name}, [None, {size}], names=["{name}o", "{name}i"])')
     inner = [f"{n}i" if n in (rows, columns, depth) else n for n in loops if n != "b"]
-    places = _places(f"{rows}o", f"{columns}o", f"{depth}o", root)
+    places = _places(f"{rows}o", f"{columns}o", f"{depth}o", "b_all" if layer.batch > 1 else "")
     turns = _turns(layer, *pairs[0], depths[0])
     return "\n".join([
         *lines,
         f'places = choose("places", {_quoted(places)})',
-        f"sch.reorder(places[0], places[1], {depth}o, {', '.join(inner)})",
+        f"sch.reorder(places[0], places[1], places[2], {depth}o, {', '.join(inner)})",
         f'A_in = sch.cache_read(C, 0, "{target.operands}")',
         f'B_in = sch.cache_read(C, 1, "{target.operands}")',
         f'C_out = sch.cache_write(C, 0, "{target.results}")',
-        "sch.compute_at(A_in, places[2])",
-        "sch.compute_at(B_in, places[3])",
-        "sch.reverse_compute_at(C_out, places[1])",
+        "sch.compute_at(A_in, places[3])",
+        "sch.compute_at(B_in, places[4])",
+        "sch.reverse_compute_at(C_out, places[2])",
         f'A_slots = choose("A slots", {[2, 1] if turns[0] else [1, 2]})',
         "sch.double_buffer(A_in, slots=A_slots)",
         f'B_slots = choose("B slots", {[2, 1] if turns[1] else [1, 2]})',
         "sch.double_buffer(B_in, slots=B_slots)",
         *banking(layer, target),
         'sums = choose("sums", [[0, 1], [0, 0]])',
-        "sch.pipeline(places[1], stages=sums)",
+        "sch.pipeline(places[2], stages=sums)",
         "",
     ])  # fmt: skip
 
 
-def _places(rows: str, columns: str, depth: str, root: str) -> list[list[str]]:
-    """The two outer loops over tiles, and where operands are copied: at the depth, tile by tile, or where what they hold stays as long as
-    it is used. That is the outer loop for the operand that depends on it, and before all loops for the other."""
+def _places(rows: str, columns: str, depth: str, batch: str) -> list[list[str]]:
+    """The three outer loops, and where operands are copied: at the depth, tile by tile, or where what they hold stays as long as it is
+    used. That is the outer loop over tiles for the operand that depends on it, and what stands around both for the other. Of several
+    products (`batch`) each operand may be there for all of them; and they may be the innermost, so that one is copied while the one
+    before is worked on."""
+    inside, *whole = [batch, "root"] if batch else ["root"]
     found: list[list[str]] = []
     for outer, inner in ((rows, columns), (columns, rows)):
-        stays = (outer, root) if outer == rows else (root, outer)
-        found += [[outer, inner, first, second] for first in (depth, stays[0]) for second in (depth, stays[1])]
-    return found
+        stays = (outer, inside) if outer == rows else (inside, outer)
+        found += [
+            [inside, outer, inner, first, second]
+            for first in (depth, stays[0], *whole)
+            for second in (depth, stays[1], *whole)
+        ]
+    return found + [
+        [rows, columns, inside, first, second]
+        for first in (depth, inside, *whole)
+        for second in (depth, inside, *whole)
+        if whole
+    ]
 
 
 def _tiles(layer: Layer, target: Target) -> tuple[list[list[int]], list[int]]:

@@ -30,7 +30,7 @@ from tilewright.engine.explore import (
 from tilewright.engine.explore import search as search_module
 from tilewright.engine.explore import trials as trials_module
 from tilewright.engine.explore.study import front_of
-from tilewright.engine.hwsim import Report, TaskProgram, load_machine
+from tilewright.engine.hwsim import Report, TaskProgram, load_machine, simulate
 
 GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
@@ -107,6 +107,27 @@ def test_lines_that_are_not_applied_again_change_nothing(numbers: list[int]) -> 
     bench = Bench(SPACE, GEMMINI, ("cycles",))
     for number in numbers:
         assert bench.tried(Question(number, SPACE.point_at(number))) == everything()[number]
+
+
+@given(
+    st.integers(0, SPACE.size - 1),
+    st.sampled_from([2048, 4096, 6144, 8192, 12_288]),
+    st.sampled_from([1024, 2048, 4096, 8192]),
+)
+@settings(max_examples=40)
+def test_who_is_said_to_take_too_much_takes_too_much_in_the_report(
+    number: int, scratchpad: int, accumulator: int
+) -> None:
+    machine = GEMMINI.replace("memories.scratchpad.capacity_bytes", scratchpad)
+    machine = machine.replace("memories.accumulator.capacity_bytes", accumulator)
+    point = SPACE.point_at(number)
+    outcome = Bench(SPACE, machine, ("cycles",)).tried(Question(0, point))
+    if outcome.status not in ("fits", "over"):
+        return
+    report = simulate(SPACE.schedule_at(point).schedule.described, machine)
+    assert (outcome.status == "over") == any(m.peak_bytes > m.capacity_bytes for m in report.memory.values())
+    if outcome.figures is not None and outcome.fits:
+        assert outcome.figures.cycles == report.cycles
 
 
 def test_the_order_of_answers_changes_nothing() -> None:

@@ -13,6 +13,7 @@ from tilewright.engine.hwsim import (
     Machine,
     MachineError,
     Report,
+    first_peaks,
     least_of,
     load_machine,
     simulate,
@@ -27,7 +28,9 @@ OPERANDS = {"gemmini": ("local.scratchpad", "local.accumulator"), "dual-bank-npu
 def held(func: PrimFunc, machine: Machine) -> Report:
     """The report, once the least is held against it."""
     program = tasks_of(func, machine)
+    first = first_peaks(program)
     least = least_of(program)
+    assert all(size <= least.peaks[row] for row, size in first.items())
     report = simulate_tasks(program)
     assert least.cycles == report.bound <= report.cycles
     assert least.bounds == report.bounds
