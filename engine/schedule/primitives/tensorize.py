@@ -67,7 +67,7 @@ def tensorize(
     intrin = _fitted(tensor_intrin, block)
     found = require_match(block, intrin)
     require_all_found(block, intrin, found)
-    require_touched(block, intrin, found)
+    require_touched(block, intrin, found, ctx.loop_ranges(old) | found.ranges)
     require_apart(block, intrin, found)
     made = replace_fields(realize, block=_implemented(ctx, block, intrin, found))
     return Result(ctx.replaced({old: made}), (block.name,))
@@ -100,20 +100,20 @@ def require_all_found(block: Block, intrin: TensorIntrin, found: Match) -> None:
 
 
 # The instruction touches what the block says it touches, and no more.
-def require_touched(block: Block, intrin: TensorIntrin, found: Match) -> None:
+def require_touched(block: Block, intrin: TensorIntrin, found: Match, ranges: Mapping[Var, Range]) -> None:
     root = root_of(intrin.desc)
     written, read = {r.buffer for r in root.writes}, {r.buffer for r in root.reads}
     for param in intrin.desc.buffers:
         box = _box(param, found)
         # What a view stands for can be copied, so it must be there: annotate_buffer_access may have said more.
-        if not is_within(box, build.full_region(box.buffer), found.ranges):
+        if not is_within(box, build.full_region(box.buffer), ranges):
             raise refuse(
                 "outside-buffer", f"what block {block.name!r} uses as {param.name!r} of intrinsic {intrin.name!r} may leave "
                 f"{box.buffer.name!r}", block, expected="a region inside of the buffer",
             )  # fmt: skip
         sides = [(param in written, block.writes), (param in read - written, (*block.reads, *block.writes))]
         for is_touched, regions in sides:
-            if is_touched and not any(is_within(box, r, found.ranges) for r in regions if r.buffer is box.buffer):
+            if is_touched and not any(is_within(box, r, ranges) for r in regions if r.buffer is box.buffer):
                 raise refuse(
                     "intrin-region", f"block {block.name!r} does not touch all of {param.name!r} of intrinsic {intrin.name!r}", block,
                     expected=f"a region of {box.buffer.name!r} that holds it",

@@ -166,3 +166,13 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
     with pytest.raises(ScheduleError) as refused:
         sch.tensorize(loop, cut_out(sch, loop))
     assert refused.value.code == "outside-buffer"
+
+
+def test_given_a_block_in_a_block_when_tensorized_then_its_places_are_known_from_all_that_is_around_it():
+    sch = tiled()
+    loops = sch.get_loops("C")
+    sch.blockize(loops[3])
+    sch.split(loops[2], [None, 1])
+    sch.blockize(sch.get_loops("C_o")[-1])
+    sch.tensorize("C_o", mma())
+    assert sch.verify().status == "tested"
