@@ -22,9 +22,9 @@ from typing import Any
 from drop import FLAGS, chromium, quickest, server
 from playwright.sync_api import Browser, sync_playwright
 
+from tilewright.app.page import Page
 from tilewright.app.session import Session
 from tilewright.app.shelf import Shelf
-from tilewright.app.shell import Page
 from tilewright.app.views.gallery import load_examples
 
 WATCH = """

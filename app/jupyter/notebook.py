@@ -14,9 +14,9 @@ import param
 from ..cabinet import Cabinet
 from ..components.esm import Compiled
 from ..document import Notebook
+from ..page import Page
 from ..session import Session
 from ..shelf import Shelf
-from ..shell import Page
 from ..state import State
 from ..store import Store
 from .kernel import KernelClock

@@ -24,8 +24,8 @@ from ..document import State as Moment
 from ..document.from_schedule import notebook_of_schedule
 from ..document.pasted import machine_for
 from ..opening import OpenNotebook
+from ..page import draw_tree, tell_refusal
 from ..session import Session
-from ..shell import draw_tree, tell_refusal
 from ..state import DEFAULT_MACHINE, State
 from ..store import Store
 from ..views.buffer_ids import buffer_ids
