@@ -11,7 +11,6 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from ..engine.adopt import call_method
-from ..engine.hwsim import load_machine, preset_names
 from ..engine.ir import Proposal, Refusal, TilewrightError
 from ..engine.lint import Fix
 from .document import (
@@ -22,16 +21,15 @@ from .document import (
     apply_lint,
     evaluate,
 )
-from .document.knobs import with_machine, with_turn, without_turns
-from .document.machine import read_machine
 from .document.rename import renamed
 from .edits import EDITS, edited, open_notebook, picture, settled
 from .exploring import EXPLORING
 from .exploring import QUICK as EXPLORED
 from .intents import Intent
+from .machine_edits import MACHINE_EDITS
 from .opening import OpenNotebook, OpenText, notebook_opened, opened
 from .sides import COMPARING, EndCompare, ShowSpan
-from .state import DEFAULT_MACHINE, Blamed, Look, Notice, Pane, State, Theme
+from .state import Blamed, Look, Notice, Pane, State, Theme
 from .typed import TYPING
 
 
@@ -84,25 +82,6 @@ class ViewStep(Intent, frozen=True):
     """Look at the moment after `count` schedule lines; None is now."""
 
     count: int | None
-
-
-class PickMachine(Intent, frozen=True):
-    """Name another machine in the notebook."""
-
-    name: str
-
-
-class TurnKnob(Intent, frozen=True):
-    """Another figure for the machine, by its path; written into the machine cell."""
-
-    path: str
-    value: int | float | bool | str
-
-
-class ResetKnob(Intent, frozen=True):
-    """The figure of the machine file again; all of them without a path."""
-
-    path: str | None = None
 
 
 class Undo(Intent, frozen=True):
@@ -273,39 +252,6 @@ def _latest(state: State) -> Notebook:
     return notebook
 
 
-def _pick_machine(state: State, intent: PickMachine) -> State:
-    notebook = open_notebook(state)
-    if intent.name not in preset_names() and (notebook.machine is None or intent.name != notebook.machine.name):
-        expected = ", ".join(preset_names())
-        raise DocumentError(
-            Refusal("unknown-machine", "there is no such machine", found=intent.name, expected=expected)
-        )
-    document = with_machine(notebook.document, intent.name)
-    if document.text == notebook.document.text:
-        return state
-    return edited(state, evaluate(document, notebook))
-
-
-def _turn_knob(state: State, intent: TurnKnob) -> State:
-    notebook = open_notebook(state)
-    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
-    machine.replace(intent.path, intent.value)  # refuses what no machine file could have either
-    if machine.figure(intent.path) == intent.value:
-        return replace(state, notice=None)
-    base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
-    if base.figure(intent.path) == intent.value:
-        return _reset_knob(state, ResetKnob(intent.path))
-    return edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
-
-
-def _reset_knob(state: State, intent: ResetKnob) -> State:
-    notebook = open_notebook(state)
-    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
-    if intent.path is not None:
-        machine.figure(intent.path)  # refuses what is none
-    return edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
-
-
 def _undo(state: State, _: Intent) -> State:
     if not state.past or state.notebook is None:
         return state
@@ -358,9 +304,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     **EDITS,
     **COMPARING,
     **EXPLORING,
-    PickMachine: _pick_machine,
-    TurnKnob: _turn_knob,
-    ResetKnob: _reset_knob,
+    **MACHINE_EDITS,
     Undo: _undo,
     Redo: _redo,
     Select: _select,

@@ -16,16 +16,13 @@ from .actions import (
     Dismiss,
     LookAt,
     OpenText,
-    PickMachine,
     Redo,
     Rename,
     Repair,
-    ResetKnob,
     Select,
     SetTheme,
     ShowGallery,
     ShowPane,
-    TurnKnob,
     Undo,
     ViewStep,
 )
@@ -35,6 +32,7 @@ from .edits import edit_of
 from .exploring import exploring_of
 from .forecast import move_of
 from .intents import Intent
+from .machine_edits import PickMachine, ResetKnob, TurnKnob
 from .opening import opened_text
 from .sides import EndCompare, ShowSpan, side_of, usual_sides
 from .state import Blamed, Look, Pane, Side, State
@@ -69,6 +67,7 @@ LOOKS = (
     "stop_exploring",
     "go_on_exploring",
     "trial",
+    "commands",
 )
 """These change nothing of the program that is shown, so that what is being worked out about it goes on meanwhile."""
 

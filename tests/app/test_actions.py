@@ -11,7 +11,6 @@ from tilewright.app.actions import (
     Call,
     Dismiss,
     OpenText,
-    PickMachine,
     Redo,
     Repair,
     Saved,
@@ -26,6 +25,7 @@ from tilewright.app.actions import (
 )
 from tilewright.app.document import evaluate, is_applicable, read_document
 from tilewright.app.edits import RemoveItem
+from tilewright.app.machine_edits import PickMachine
 from tilewright.app.state import State
 from tilewright.app.typed import EditCell
 

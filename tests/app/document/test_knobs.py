@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions import OpenText, PickMachine, ResetKnob, TurnKnob, Undo, act
+from tilewright.app.actions import OpenText, Undo, act
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.document.knobs import turned_paths, unchained, with_turn, without_turns
+from tilewright.app.machine_edits import PickMachine, ResetKnob, TurnKnob
 from tilewright.app.state import State
 from tilewright.engine.hwsim import Machine, load_machine
 

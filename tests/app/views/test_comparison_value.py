@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 from support.pages import machine_now, opened_example, report_now, simulate_steps
 
-from tilewright.app.actions import OpenText, TurnKnob, act
+from tilewright.app.actions import OpenText, act
 from tilewright.app.document.without import replay_without
+from tilewright.app.machine_edits import TurnKnob
 from tilewright.app.sides import NOW, START, Compare, EndCompare, ShowSpan, side_of, side_state, step_side, usual_sides
 from tilewright.app.state import Side, State
 from tilewright.app.store import Store

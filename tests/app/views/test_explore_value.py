@@ -6,10 +6,11 @@ import msgspec
 from support.notebooks import MATMUL_NOTEBOOK
 from support.searching import HOLES, searched, with_holes
 
-from tilewright.app.actions import OpenText, PickMachine, ShowPane, act
+from tilewright.app.actions import OpenText, ShowPane, act
 from tilewright.app.edits import RemoveItem
 from tilewright.app.exploring import Explore, LookAtTrial, OpenPoint
 from tilewright.app.found import Found
+from tilewright.app.machine_edits import PickMachine
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.studies import trial_study

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.pages import machine_now, opened_example, report_now
 
-from tilewright.app.actions import PickMachine, ShowPane, TurnKnob, act
+from tilewright.app.actions import ShowPane, act
+from tilewright.app.machine_edits import PickMachine, TurnKnob
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.studies import sensitivity_study

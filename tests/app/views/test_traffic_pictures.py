@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.pages import machine_now, opened_example, report_now, simulate_steps
 
-from tilewright.app.actions import PickMachine, ViewStep, act
+from tilewright.app.actions import ViewStep, act
+from tilewright.app.machine_edits import PickMachine
 from tilewright.app.store import Store
 from tilewright.app.views.gallery import load_examples
 from tilewright.app.views.numbers import grouped
