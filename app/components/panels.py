@@ -70,7 +70,7 @@ class InspectorView(JsonView):
 
 
 class CommandsView(JsonView):
-    """The command palette. Messages: those of its commands."""
+    """The command palette. Messages: those of its commands, and "commands" when it opens and wants to know them."""
 
     _esm = bundle("palette.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css")]

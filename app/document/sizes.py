@@ -116,7 +116,7 @@ def _checked(sizes: dict[str, int], program: IRModule | PrimFunc | None) -> dict
 
 def sizes_for(func: PrimFunc, sizes: Mapping[str, int]) -> dict[str, int]:
     """Those of `sizes` that a function of the module has: another function may have others."""
-    known = size_variables(func)
+    known = size_variables(func) if sizes else {}
     return {name: size for name, size in sizes.items() if name in known}
 
 

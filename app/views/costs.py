@@ -36,7 +36,8 @@ def row_costs(func: PrimFunc, report: Report) -> dict[str, Any]:
                 total = sums[ids.of(handle)]
                 total[0] += own[0]
                 total[1] += own[1]
-    return {row: _cost(cycles, copied, report.cycles, report.copied_bytes) for row, (cycles, copied) in sums.items()}
+    all_bytes = report.copied_bytes
+    return {row: _cost(cycles, copied, report.cycles, all_bytes) for row, (cycles, copied) in sums.items()}
 
 
 def compact(number: int) -> str:

@@ -44,6 +44,7 @@ class Tree {
     this.costMode = "";
     this.cursor = "";
     this.pending = new Set();
+    this.still = window.matchMedia("(prefers-reduced-motion: reduce)");
     this.build();
     this.choice = new Choice(this);
     this.window = new Window(this.list);
@@ -189,7 +190,7 @@ class Tree {
     }
     const order = ids.map((id) => {
       const row = byId.get(id);
-      const text = row.text ??= JSON.stringify([row.own, row.last, row.children.length > 0, ancestors(byId, row).map((o) => o.id)]);
+      const text = row.text ??= JSON.stringify([{...row.own, tooltip: null}, row.last, row.children.length > 0, ancestors(byId, row).map((o) => o.id)]);
       let element = this.elements.get(id);
       if (!element || this.drawn.get(id) !== text) {
         const made = rowElement(byId, row);
@@ -207,8 +208,13 @@ class Tree {
     });
     inOrder(this.list, order, this.window.below);
     this.window.space([first, behind]);
-    if (focused === this.list && wanted.has(this.cursor)) this.elements.get(this.cursor).focus({preventScroll: true});
+    if (focused === this.list && wanted.has(this.cursor)) requestAnimationFrame(() => this.takeFocus());
     return fresh;
+  }
+
+  /** The row of the cursor stands again: what the list kept for it is its own. With the layout that the frame needs anyway. */
+  takeFocus() {
+    if (this.list.getRootNode().activeElement === this.list) this.elements.get(this.cursor)?.focus({preventScroll: true});
   }
 
   /** After a move, the moved row stays in sight, and keeps the keyboard where it had it. */
@@ -217,13 +223,12 @@ class Tree {
     this.after = null;
     if (!after || !this.byId.has(after.id)) return;
     if (after.focus) this.focusRow(after.id);
-    else requestAnimationFrame(() => this.bring(after.id)); // with the layout that the frame needs anyway
+    else requestAnimationFrame(() => this.bring(after.id));
   }
 
   /** Where the rows stand, by their heights: to ask the browser would make it lay the page out. */
   positions() {
-    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (still) return new Map();
+    if (this.still.matches) return new Map();
     return new Map([...this.elements.keys()].map((id) => [id, this.window.topOf(id)]));
   }
 

@@ -9,6 +9,7 @@ const WIDTH_OF_PALETTE = 560;
 export function render({ model }) {
   const host = make("div", { class: "tw-palette" });
   const palette = new Palette(model, host);
+  model.on("payload", () => palette.drawAgain());
   model.on("remove", () => palette.remove());
   return host;
 }
@@ -19,7 +20,7 @@ class Palette {
     this.popup = new Popup(host, "sheet palette", { role: "dialog", "aria-modal": "true", "aria-label": "Find any action" });
     this.anywhere = {
       keydown: (event) => this.key(event), pointerdown: (event) => this.elsewhere(event),
-      "tilewright:commands-changed": () => this.popup.shown && this.draw(this.filter.value),
+      "tilewright:commands-changed": () => this.drawAgain(),
     };
     for (const [name, handler] of Object.entries(this.anywhere)) window.addEventListener(name, handler, true);
   }
@@ -46,9 +47,14 @@ class Palette {
     const left = Math.max(8, (window.innerWidth - WIDTH_OF_PALETTE) / 2);
     this.anchor = pointRect(left, Math.min(80, window.innerHeight * 0.1));
     this.draw("");
+    this.model.send_msg({ kind: "commands" });
   }
 
   /** What is typed stays when actions come later than the palette. */
+  drawAgain() {
+    if (this.popup.shown) this.draw(this.filter.value);
+  }
+
   draw(text) {
     const body = menuBody("Find any action", this.items(), (back) => this.close(back));
     this.popup.show(this.anchor, "below", body.element);

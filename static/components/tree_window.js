@@ -3,7 +3,7 @@
 
 import { make } from "./popup.js";
 
-export const WHOLE = 400;
+const WHOLE = 100;
 const AROUND = 30;
 
 export class Window {

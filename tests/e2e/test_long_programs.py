@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.axe import assert_no_violations
-from support.page import drag, row, steps
+from support.page import grab, point_in, row, steps
 from support.transformer import transformer_notebook
 
 Shoot = Callable[[Page, str], Path]
@@ -65,7 +65,11 @@ def test_given_work_that_takes_long_then_a_drop_does_not_wait_for_it(encoder: Pa
     encoder.get_by_label("Fold all loops").click()
     encoder.get_by_label("Unfold all loops").click()
     count = len(steps(encoder))
-    drag(encoder, "W_down1_local", "ko_down1")
+    grab(encoder, "W_down1_local")
+    while not row(encoder, "ko_down1").count():
+        encoder.mouse.wheel(0, 500)  # of many rows those in sight stand
+    encoder.mouse.move(*point_in(encoder, "ko_down1"), steps=8)
+    encoder.mouse.up()
     expect(encoder.locator(".step code")).to_have_count(count + 1, timeout=PATIENT)
     expect(encoder.locator(".step code").last).to_have_text("sch.compute_at(w_down1, ko_down1)")
     expect(encoder.locator("[data-verdict=proved]")).to_be_visible(timeout=PATIENT)

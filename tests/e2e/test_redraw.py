@@ -1,0 +1,76 @@
+"""Drawing anew with the elements that stand (static/components/redraw.js, reconcile.js): what is seen is what was drawn, and no more is touched
+than is another."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from tilewright.app.components.esm import bundle
+
+
+@pytest.fixture
+def drawing(page: Page) -> Page:
+    """A page with `list`, and `show(items)`: rows with a text, a colour and a button that says in `pressed` what it was drawn for."""
+    page.set_content(
+        f"""<div id=list></div><script type=module>{bundle("notebook.js")}
+        window.pressed = [];
+        const row = (item) => h("div", {{ class: item.kind ?? "row", title: item.tip }}, item.text, item.mark ? h("b", {{}}, item.mark) : null,
+          h("button", {{ onclick: item.dumb ? null : () => pressed.push(item.text) }}, "press"));
+        window.show = (items) => reconcile(list, items, (item) => JSON.stringify(item), row);
+        window.fresh = (items) => items.map((item) => row(item).outerHTML).join("");
+        window.moves = () => {{
+          const watch = new MutationObserver(() => {{}});
+          watch.observe(list, {{ childList: true }});
+          return () => watch.takeRecords().reduce((sum, record) => sum + record.addedNodes.length, 0);
+        }};
+        </script>"""
+    )
+    page.wait_for_function("() => window.show")
+    return page
+
+
+def test_given_any_list_after_any_other_then_it_looks_as_if_drawn_at_once(drawing: Page) -> None:
+    assert (
+        drawing.evaluate("""() => {
+      let seed = 7;
+      const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+      const item = () => ({text: `t${random(6)}`, tip: ["", "a", "b"][random(3)] || null, mark: ["", "x", "y"][random(3)], kind: ["row", "note"][random(2)], dumb: !random(3)});
+      for (let round = 0; round < 400; round += 1) {
+        const items = Array.from({length: random(9)}, item);
+        show(items);
+        if (list.innerHTML !== fresh(items)) return [list.innerHTML, fresh(items)];
+        pressed = [];
+        for (const button of list.querySelectorAll("button")) button.click();
+        const wanted = items.filter((item) => !item.dumb).map((item) => item.text);
+        if (JSON.stringify(pressed) !== JSON.stringify(wanted)) return [pressed, wanted];
+      }
+      return "";
+    }""")
+        == ""
+    )
+
+
+def test_given_a_row_that_moves_then_it_alone_moves_and_keeps_the_focus(drawing: Page) -> None:
+    assert drawing.evaluate("""() => {
+      const items = [..."abcdefgh"].map((text) => ({text}));
+      show(items);
+      const [moved] = list.children;
+      moved.querySelector("button").focus();
+      const count = moves();
+      show([...items.slice(1, 6), items[0], ...items.slice(6)]);
+      return [list.children[5] === moved, document.activeElement === moved.querySelector("button"), count()];
+    }""") == [True, True, 1]
+
+
+def test_given_a_row_that_is_another_then_its_element_takes_that_on(drawing: Page) -> None:
+    assert drawing.evaluate("""() => {
+      show([{text: "a"}, {text: "b", mark: "x"}]);
+      const element = list.children[1];
+      const button = element.querySelector("button");
+      button.focus();
+      const count = moves();
+      show([{text: "a"}, {text: "c", tip: "other"}]);
+      button.click();
+      return [list.children[1] === element, element.title, element.textContent, document.activeElement === button, count(), pressed];
+    }""") == [True, "other", "cpress", True, 0, ["c"]]
