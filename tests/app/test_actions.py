@@ -21,9 +21,9 @@ from tilewright.app.actions import (
     ViewStep,
     act,
     repair_of,
-    with_machine,
 )
 from tilewright.app.document import evaluate, is_applicable, read_document
+from tilewright.app.document.knobs import with_machine
 from tilewright.app.edits import RemoveItem
 from tilewright.app.machine_edits import PickMachine
 from tilewright.app.state import State
