@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from ..engine.ir import Proposal, Refusal, TilewrightError
+from ..engine.ir import Refusal, TilewrightError
 from .actions import (
     ApplyFix,
     Call,
@@ -23,7 +23,6 @@ from .actions import (
     Say,
     act,
     is_quick,
-    repair_of,
 )
 from .afterwards import Afterwards
 from .cabinet import Cabinet
@@ -34,9 +33,10 @@ from .filing import Filing, readable, saved_as
 from .forecast import Forecast
 from .handing import as_text, hand_out
 from .kept_searches import study_file
-from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, MOVED, OF_THE_TREE, Message, call_of, intent_of, sides_asked
+from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, OF_THE_TREE, Message, intent_of, sides_asked
 from .open_file import OpenFile
 from .opening import opened_text
+from .questions import repair_texts, row_menu, timeline_answer
 from .screen import Screen
 from .searches import Places, Searches
 from .sides import Compare
@@ -49,8 +49,6 @@ from .typed import DRAFTS, TEXTS, KeepTyped, Read
 from .views.explore import trials_answer
 from .views.gallery import Example, new_notebook
 from .views.lints import offered_fix
-from .views.menus import SCOPES, Facts, menu_of, scopes_of
-from .views.timeline import answer
 from .views.tour import tour_text
 from .work import Doing
 
@@ -315,18 +313,11 @@ class Session:
         self.studies.stop()
         self.searches.close()
 
+    # What views ask.
+
     def repair(self, wish: Message) -> list[str]:
         """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
-        try:
-            call = call_of({**wish, "kind": "move"}, self.state)
-        except (TilewrightError, KeyError, ValueError):
-            return []
-        calls = repair_of(self.state, call)
-        return (
-            [str(c) for c in (*calls, Proposal(call.method, tuple(zip(MOVED, call.args, strict=True))))]
-            if calls
-            else []
-        )
+        return repair_texts(self.state, wish)
 
     def targets(self, rows: list[str]) -> list[dict[str, Any]]:
         """Where the blocks or loops of `rows` may be dropped."""
@@ -334,29 +325,15 @@ class Session:
 
     def menu(self, row: str) -> list[dict[str, Any]]:
         """What may be done to `row`."""
-        if self.state.moment is None:
-            return []
-        schedule, machine = self.state.moment.schedule, self.store.machine(self.state)
-        names = schedule.intrinsics
-
-        def facts() -> Facts:
-            if isinstance(machine, TilewrightError):
-                return Facts(schedule.func, SCOPES, None, names)
-            return Facts(schedule.func, scopes_of(machine), machine, names)
-
-        known = self.store.remember(f"facts {names}", (schedule.func, machine), facts)
-        return menu_of(known, row) if row in known.ids else []
-
-    def _foretell(self, prediction: Message) -> None:
-        if self.screen is not None and not self._closed:
-            self.screen.foretell(prediction)
+        return row_menu(self.state, self.store, row)
 
     def timeline_answer(self, message: Message) -> Message | None:
-        """What the timeline asks for: a window, when a task starts, which step an engine's wait is due to. None for what makes no sense."""
-        try:
-            return answer(self.state, self.store, message)
-        except (KeyError, TypeError, ValueError, IndexError):
-            return None
+        """What the timeline asks for; None for what makes no sense."""
+        return timeline_answer(self.state, self.store, message)
+
+    def trials_answer(self, message: Message) -> Message | None:
+        """Candidates of the search that the Explore pane does not have yet. None for other messages."""
+        return trials_answer(self.state, self.store, message)
 
     # What comes after the paint.
 
@@ -421,9 +398,9 @@ class Session:
         if notebook is not None and notebook.document.path == path and self.state.exploration is None:
             self._show(replace(self.state, exploration=Exploration(sought, going=False)))
 
-    def trials_answer(self, message: Message) -> Message | None:
-        """Candidates of the search that the Explore pane does not have yet. None for other messages."""
-        return trials_answer(self.state, self.store, message)
+    def _foretell(self, prediction: Message) -> None:
+        if self.screen is not None and not self._closed:
+            self.screen.foretell(prediction)
 
     def _studied(self) -> None:
         if not self._closed and self.screen is not None:
