@@ -8,7 +8,7 @@ from .outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveErr
 from .pareto import Front, dominates
 from .search import ExploreError, explore, offers_of, verdict_of
 from .space import Point, Space, SpaceError, space_of
-from .study import Method, Offer, Progress, Settings, Study, Trial
+from .study import Checking, Method, Offer, Progress, Settings, Study, Trial
 from .trials import Bench, Limits, Question
 from .workers import InProcess, Workers, WorkersError
 
@@ -21,6 +21,7 @@ __all__ = [
     "AnchorError",
     "Auto",
     "Bench",
+    "Checking",
     "ExploreError",
     "Figures",
     "Front",

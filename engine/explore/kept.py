@@ -80,8 +80,8 @@ class Kept:
 
 
 def fingerprint(space: Space, machine: Machine, settings: Settings) -> str:
-    """By this a study is known: all that decides which points are tried and what comes of them. More trials are the same study, gone on
-    with."""
+    """By this a study is known: all that decides which points are tried and what comes of them. More trials and more time are the same
+    study, gone on with."""
     parts = (
         to_script(space.program),
         [line.text for line in space.lines],
@@ -89,7 +89,7 @@ def fingerprint(space: Space, machine: Machine, settings: Settings) -> str:
         sorted(space.sizes.items()),
         sorted(space.intrinsics or ()),
         msgspec.to_builtins(machine),
-        msgspec.to_builtins(msgspec.structs.replace(settings, trials=0)),
+        msgspec.to_builtins(msgspec.structs.replace(settings, trials=0, seconds=0.0)),
     )
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 

@@ -28,6 +28,10 @@ class Looking:
             self._known[values] = self._found(point)
         return self._known[values]
 
+    def has(self, point: Point) -> bool:
+        """Whether it was looked at already, or one that is the same so far."""
+        return self._prefixes.early_values(point) in self._known
+
     def is_hopeful(self, point: Point, cycles: float = inf) -> bool:
         """Whether it looks as if it would be accepted, fit, and take fewer `cycles`."""
         look = self.at(point)

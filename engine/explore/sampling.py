@@ -35,6 +35,9 @@ DRAWN = 48
 FIRST = 8
 """The first batch is no larger, and each no larger than all before it."""
 
+LOOKED = 3
+"""Points that are looked at anew, for each of a batch. After so many, what comes is tried."""
+
 ASKED = 4
 """Times that Optuna is asked for a point that looks as if it would fit."""
 
@@ -59,12 +62,14 @@ class Sampled:
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
+        self._looks_left = 0
         self._study = _study(settings, self.method)
 
     def batch(self, size: int) -> Sequence[Point]:
         """The next points: at the beginning the default and what looks best, in small batches, so that soon more is known."""
         size = min(size, self.total - len(self._asked), max(FIRST, len(self._asked)))
         points: list[Point] = []
+        self._looks_left = LOOKED * size
         if size > 0 and not self._asked:
             points.append(self._taken(self._space.default))
             points += self._begin(size - 1)
@@ -113,6 +118,10 @@ class Sampled:
 
     def _is_hopeful(self, point: Point) -> bool:
         """Whether it looks as if it would fit, and might be the best."""
+        if not self._looking.has(point):
+            if not self._looks_left:
+                return True
+            self._looks_left -= 1
         best = self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
         return self._looking.is_hopeful(point, best)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -20,11 +22,12 @@ from .outcome import Status, require_objectives
 from .pareto import Front
 from .prefixes import Prefixes
 from .space import Point, Space
-from .study import Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
+from .study import Checking, Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
 from .trials import Bench, Question
 from .workers import InProcess, Processes, Workers
 
 Watch = Callable[[Progress], object]
+Check = Callable[[Checking], object]
 Stop = Callable[[], bool]
 
 
@@ -68,12 +71,14 @@ def explore(
     store: str | Path | None = None,
     watch: Watch | None = None,
     stop: Stop | None = None,
+    checking: Check | None = None,
 ) -> Study:
     """Try candidates of `space` on `machine`, and check the best.
 
     `workers` try them: 0 for one after the other in this thread, a number of processes, or the address of a Dask scheduler,
     "tcp://…". `store` is a file that outcomes are kept in, and that a study which was ended is taken up again from. `watch` is told of
-    each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough.
+    each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough. `checking` is told
+    before each check of the best; where it answers True, the others are not checked, and not offered.
     The result depends on space, machine and settings alone.
 
     Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask",
@@ -94,7 +99,7 @@ def explore(
             kept.close()
     trials = tuple(sorted(search.trials, key=lambda t: t.number))
     study = Study(space, machine, settings, asker.method, trials, asker.total, ended)
-    return replace(study, offers=offers_of(study))
+    return replace(study, offers=offers_of(study, checking))
 
 
 def _asker(space: Space, settings: Settings, looking: Looking) -> Asker:
@@ -131,18 +136,30 @@ def _missing(error: ModuleNotFoundError, package: str, what: str) -> Exception:
     return ExploreError(Refusal(code, f"{what} needs {package}", expected='pip install "tilewright[explore]"'))
 
 
-def offers_of(study: Study) -> tuple[Offer, ...]:
-    """The front of a study, each checked; one that does not compute what the program does is not offered, and the next takes its place."""
+def offers_of(study: Study, checking: Check | None = None) -> tuple[Offer, ...]:
+    """The front of a study, each checked; one that does not compute what the program does is not offered, and the next takes its place.
+    Those that are checked only, where `checking` says that it is enough."""
     rest = study.trials
     verdicts: dict[int, Verdict] = {}
     while True:
         front = front_of(rest, study.settings.objectives).items
         for trial in front:
             if trial.number not in verdicts:
+                if checking is not None and checking(
+                    Checking(len(verdicts), len({*verdicts, *(t.number for t in front)}))
+                ):
+                    return _offered(front, verdicts)
                 verdicts[trial.number] = verdict_of(study.space, trial.point)
         if all(verdicts[trial.number].status != "failed" for trial in front):
-            return tuple(Offer(trial, verdicts[trial.number]) for trial in front)
+            return _offered(front, verdicts)
         rest = tuple(t for t in rest if t.number not in verdicts or verdicts[t.number].status != "failed")
+
+
+def _offered(front: Sequence[Trial], verdicts: Mapping[int, Verdict]) -> tuple[Offer, ...]:
+    checked = ((trial, verdicts.get(trial.number)) for trial in front)
+    return tuple(
+        Offer(trial, verdict) for trial, verdict in checked if verdict is not None and verdict.status != "failed"
+    )
 
 
 def verdict_of(space: Space, point: Point) -> Verdict:
@@ -165,11 +182,20 @@ class _Search:
         self._known = {} if kept is None else kept.outcomes()
         self._front: Front[Trial] = Front()
         self._counts: Counter[Status] = Counter()
+        self._until = inf
         self.trials: list[Trial] = []
 
     def run(self, workers: Workers) -> bool:
-        """Whether all was tried that was to be."""
-        while not self._stop():
+        """Whether all was tried that was to be in the time there was."""
+        self._until = time.monotonic() + self._settings.seconds if self._settings.seconds else inf
+        return self._batches(workers) or time.monotonic() >= self._until
+
+    def _is_enough(self) -> bool:
+        return time.monotonic() >= self._until or self._stop()
+
+    def _batches(self, workers: Workers) -> bool:
+        """Whether no batch was cut short."""
+        while not self._is_enough():
             points = self._asker.batch(self._settings.batch)
             if not points:
                 return True
@@ -180,7 +206,7 @@ class _Search:
             for trial in self._tried(workers, questions):
                 told.append(trial)
                 self._take(trial)
-                if self._stop():
+                if self._is_enough():
                     break
             if len(told) < len(questions):
                 return False
@@ -211,4 +237,4 @@ class _Search:
         self._watch(Progress(trial, len(self.trials), self._asker.total, dict(self._counts), best, front))
 
 
-__all__ = ["Asker", "Exhaustive", "Stop", "Watch", "explore", "offers_of", "verdict_of"]
+__all__ = ["Asker", "Check", "Exhaustive", "Stop", "Watch", "explore", "offers_of", "verdict_of"]

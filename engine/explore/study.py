@@ -28,7 +28,9 @@ class Settings(msgspec.Struct, frozen=True):
 
     `objectives` are figures that are to be small (outcome.CYCLES, …), several for a Pareto front; `budgets` the most that a figure may be.
     All points are tried where there are no more than `exhaustive`, else `trials` of them, which the sampler asks for in batches of
-    `batch` from `seed`. Workers have no part in it: with as many as one likes the same candidates are tried, with the same results.
+    `batch` at most from `seed`. Workers have no part in it: with as many as one likes the same candidates are tried, with the same
+    results. `seconds` by the clock end a study that is not done by then (0: it takes what it takes); how far it comes in them is the
+    machine's matter, and it can be gone on with.
     """
 
     objectives: tuple[str, ...] = (CYCLES,)
@@ -37,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True):
     seed: int = 0
     exhaustive: int = EXHAUSTIVE
     batch: int = BATCH
+    seconds: float = 0.0
     limits: Limits = Limits()
 
 
@@ -53,6 +56,13 @@ class Offer(msgspec.Struct, frozen=True, eq=False):
 
     trial: Trial
     verdict: Verdict
+
+
+class Checking(msgspec.Struct, frozen=True):
+    """Told before each check of what is to be offered: `done` of `total` were made. More come where one fails."""
+
+    done: int
+    total: int
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -73,7 +83,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 class Study(msgspec.Struct, frozen=True, eq=False):
     """What a search found. `trials` by number, no point twice. `method` is how points were chosen; `ended` whether all were tried that
-    were to be, or somebody stopped it.
+    were to be in the time there was, or somebody stopped it.
 
     `offers` are the best, and with several objectives the whole front, each verified: the least of the first objective first.
     """

@@ -6,6 +6,9 @@ from typing import IO
 
 HEAD_BYTES = 4
 
+READY = b"ready"
+"""A worker's first word: it has read its job."""
+
 
 def send(pipe: IO[bytes], data: bytes) -> None:
     """Raises OSError where nobody reads any more."""

@@ -13,7 +13,7 @@ from types import FrameType
 from .job import encoded, job_from, question_from
 from .outcome import Outcome
 from .trials import Bench, Question
-from .wire import receive, send
+from .wire import READY, receive, send
 
 ADDRESS_SPACE = "/proc/self/statm"
 
@@ -34,6 +34,7 @@ def main() -> int:
     job = job_from(first)
     bench = job.bench
     limit_memory(job.limits.memory_bytes)
+    send(answers, READY)
     signal.signal(signal.SIGPROF, _stop)
     while (data := receive(questions)) is not None:
         send(answers, encoded(within(job.limits.seconds, bench, question_from(data))))

@@ -12,17 +12,24 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from ..ir import TilewrightError
+from ..ir import Refusal, TilewrightError
 from .job import Job, encoded, outcome_from
 from .outcome import LOST, Outcome
 from .trials import Bench, Question
-from .wire import receive, send
+from .wire import READY, receive, send
 
 DEATHS = 2
 """A candidate that ends so many workers is given up: it was the candidate."""
 
 GRACE_SECONDS = 30.0
 """A worker tells by itself that a candidate is too slow. One that has not, so much later by the clock, is ended."""
+
+
+START_SECONDS = 90.0
+"""A worker says its first word within this by the clock, or is ended. It takes a second or two where nothing else runs."""
+
+STARTS = 2
+"""Times that a worker is started before it is said that none starts."""
 
 
 class Workers(Protocol):
@@ -115,23 +122,40 @@ class Hand:
         return outcome_from(answer)
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._ended:
-            raise LostWorkerError
+        for _ in range(STARTS):
+            if self._ended:
+                raise LostWorkerError
+            if self._process is not None or self._is_started():
+                break
+            self.release()
         if self._process is None:
-            # A process of its own group: an interrupt from the keyboard is the study's to deal with.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", f"{__package__}.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            )
-            assert self._process.stdin is not None
-            try:
-                send(self._process.stdin, encoded(self._job))
-            except OSError as error:
-                raise LostWorkerError from error
+            if self._ended:
+                raise LostWorkerError
+            raise WorkersError(
+                Refusal(
+                    "no-worker", f"no worker has started within {START_SECONDS:g} seconds, tried {STARTS} times",
+                    expected="a machine with room for another process, or workers=0: candidates are tried in this one",
+                )
+            )  # fmt: skip
         return self._process
+
+    def _is_started(self) -> bool:
+        """Whether a new process has read its job."""
+        # A process of its own group: an interrupt from the keyboard is the study's to deal with.
+        process = self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", f"{__package__}.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            send(process.stdin, encoded(self._job))
+            ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+            return bool(ready) and receive(process.stdout) == READY
+        except OSError:
+            return False
 
 
 class Hands:

@@ -15,6 +15,7 @@ from support.spaces import gemm_space
 from tilewright.engine.execute import Verdict
 from tilewright.engine.explore import (
     Bench,
+    Checking,
     InProcess,
     Limits,
     ObjectiveError,
@@ -160,6 +161,25 @@ def test_who_watches_is_told_of_each_trial_and_may_stop() -> None:
     assert not study.ended and [p.done for p in told] == list(range(1, 41)) and told[-1].total == SPACE.size
     assert sum(told[-1].counts.values()) == 40 and told[-1].best == study.best and told[-1].front == study.front
     assert study.offers and study.offers[0].trial == study.best
+
+
+def test_given_some_seconds_then_the_study_ends_with_them_and_goes_on_with_more(tmp_path: Path) -> None:
+    store = tmp_path / "study.sqlite"
+    short = explore(SPACE, GEMMINI, Settings(seconds=1e-9), store=store)
+    assert short.ended and len(short.trials) == 0 and short.total == SPACE.size
+    told: list[Progress] = []
+    some = explore(SPACE, GEMMINI, Settings(seconds=0.05), store=store, watch=told.append)
+    assert some.ended and 0 < len(some.trials) < SPACE.size
+    assert found(explore(SPACE, GEMMINI, store=store)) == found(explore(SPACE, GEMMINI))
+
+
+def test_who_is_told_of_checks_may_end_them() -> None:
+    told: list[Checking] = []
+    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), checking=told.append)
+    assert [c.done for c in told] == list(range(len(study.offers))) and {c.total for c in told} == {len(study.front)}
+    assert len(study.offers) == len(study.front) > 1
+    fewer = explore(SPACE, GEMMINI, Settings(objectives=BOTH), checking=lambda c: c.done == 1)
+    assert [o.trial for o in fewer.offers] == [study.offers[0].trial] and fewer.front == study.front
 
 
 @pytest.mark.parametrize("after", [1, 8, 11, 23])

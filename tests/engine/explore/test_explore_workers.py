@@ -19,8 +19,21 @@ from support.programs import programs
 from support.spaces import gemm_space
 
 from tilewright.engine.adopt import read_pasted
-from tilewright.engine.explore import Bench, Limits, Progress, Question, Settings, Study, explore, space_of, trials
+from tilewright.engine.explore import (
+    Bench,
+    Limits,
+    Progress,
+    Question,
+    Settings,
+    Study,
+    WorkersError,
+    explore,
+    space_of,
+    trials,
+)
+from tilewright.engine.explore import workers as workers_module
 from tilewright.engine.explore.job import encoded, job_from, job_of
+from tilewright.engine.explore.wire import HEAD_BYTES
 from tilewright.engine.explore.workers import Hand, Processes
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.schedule import Intrinsics
@@ -81,16 +94,34 @@ def test_given_a_process_that_dies_while_it_tries_then_it_is_tried_again(hand: H
     assert hand.tried(question) == expected and hand.pid != first
 
 
+def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Workers are run by a "python" that is this shell script."""
+    python = folder / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+
 def test_given_a_candidate_that_ends_every_worker_then_it_is_given_up_and_the_study_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A "python" that dies of it, as one that the system ends for its memory does.
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\nexit 9\n")
-    python.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(python))
-    study = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=3, batch=3), workers=2)
+    asked = Settings(exhaustive=0, trials=3, batch=3)
+    job = len(encoded(job_of(SPACE, GEMMINI, asked))) + HEAD_BYTES
+    # It reads its job, says so, and dies of the first question, as one that the system ends for its memory does.
+    stands_in(tmp_path, monkeypatch, f"printf '\\000\\000\\000\\005ready'\nhead -c {job + 1} > /dev/null\nexit 9")
+    study = explore(SPACE, GEMMINI, asked, workers=2)
     assert {t.outcome.code for t in study.trials} == {"worker-lost"} and study.ended and study.offers == ()
+
+
+@pytest.mark.parametrize("script", ["exit 9", "exec sleep 60"], ids=["it ends", "it says nothing"])
+def test_given_workers_that_do_not_start_then_the_study_says_so_and_does_not_wait_for_ever(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stands_in(tmp_path, monkeypatch, script)
+    monkeypatch.setattr(workers_module, "START_SECONDS", 0.2)
+    with pytest.raises(WorkersError) as refused:
+        explore(SPACE, GEMMINI, SETTINGS, workers=1)
+    assert refused.value.code == "no-worker" and "tried 2 times" in str(refused.value)
 
 
 def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives(hand: Hand) -> None:
