@@ -141,10 +141,17 @@ def choices(exprs: Sequence[Expr]) -> list[Expr]:
     found: list[Expr] = []
     for node in (n for e in exprs for n in walk(e)):
         if isinstance(node, Min | Max):
-            found += [build.le(a, b) for a in _sides(node.a) for b in _sides(node.b)]
+            found += [_is_taken(node, a, b) for a in _sides(node.a) for b in _sides(node.b)]
         elif isinstance(node, Select):
             found.append(node.condition)
     return found
+
+
+def _is_taken(node: Min | Max, a: Expr, b: Expr) -> Expr:
+    """When it is one side and no other: of a number and an expression the number. So the expression goes on to where they are equal."""
+    if build.int_value(a) is not None:
+        a, b = b, a
+    return build.lt(b, a) if isinstance(node, Min) else build.lt(a, b)
 
 
 def _sides(expr: Expr) -> list[Expr]:

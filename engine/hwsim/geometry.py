@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
 from typing import cast
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace as replace_fields
 
-from ..arith import Analyzer, Linear, linear
+from ..arith import Analyzer, Sum
 from ..ir import Buffer, Cast, Expr, Var, build, free_vars
+from ..ir import dtype as dt
 from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars, values
+from .place import strides_of
 from .work import Access
 
 REACH_BITS = 40
@@ -94,9 +96,8 @@ def _masked(
 def _cut(extents: dict[Var, int], active: dict[Var, int], mask: Values, outer: dict[Var, int]) -> Domain:
     iterations = int(mask.sum())
     few = iterations * SPARSE <= mask.size
-    return Domain(
-        extents, active, iterations, mask, outer, dict(zip(extents, np.nonzero(mask), strict=True)) if few else None
-    )
+    chosen = dict(zip(extents, np.nonzero(mask), strict=True)) if few else None
+    return Domain(extents, active, iterations, mask, outer, chosen)
 
 
 def without_box(where: Domain, box: Sequence[tuple[int, int]]) -> Domain:
@@ -124,10 +125,11 @@ def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
 
 
 class Course(msgspec.Struct, frozen=True, eq=False):
-    """How an index or an address runs with the loops of a task: by `strides`, from `constant` and what the loops `around` the task add."""
+    """How an index or an address runs with the loops of a task: by `strides`, from `constant` and what is `around` the task: loops, and
+    expressions of these."""
 
     strides: dict[Var, int]
-    around: dict[Var, int]
+    around: dict[Expr, int]
     constant: int
 
     def ends(self, active: Mapping[Var, int]) -> tuple[int, int]:
@@ -135,79 +137,103 @@ class Course(msgspec.Struct, frozen=True, eq=False):
         steps = [stride * (active[v] - 1) for v, stride in self.strides.items()]
         return self.constant + sum(s for s in steps if s < 0), self.constant + sum(s for s in steps if s > 0)
 
+    def start(self, outer: Mapping[Var, int]) -> Values | int:
+        """Its value where the loops of the task are at 0; loops around that are not known count as 0. Raises UnknownValueError."""
+        parts = [
+            factor * (outer.get(around, 0) if isinstance(around, Var) else _placed(around, outer))
+            for around, factor in self.around.items()
+        ]
+        return sum(parts, self.constant)
 
-def _course(terms: Sequence[tuple[Var, int]], constant: int, inner: Mapping[Var, int]) -> Course:
-    strides, around = dict[Var, int](), dict[Var, int]()
-    for var, factor in terms:
-        (strides if var in inner else around)[var] = factor
-    return Course(strides, around, constant)
+    def values(self, over: Mapping[Var, Values | int], outer: Mapping[Var, int]) -> Values:
+        """Its values, loops of the task `over` these. Raises UnknownValueError."""
+        return np.asarray(sum((over[v] * stride for v, stride in self.strides.items()), self.start(outer)), np.int64)
+
+
+def course_of(expr: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> Course | None:
+    """How an expression runs; None where it is not affine in the loops of the task."""
+    return _course(_widened(analyzer.form(expr), analyzer), inner, analyzer)
+
+
+def _course(form: Sum, inner: Mapping[Var, int], analyzer: Analyzer) -> Course | None:
+    strides, around = dict[Var, int](), dict[Expr, int]()
+    for digit in form.digits:
+        source = digit.source
+        if digit.is_whole and isinstance(source, Var):
+            (strides if source in inner else around)[source] = digit.scale
+        elif used_vars(source, inner):
+            return None
+        else:
+            around[analyzer.expr(Sum((replace_fields(digit, scale=1),)), source.dtype)] = digit.scale
+    return Course(strides, around, form.constant)
+
+
+def _widened(form: Sum, analyzer: Analyzer) -> Sum:
+    """The sum with those that are only made wider in it."""
+    if not any(isinstance(digit.source, Cast) for digit in form.digits):
+        return form
+    found = Sum((), form.constant)
+    for digit in form.digits:
+        source = digit.source
+        if isinstance(source, Cast) and digit.is_whole and dt.is_int(source.value.dtype):
+            found = found.plus(_widened(analyzer.form(source.value), analyzer), digit.scale)
+        else:
+            found = found.plus(Sum((digit,)))
+    return found
 
 
 class Layout(msgspec.Struct, frozen=True, eq=False):
-    """The address of an access in elements: strides by loop variable when it is affine in the task's loops, else only the expression."""
+    """The address of an access in elements: its course when it is affine in the task's loops, else the expression."""
 
-    address: Expr
-    strides: dict[Var, int] | None
-    mixed: frozenset[Var]  # variables around the task that change the pattern, not only where it begins
-    start: Course | None = None  # where it begins, by the loops around the task, if that is a sum of them
+    course: Course | None
+    address: Expr | None = None
+    mixed: frozenset[Var] = frozenset()  # variables around the task that change the pattern, not only where it begins
+
+    @property
+    def strides(self) -> dict[Var, int] | None:
+        """In elements, by loop; None where there is no course."""
+        return None if self.course is None else self.course.strides
+
+    def loops(self, among: Mapping[Var, int]) -> set[Var]:
+        """Those of the task's loops that it depends on."""
+        if self.course is not None:
+            return {*self.course.strides}
+        assert self.address is not None
+        return used_vars(self.address, among)
+
+    def values(self, over: Mapping[Var, Values | int], outer: Mapping[Var, int]) -> Values:
+        """The addresses, loops of the task `over` these; loops around that are not known only shift them. Raises UnknownValueError."""
+        if self.course is not None:
+            return self.course.values(over, outer)
+        assert self.address is not None
+        return _placed(self.address, {**over, **outer})
 
 
 def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
     """Where an access goes in memory, as the loops of `inner` run."""
-    return layout_at(flat_address(access.buffer, access.indices), inner, analyzer)
+    form = _widened(flat_form(access.buffer, access.indices, analyzer), analyzer)
+    course = _course(form, inner, analyzer)
+    if course is not None:
+        return Layout(course)
+    together = [used for used in (free_vars(digit.source) for digit in form.digits) if used & inner.keys()]
+    mixed = {v for used in together for v in used if v in analyzer.ranges and v not in inner}
+    return Layout(None, analyzer.expr(form, access.indices[0].dtype), frozenset(mixed))
 
 
-def layout_at(address: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
-    """The layout of an address."""
-    form = linear(address, analyzer)
-    address = analyzer.simplify(address)
-    if form is None:
-        return Layout(address, None, frozenset())
-    terms = list(_terms(form, analyzer))
-    if all(isinstance(atom, Var) for atom, _ in terms):
-        course = _course(cast("list[tuple[Var, int]]", terms), form.constant, inner)
-        return Layout(address, course.strides, frozenset(), course)
-    strides: dict[Var, int] | None = {}
-    mixed: set[Var] = set()
-    for atom, factor in terms:
-        if isinstance(atom, Var):
-            if atom in inner and strides is not None:
-                strides[atom] = factor
-        elif used_vars(atom, inner):
-            strides = None
-            mixed |= used_vars(atom, analyzer.ranges) - set(inner)
-    return Layout(address, strides, frozenset(mixed))
-
-
-def _terms(form: Linear, analyzer: Analyzer) -> Iterator[tuple[Expr, int]]:
-    """The terms of a sum, and of the sums that are only made wider in it."""
-    for atom, factor in form.terms:
-        wide = linear(atom.value, analyzer) if isinstance(atom, Cast) else None
-        if wide is None:
-            yield atom, factor
-        else:
-            yield from ((inner, factor * times) for inner, times in wide.terms)
-
-
-def flat_address(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
+def flat_form(buffer: Buffer, indices: Sequence[Expr], analyzer: Analyzer) -> Sum:
     """The address in elements, row-major or by strides within each group of axes; groups in front pick a block far away."""
-    address: Expr = build.const(0, indices[0].dtype if indices else "int32")
+    found = Sum(())
     if buffer.strides:
         for index, stride in zip(indices, buffer.strides, strict=True):
-            address = build.add(address, build.mul(index, stride))
-        return address
-    far = 0
-    if buffer.axis_separators:
-        address = build.cast(address, "int64")
-        far = 1 << REACH_BITS // len(buffer.axis_separators)
-    for first, last in pairwise((0, *buffer.axis_separators, len(indices))):
-        place: Expr = build.const(0, indices[0].dtype if indices else "int32")
-        for index, extent in zip(indices[first:last], buffer.shape[first:last], strict=True):
-            place = build.add(build.mul(place, extent), index)
-        if last == len(indices):
-            return build.add(address, place)
-        address = build.mul(build.add(address, place), build.const(far, "int64"))
-    return address
+            step = build.int_value(stride)
+            moved = analyzer.form(index if step is not None else build.mul(index, stride))
+            found = found.plus(moved, 1 if step is None else step)
+        return found
+    separators = buffer.axis_separators
+    far = 1 << REACH_BITS // len(separators) if separators else 1
+    for axis, (index, step) in enumerate(zip(indices, strides_of(buffer), strict=True)):
+        found = found.plus(analyzer.form(index), step * far ** sum(axis < s for s in separators))
+    return found
 
 
 class Runs(msgspec.Struct, frozen=True):
@@ -228,7 +254,7 @@ def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
     if where.is_box and all(s is not None for s in strides):
         return _affine_runs(cast("list[dict[Var, int]]", strides), where)
     try:
-        return _counted_runs([x.address for x in layouts], where)
+        return _counted_runs(layouts, where)
     except UnknownValueError:
         return (Runs(1, where.iterations),)
 
@@ -252,20 +278,21 @@ def run_loops(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Var,
         length *= where.active[step]
 
 
-def _counted_runs(addresses: Sequence[Expr], where: Domain) -> tuple[Runs, ...]:
-    order, breaks = run_order(addresses[-1], where)
-    for column in listed(addresses[:-1], where):
+def _counted_runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
+    order, breaks = run_order(layouts[-1], where)
+    for column in listed(layouts[:-1], where):
         breaks[1:] |= np.diff(column[order]) != 1
     lengths = np.diff(np.append(np.flatnonzero(breaks), len(order)))
     found, counts = np.unique(lengths, return_counts=True)
     return tuple(Runs(int(e), int(c)) for e, c in zip(found, counts, strict=True))
 
 
-def run_order(address: Expr, where: Domain) -> tuple[Values, npt.NDArray[np.bool_]]:
+def run_order(along: Layout, where: Domain) -> tuple[Values, npt.NDArray[np.bool_]]:
     """The iterations of a domain in the order of addresses, and where a run begins: wherever it does not go on by one. Loops that the
     address does not depend on go over the same addresses again. Raises UnknownValueError."""
-    again = [v for v in where.extents if v not in used_vars(address, where.extents)]
-    place, *rounds = listed([address, *again], where)
+    moving = along.loops(where.extents)
+    again = [v for v in where.extents if v not in moving]
+    place, *rounds = listed([along, *again], where)
     number = np.zeros(len(place), np.int64)
     for var, column in zip(again, rounds, strict=True):
         number = number * where.extents[var] + column
@@ -276,24 +303,23 @@ def run_order(address: Expr, where: Domain) -> tuple[Values, npt.NDArray[np.bool
     return order, breaks
 
 
-def listed(exprs: Sequence[Expr], where: Domain) -> list[Values]:
-    """The values of expressions at every iteration of a domain, in the order of its `points`. Raises UnknownValueError."""
+def listed(places: Sequence[Layout | Expr], where: Domain) -> list[Values]:
+    """The values of these at every iteration of a domain. Raises UnknownValueError."""
+    outer = where.outer
+
+    def found(over: Mapping[Var, Values]) -> list[Values]:
+        return [p.values(over, outer) if isinstance(p, Layout) else _placed(p, {**over, **outer}) for p in places]
+
+    return at_points(where, found)
+
+
+def at_points(where: Domain, found: Callable[[Mapping[Var, Values]], Sequence[Values]]) -> list[Values]:
+    """What is found over the loops as axes, at each iteration of a domain, always in the same order. Raises UnknownValueError."""
     if prod(where.extents.values()) > MAX_POINTS:
         raise UnknownValueError
-    over = {**points(where), **where.outer}
-    return spread([_placed(e, over) for e in exprs], where)
-
-
-def points(where: Domain) -> dict[Var, Values]:
-    """The loops of a domain as axes (`grid.axes`), iterations in program order; those that were chosen, one by one."""
-    return axes(where.extents) if where.chosen is None else where.chosen
-
-
-def spread(columns: Sequence[Values], where: Domain) -> list[Values]:
-    """What is known at the `points` of a domain, at each of its iterations, in their order."""
     if where.chosen is not None:
-        return [np.broadcast_to(column, (where.iterations,)) for column in columns]
-    every = [np.broadcast_to(column, tuple(where.extents.values())) for column in columns]
+        return [np.broadcast_to(column, (where.iterations,)) for column in found(where.chosen)]
+    every = [np.broadcast_to(column, tuple(where.extents.values())) for column in found(axes(where.extents))]
     if where.mask is not None:
         holds = where.mask.astype(np.bool_)
         return [column[holds] for column in every]
@@ -301,12 +327,20 @@ def spread(columns: Sequence[Values], where: Domain) -> list[Values]:
     return [column[box].reshape(-1) for column in every]
 
 
+def number_of(place: Mapping[Var, Values], extents: Mapping[Var, int]) -> Values:
+    """The loops of `extents` as one number, the last the fastest."""
+    number = np.zeros((), np.int64)
+    for var, extent in extents.items():
+        number = number * extent + place[var]
+    return number
+
+
 def origin(place: Layout, where: Domain) -> int:
     """The address, in elements, where all loops of the task are at 0; one that depends on data is taken as 0."""
-    if place.start is not None:
-        return place.start.constant + sum(f * where.outer.get(v, 0) for v, f in place.start.around.items())
     try:
-        return int(_placed(place.address, {**dict.fromkeys(where.extents, 0), **where.outer}))
+        if place.course is not None:
+            return int(place.course.start(where.outer))
+        return int(place.values(dict.fromkeys(where.extents, 0), where.outer))
     except UnknownValueError:
         return 0
 
@@ -322,10 +356,10 @@ def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tup
         return None
     found: list[Course] = []
     for index in access.indices:
-        form = linear(index, analyzer)
-        if form is None or not all(isinstance(atom, Var) for atom, _ in form.terms):
+        course = course_of(index, inner, analyzer)
+        if course is None or not all(isinstance(around, Var) for around in course.around):
             return None
-        found.append(_course(cast("Sequence[tuple[Var, int]]", form.terms), form.constant, inner))
+        found.append(course)
     return tuple(found)
 
 
@@ -351,12 +385,13 @@ def _ends(accesses: Sequence[Access], axis: int, where: Domain) -> tuple[int, in
     over: dict[Var, Values | int] = {**axes(where.active), **where.outer}
     low: list[int] = []
     high: list[int] = []
-    for access in accesses:
+    # Accesses have indices in common.
+    for index, extent in dict.fromkeys((a.indices[axis], a.extents[axis] if a.extents else None) for a in accesses):
         try:
-            start = _placed(access.indices[axis], over)
-            end = start + (_placed(access.extents[axis], over) if access.extents else 1)
+            start = _placed(index, over)
+            end = start + (1 if extent is None else _placed(extent, over))
         except UnknownValueError:
-            return 0, build.int_value(access.buffer.shape[axis]) or 1
+            return 0, build.int_value(accesses[0].buffer.shape[axis]) or 1
         low.append(int(start.min()))
         high.append(int(end.max()))
     return min(low), max(high)

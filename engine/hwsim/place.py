@@ -175,6 +175,18 @@ def writers_of(buffer: Buffer, nest: Nest) -> tuple[str, ...]:
     return tuple(name for name in nest.index.writers(buffer) if name)
 
 
+def strides_of(buffer: Buffer) -> tuple[int, ...]:
+    """Elements between neighbours of each axis, in its group of axes. Raises MachineError."""
+    if buffer.strides:
+        return tuple(build.int_value(s) or 0 for s in buffer.strides)
+    shape = constant_shape(buffer)
+    found, step = [0] * len(shape), 1
+    for n in reversed(range(len(shape))):
+        step = 1 if n + 1 in buffer.axis_separators else step
+        found[n], step = step, step * shape[n]
+    return tuple(found)
+
+
 def constant_shape(buffer: Buffer) -> tuple[int, ...]:
     """The shape in numbers. Raises MachineError."""
     shape = [build.int_value(e) for e in buffer.shape]

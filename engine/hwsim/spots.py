@@ -12,14 +12,15 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ..ir import Buffer, Expr, IndexMap, Var, build
+from ..ir import Buffer, Expr, IndexMap, Var
 from ..ir import dtype as dt
 from .conflicts import Elements, banking, cycles_lost, in_phases
 from .cost import Measured
-from .geometry import Domain, domain, listed, points, run_order, spread
+from .geometry import Domain, at_points, domain, listed, number_of, run_order
 from .grid import UnknownValueError, Values, values
 from .parts import KINDS, DmaEngine, MatrixEngine, SystolicEngine, VectorEngine
-from .place import Placement, Places, constant_shape
+from .place import Placement, Places, constant_shape, strides_of
+from .ports import over
 from .product import indexing
 from .tasks import TaskProgram, Template
 from .vectors import Side, accessed_at_once, in_operations, lanes_follow, lanes_of, vector_width
@@ -66,14 +67,7 @@ class Bed(msgspec.Struct, frozen=True, eq=False):
     @property
     def strides(self) -> tuple[int, ...]:
         """Elements between neighbours of each axis, in its group of axes."""
-        if self.buffer.strides:
-            return tuple(build.int_value(s) or 0 for s in self.buffer.strides)
-        shape = self.shape
-        found, step = [0] * len(shape), 1
-        for n in reversed(range(len(shape))):
-            step = 1 if n + 1 in self.buffer.axis_separators else step
-            found[n], step = step, step * shape[n]
-        return tuple(found)
+        return strides_of(self.buffer)
 
     @property
     def element_bytes(self) -> int:
@@ -246,8 +240,8 @@ def _listing(use: Use) -> Listing:
         case VectorEngine():
             return _by_lanes(use, engine, position)
         case DmaEngine():
-            order, breaks = run_order(layouts[work.writes[0]].address, where)
-            for column in listed([x.address for x in use.measured.layouts[:-1]], where):
+            order, breaks = run_order(layouts[work.writes[0]], where)
+            for column in listed(use.measured.layouts[:-1], where):
                 breaks[1:] |= np.diff(column[order]) != 1
             access = np.cumsum(breaks) - 1
             return _made(use, access, position[order])
@@ -296,7 +290,7 @@ def _by_lanes(use: Use, engine: VectorEngine, position: Values) -> Listing:
     sides = next(group for group in accessed_at_once(engine, work, layouts) if _has(group, use))
     here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
     elements: list[Elements] = []
-    for side, column in zip(here, listed([s.layout.address for s in here], where), strict=True):
+    for side, column in zip(here, listed([s.layout for s in here], where), strict=True):
         size = element_bytes(side.access)
         base = places.by_buffer[side.access.buffer].address
         elements.append(Elements(access, column[order] * size + base, size, side.written))
@@ -321,17 +315,15 @@ def _by_tiles(work: Work, where: Domain, sizes: tuple[int, int, int]) -> Values:
     first, second, result = (indexing(a, where) for a in (work.reads[0], work.reads[-1], work.writes[0]))
     groups = first & result - second, second & result - first, (first & second) - result
     others = [v for v in where.extents if not any(v in group for group in groups)]
-    over = points(where)
-    number = np.zeros((), np.int64)
-    for var in others:
-        number = number * where.extents[var] + over[var]
-    for group, size in zip(groups, sizes, strict=True):
-        place, extent = np.zeros((), np.int64), 1
-        for var in where.extents:
-            if var in group:
-                place, extent = place * where.extents[var] + over[var], extent * where.extents[var]
-        number = number * -(-extent // size) + place // size
-    (column,) = spread([number], where)
+
+    def found(place: Mapping[Var, Values]) -> list[Values]:
+        number = number_of(place, {v: where.extents[v] for v in others})
+        for group, size in zip(groups, sizes, strict=True):
+            inside = {v: n for v, n in where.extents.items() if v in group}
+            number = number * over(prod(inside.values()), size) + number_of(place, inside) // size
+        return [number]
+
+    (column,) = at_points(where, found)
     _, begins, which = np.unique(column, return_index=True, return_inverse=True)
     rank = np.empty(len(begins), np.int64)
     rank[np.argsort(begins)] = np.arange(len(begins))

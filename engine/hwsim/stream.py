@@ -37,7 +37,7 @@ from ..ir import (
 )
 from ..ir import dtype as dt
 from .errors import refuse
-from .geometry import flat_address
+from .geometry import flat_form
 from .grid import UnknownValueError, Values, values
 from .nest import Leaf, Loop, LoopNode, Nest, NestNode, Piece, Site
 
@@ -282,7 +282,8 @@ class _Reader:
         if buffer not in self.kept:
             return None
         site = self.sites[buffer]
-        place = self.analyzer.simplify(flat_address(replace_fields(buffer, axis_separators=()), indices))
+        form = flat_form(replace_fields(buffer, axis_separators=()), indices, self.analyzer)
+        place = self.analyzer.expr(form, indices[0].dtype if indices else "int32")
         if buffer.elem_offset is not None:
             place = build.add(place, buffer.elem_offset)
         turns = site.slots > 1 and not site.indexed and site.slot_loop is not None

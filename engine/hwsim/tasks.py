@@ -25,7 +25,7 @@ from .parts import DmaEngine
 from .place import Places
 from .ports import PortSpec, contended
 from .variants import TaskVariant, Variants, part_of, pieces_of
-from .work import Access, read_piece
+from .work import Access, read_pieces
 
 
 class Template(msgspec.Struct, frozen=True, eq=False):
@@ -188,7 +188,7 @@ class _Builder:
     def _choice(self, leaf: Leaf) -> Choice:
         found = self.choices.get(leaf)
         if found is None:
-            works = tuple(read_piece(p, self.nest.analyzer) for p in leaf.pieces)
+            works = read_pieces(leaf.pieces, self.nest.analyzer)
             found = self.choices[leaf] = choose(leaf, works, self.nest, self.places)
         return found
 

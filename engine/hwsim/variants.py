@@ -222,7 +222,7 @@ def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> 
         exprs = list(piece.conditions)
         for access, layout, course in zip(measured.accesses, measured.layouts, measured.courses, strict=True):
             if isinstance(engine, VectorEngine) or layout.strides is None or course is None:
-                exprs += [layout.address, *access.indices, *access.extents]
+                exprs += [*access.indices, *access.extents]
         for expr in exprs:
             found |= free_vars(expr)
     return tuple(v for v in among if v in found)
@@ -238,7 +238,9 @@ def _behaviour(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[L
     turns = dict.fromkeys((s.placement.site.slot_loop, s.placement.slots) for s in sides)
     return Behaviour(
         decisive(c for p in pieces for c in p.conditions),
-        decisive(x.address for p in pieces for x in p.measured.layouts if x.mixed & set(around)),
+        decisive(
+            x.address for p in pieces for x in p.measured.layouts if x.address is not None and x.mixed & set(around)
+        ),
         decisive(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts),
         tuple((loop.var, slots) for loop, slots in turns if loop is not None and loop.var in around),
     )

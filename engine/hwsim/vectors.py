@@ -8,7 +8,7 @@ them: a transposed one column by column, which is where banks conflict.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Literal
 
@@ -17,10 +17,10 @@ import numpy as np
 from msgspec.structs import replace as replace_fields
 
 from ..ir import Buffer, Var
-from .boxes import inside
+from .boxes import Inside, inside
 from .conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, exact_clashes, listed_clashes
-from .geometry import Domain, Layout, listed, origin, points, run_loops, run_order, runs, spread, without_loops
-from .grid import MAX_POINTS, UnknownValueError, Values, used_vars
+from .geometry import Domain, Layout, at_points, listed, number_of, origin, run_loops, run_order, runs, without_loops
+from .grid import UnknownValueError, Values
 from .parts import Memory, VectorEngine
 from .place import Places
 from .ports import over
@@ -103,6 +103,7 @@ def vector_conflicts(
 ) -> tuple[Conflict, ...]:
     """The conflicts of the accesses of a piece, those that have none among them, memory by memory."""
     along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
+    looked = _Looked(work, layouts, where, places)
     found: list[Conflict] = []
     for memory in places.machine.memories:
         rule = banking(memory)
@@ -110,7 +111,7 @@ def vector_conflicts(
             continue
         for sides in accessed_at_once(engine, work, layouts):
             here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
-            clashes = _clashes(rule, here, work, along, width, where, places) if here else None
+            clashes = looked.clashes(rule, here, along, width) if here else None
             if clashes is not None:
                 found.append(_conflict(here, memory, clashes))
     return tuple(found)
@@ -161,8 +162,8 @@ def _spread(
     """(accesses, bytes wanted, bytes moved); None where the addresses depend on data, or are too many to list."""
     size, memory = element_bytes(side.access), places.by_buffer[side.access.buffer].memory
     threads = _threads(work, where)
-    moving = used_vars(side.layout.address, where.extents)
-    if not threads and not moving & used_vars(along.address, where.extents):
+    moving = side.layout.loops(where.extents)
+    if not threads and not moving & along.loops(where.extents):
         along = side.layout
     held = [v for v in where.extents if v not in threads and v not in moving]
     once = without_loops(where, held)
@@ -170,8 +171,9 @@ def _spread(
     lanes = width if threads else max(width, memory.burst_bytes // size)
     rule = Banking(1, memory.burst_bytes, phase_bytes=max(memory.phase_bytes, memory.burst_bytes) if memory.phase_bytes else 0,
                    counts_rows=True)  # fmt: skip
-    moved = _clashes(rule, [side], work, along, lanes, once, places)
-    wanted = _clashes(replace_fields(rule, row_bytes=size), [side], work, along, lanes, once, places)
+    looked = _Looked(work, [side.layout], once, places)
+    moved = looked.clashes(rule, [side], along, lanes)
+    wanted = looked.clashes(replace_fields(rule, row_bytes=size), [side], along, lanes)
     if moved is None or wanted is None:
         return None
     return moved.accesses, wanted.cycles * size, moved.cycles * memory.burst_bytes
@@ -220,29 +222,44 @@ def _thread_groups(lanes: Lanes, where: Domain) -> int:
     return len(np.unique(access))
 
 
-def _clashes(
-    rule: Banking, group: Sequence[Side], work: Work, along: Layout, width: int, where: Domain, places: Places
-) -> Clashes | None:
-    """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
-    lanes = lanes_of(work, along, width, where)
-    layouts = [s.layout for s in group]
-    try:
-        if not lanes.are_whole(where):
+class _Looked:
+    """The iterations of a piece, with what looks at several of its accesses have in common."""
+
+    def __init__(self, work: Work, layouts: Sequence[Layout], where: Domain, places: Places) -> None:
+        self._work = work
+        self._layouts = layouts
+        self._where = where
+        self._places = places
+        self._inside: dict[tuple[Var, ...], Inside | None] = {}
+
+    def clashes(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> Clashes | None:
+        """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
+        where, places = self._where, self._places
+        lanes = lanes_of(self._work, along, width, where)
+        try:
+            if not lanes.are_whole(where):
+                return _listed(rule, group, lanes, along, where, places)
+            if along.strides is not None and all(s.layout.strides is not None for s in group):
+                return affine_clashes(*_affine(rule, group, lanes, where, places))
+            # Lanes that nothing cuts: only the other loops have edges.
+            lanes = lanes.of_an_operation(where)
+            whole = self._box(lanes)
+            here = [] if whole is None else [(s, whole.layout(s.layout)) for s in group]
+            known = [replace_fields(s, layout=x) for s, x in here if x is not None]
+            if whole is not None and len(known) == len(group):
+                exact = exact_clashes(*_affine(rule, known, lanes, whole.box, places))
+                if exact is not None:
+                    return exact + _listed(rule, group, lanes, along, whole.rest, places)
             return _listed(rule, group, lanes, along, where, places)
-        if along.strides is not None and all(x.strides is not None for x in layouts):
-            return affine_clashes(*_affine(rule, group, lanes, where, places))
-        # Lanes that nothing cuts: only the other loops have edges.
-        lanes = lanes.of_an_operation(where)
-        others = [v for v, count in where.active.items() if count > 1 and v not in lanes.loops] if lanes.loops else []
-        whole = inside(layouts, where, others)
-        if whole is not None:
-            here = [replace_fields(s, layout=x) for s, x in zip(group, whole.layouts, strict=True)]
-            exact = exact_clashes(*_affine(rule, here, lanes, whole.box, places))
-            if exact is not None:
-                return exact + _listed(rule, group, lanes, along, whole.rest, places)
-        return _listed(rule, group, lanes, along, where, places)
-    except UnknownValueError:
-        return None
+        except UnknownValueError:
+            return None
+
+    def _box(self, lanes: Lanes) -> Inside | None:
+        """A box that no access of the piece leaves in the other loops."""
+        loops = tuple(v for v, n in self._where.active.items() if n > 1 and v not in lanes.loops) if lanes.loops else ()
+        if loops not in self._inside:
+            self._inside[loops] = inside(self._layouts, self._where, loops)
+        return self._inside[loops]
 
 
 def _affine(
@@ -264,7 +281,7 @@ def _listed(
     rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
 ) -> Clashes:
     order, access, lane = in_operations(lanes, along, where)
-    found = [column[order] for column in listed([s.layout.address for s in group], where)]
+    found = [column[order] for column in listed([s.layout for s in group], where)]
     elements: list[Elements] = []
     for side, column in zip(group, found, strict=True):
         size = element_bytes(side.access)
@@ -287,7 +304,7 @@ def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values, V
     if lanes.loops:
         access, lane = _numbered(lanes, where)
         return np.arange(len(access)), access, lane
-    order, breaks = run_order(along.address, where)
+    order, breaks = run_order(along, where)
     first = np.flatnonzero(breaks)
     length = np.diff(np.append(first, len(order)))
     place = np.arange(len(order)) - np.repeat(first, length)
@@ -296,21 +313,16 @@ def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values, V
 
 
 def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
-    """For each iteration of a domain, in the order of its points, the number of its group of threads, and its thread in that."""
-    if prod(where.extents.values()) > MAX_POINTS:
-        raise UnknownValueError
-    position: Values = np.zeros((), np.int64)
-    outside: Values = np.zeros((), np.int64)
-    place = points(where)
-    step = 1
-    for var in lanes.loops:
-        position = position + place[var] * step
-        step *= where.extents[var]
-    for var, extent in where.extents.items():
-        if var not in lanes.loops:
-            outside = outside * extent + place[var]
-    groups = over(step, lanes.width)
-    access, lane = spread([outside * groups + position // lanes.width, position % lanes.width], where)
+    """For each iteration of a domain the number of its group of threads, and its thread in that. Raises UnknownValueError."""
+    extents = where.extents
+    groups = over(prod(extents[v] for v in lanes.loops), lanes.width)
+
+    def found(place: Mapping[Var, Values]) -> tuple[Values, Values]:
+        position = number_of(place, {v: extents[v] for v in reversed(lanes.loops)})
+        outside = number_of(place, {v: n for v, n in extents.items() if v not in lanes.loops})
+        return outside * groups + position // lanes.width, position % lanes.width
+
+    access, lane = at_points(where, found)
     return access, lane
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from ..ir import (
     Buffer,
     BufferLoad,
     BufferRegion,
+    BufferStore,
     Call,
     Cast,
     Expr,
@@ -25,7 +27,6 @@ from ..ir import (
     Var,
     children,
     structural_equal,
-    walk,
 )
 from ..ir import dtype as dt
 from .nest import Piece
@@ -33,6 +34,7 @@ from .nest import Piece
 Kind = Literal["copy", "mac", "reduce", "elementwise", "fill", "other"]
 """Work whose indices are data (gather, scatter) is "other"."""
 
+_ARITHMETIC = (BinaryOp, Predicate, Cast, Not, Select, Call)
 OPAQUE_CALLS = ("call_extern", "call_packed", "call_intrin", "call_pure_extern", "tvm_call_packed")
 
 
@@ -58,40 +60,86 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     operations: int = 1
 
 
-def read_piece(piece: Piece, analyzer: Analyzer) -> Work:
-    """What kind of work a piece is. The initialisation of a reduction costs nothing: its first step overwrites."""
-    store = piece.store
-    if store is None:
-        reads = tuple(_boxed(region) for region, written in piece.touches if not written)
-        writes = tuple(_boxed(region) for region, written in piece.touches if written)
-        return Work(piece, "other", reads, writes)
-    value = store.value
-    target = Access(store.buffer, _simplified(store.indices, analyzer))
-    loads: list[Access] = []
-    old: list[BufferLoad] = []
-    read = [*_loads(value), *((n, True) for i in store.indices for n, _ in _loads(i))]
-    for node, _ in read:
-        access = Access(node.buffer, _simplified(node.indices, analyzer))
-        if same_place(access, target, analyzer):
-            old.append(node)
-        elif not any(same_place(access, a, analyzer) for a in loads):
-            loads.append(access)
-    kind = "other" if any(places for _, places in read) else _kind(value, loads, old)
-    return Work(piece, kind, tuple(loads), (target,), bool(old), _operations(value))
+def read_pieces(pieces: Sequence[Piece], analyzer: Analyzer) -> tuple[Work, ...]:
+    """What kind of work each piece of a leaf is."""
+    reader = _Reader(analyzer)
+    return tuple(reader.read(piece) for piece in pieces)
 
 
-def _loads(expr: Expr) -> list[tuple[BufferLoad, bool]]:
-    """The loads in an expression, in order, each with whether it says where another one is."""
-    found: list[tuple[BufferLoad, bool]] = []
-    stack: list[tuple[Node, bool]] = [(expr, False)]
+class _Reader:
+    """What it simplified once is the same object when it comes again: pieces of a leaf go to the same places."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._simple: dict[tuple[Buffer, int], list[tuple[Expr, Expr]]] = {}
+
+    def read(self, piece: Piece) -> Work:
+        """The initialisation of a reduction costs nothing: its first step overwrites."""
+        store = piece.store
+        if store is None:
+            reads = tuple(_boxed(region) for region, written in piece.touches if not written)
+            writes = tuple(_boxed(region) for region, written in piece.touches if written)
+            return Work(piece, "other", reads, writes)
+        seen = _seen(store.value)
+        target = self._access(store)
+        loads: list[Access] = []
+        old: list[BufferLoad] = []
+        nested = [load for index in store.indices for load in _every_load(_seen(index))]
+        for node in (*_every_load(seen), *nested):
+            access = self._access(node)
+            if same_place(access, target, self._analyzer):
+                old.append(node)
+            elif not any(same_place(access, a, self._analyzer) for a in loads):
+                loads.append(access)
+        by_data = nested or any(places for _, places in seen.loads)
+        kind = "other" if by_data or seen.opaque else _kind(store.value, loads, old)
+        return Work(piece, kind, tuple(loads), (target,), bool(old), max(seen.operations, 1))
+
+    def _access(self, node: BufferLoad | BufferStore) -> Access:
+        buffer = node.buffer
+        return Access(buffer, tuple(self._simplified(i, (buffer, axis)) for axis, i in enumerate(node.indices)))
+
+    def _simplified(self, index: Expr, place: tuple[Buffer, int]) -> Expr:
+        known = self._simple.setdefault(place, [])
+        for one, simple in known:
+            if one is index or structural_equal(one, index):
+                return simple
+        known.append((index, self._analyzer.simplify(index)))
+        return known[-1][1]
+
+
+class _Seen(msgspec.Struct):
+    """What is in an expression: its loads, in order, each with whether it says where another one is; arithmetic on values, that on indices
+    is the address unit's; whether there is a call of which nothing is known."""
+
+    loads: list[tuple[BufferLoad, bool]]
+    operations: int = 0
+    opaque: bool = False
+
+
+def _seen(expr: Expr) -> _Seen:
+    found = _Seen([])
+    # Each with whether it is an index, and whether arithmetic counts.
+    stack: list[tuple[Node, bool, bool]] = [(expr, False, True)]
     while stack:
-        node, places = stack.pop()
+        node, places, counts = stack.pop()
+        kind = type(node)
+        if kind is Var or kind is IntImm:
+            continue
         if isinstance(node, BufferLoad):
-            found.append((node, places))
-            stack += [(index, True) for index in reversed(node.indices)]
-        elif not isinstance(node, Var | IntImm):
-            stack += [(child, places) for child in reversed(children(node))]
+            found.loads.append((node, places))
+            stack += [(index, True, False) for index in reversed(node.indices)]
+            continue
+        counts = counts and isinstance(node, _ARITHMETIC)
+        found.operations += counts
+        if isinstance(node, Call) and node.op in OPAQUE_CALLS:
+            found.opaque = True
+        stack += [(child, places, counts) for child in reversed(children(node))]
     return found
+
+
+def _every_load(seen: _Seen) -> list[BufferLoad]:
+    return [load for load, _ in seen.loads]
 
 
 def _boxed(region: BufferRegion) -> Access:
@@ -100,8 +148,6 @@ def _boxed(region: BufferRegion) -> Access:
 
 def _kind(value: Expr, loads: list[Access], old: list[BufferLoad]) -> Kind:
     """`old` are the loads of what is overwritten."""
-    if any(isinstance(n, Call) and n.op in OPAQUE_CALLS for n in walk(value)):
-        return "other"
     if isinstance(value, BufferLoad) and not old:
         return "copy"
     if old:
@@ -128,43 +174,13 @@ def same_place(a: Access, b: Access, analyzer: Analyzer) -> bool:
     if a.buffer is not b.buffer:
         return False
     pairs = zip(a.indices, b.indices, strict=True)
-    return all(structural_equal(x, y) or analyzer.proves_equal(x, y) for x, y in pairs)
+    return all(x is y or structural_equal(x, y) or analyzer.proves_equal(x, y) for x, y in pairs)
 
 
 def _uncast(value: Expr) -> Expr:
     while isinstance(value, Cast):
         value = value.value
     return value
-
-
-def _simplified(indices: tuple[Expr, ...], analyzer: Analyzer) -> tuple[Expr, ...]:
-    return tuple(analyzer.simplify(i) for i in indices)
-
-
-def _operations(value: Expr) -> int:
-    """Arithmetic operations on values for one element, at least one (a move); those on indices are the address unit's."""
-    count = 0
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        match node:
-            case BufferLoad():
-                pass
-            case BinaryOp(a=a, b=b) | Predicate(a=a, b=b):
-                count += 1
-                stack += [a, b]
-            case Cast(value=inner) | Not(a=inner):
-                count += 1
-                stack.append(inner)
-            case Select(condition=condition, true_value=a, false_value=b):
-                count += 1
-                stack += [condition, a, b]
-            case Call(args=args):
-                count += 1
-                stack += args
-            case _:
-                pass
-    return max(count, 1)
 
 
 def element_bytes(access: Access) -> int:

@@ -90,6 +90,14 @@ def test_given_axis_separators_when_copied_then_no_run_crosses_from_block_to_blo
         )
 
 
+def test_given_one_loop_in_both_groups_of_axes_then_it_steps_through_both():
+    loops, analyzer = nest([4])
+    (i,) = loops
+    diagonal = Buffer("D", (build.as_expr(4), build.as_expr(4)), axis_separators=(1,))
+    strides = layout(Access(diagonal, (i, i)), loops, analyzer).strides
+    assert strides is not None and strides[i] > 2**30 and strides[i] % 2**30 == 1
+
+
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=2), st.integers(1, 12), st.integers(0, 3))
 def test_law_a_domain_counts_the_iterations_that_run(sizes: list[int], limit: int, outer: int):
     loops, _ = nest(sizes)
