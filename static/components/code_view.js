@@ -6,15 +6,22 @@ import { highlighted } from "./python_text.js";
 import { reconcile } from "./reconcile.js";
 import { redraw } from "./redraw.js";
 
-function row(line) {
-  const sign = { added: "+", removed: "−" }[line.mark] ?? "";
-  return h(
-    "div",
-    { class: `code-line ${line.mark ?? ""} ${line.error ? "error" : ""}`, title: line.error },
-    h("span", { class: "number" }, line.number ?? ""),
-    h("span", { class: "mark", "aria-label": line.mark }, sign),
-    h("code", {}, highlighted(line.text)),
-  );
+const SIGN = { added: "+", removed: "−" };
+
+/** A line by its text alone: what else is said of it may change while it stands. */
+function row({ text }) {
+  return h("div", { class: "code-line" }, h("span", { class: "number" }), h("span", { class: "mark" }), h("code", {}, highlighted(text)));
+}
+
+function tellOf(row, { number, mark, error }) {
+  const [place, sign] = row.children;
+  const kind = ["code-line", mark, error && "error"].filter(Boolean).join(" ");
+  if (row.className !== kind) row.className = kind;
+  if (row.title !== (error ?? "")) row.title = error ?? "";
+  if (place.textContent !== String(number ?? "")) place.textContent = number ?? "";
+  if (sign.ariaLabel === (mark ?? null)) return;
+  sign.ariaLabel = mark;
+  sign.textContent = SIGN[mark] ?? "";
 }
 
 /** Bring line `n` into sight; a body that is not shown yet has no height, so it waits for one. */
@@ -35,13 +42,9 @@ function reveal(body, n) {
   if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
 }
 
-/** The lines in `body`: of one that only stands elsewhere, no more than its number is drawn. */
 function drawLines(body, lines) {
-  reconcile(body, lines, ({ number: _, ...line }) => JSON.stringify(line), row);
-  lines.forEach(({ number }, n) => {
-    const place = body.children[n].firstChild;
-    if (place.textContent !== String(number ?? "")) place.textContent = number ?? "";
-  });
+  reconcile(body, lines, (line) => line.text, row);
+  lines.forEach((line, n) => tellOf(body.children[n], line));
 }
 
 const REST_MS = 350;

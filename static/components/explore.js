@@ -13,6 +13,17 @@ const PAGE = document.documentElement;
 const RESTED_MS = 160;
 const STANDING = { waiting: "Waiting for a place", running: "Searching", stopped: "Stopped", ended: "All tried", failed: "It could not be searched" };
 
+/** In a word how it stands; while the best are checked, and where time was up before all were tried, that. */
+function standingWords(data) {
+  if (data.standing === "running" && data.checking) return "Checking the best";
+  return data.standing === "ended" && data.count < data.total ? "Time is up" : STANDING[data.standing];
+}
+
+function progressOf(data) {
+  const [done, total, what] = data.checking ? [...data.checking, "Candidates checked"] : [data.count, data.total, "Candidates tried"];
+  return [h("progress", { max: String(Math.max(1, total)), value: String(done), "aria-label": what }), h("span", { class: "xp-count" }, h("b", {}, digits(done)), ` of ${digits(total)}`)];
+}
+
 const clock = (seconds) => (seconds < 60 ? `${Math.ceil(seconds)} s` : `${Math.floor(seconds / 60)} min ${String(Math.round(seconds % 60)).padStart(2, "0")} s`);
 
 class Explorer {
@@ -176,9 +187,8 @@ class Explorer {
     this.left = h("span", { class: "xp-left" });
     this.tick();
     return [
-      h("b", { class: "xp-title", role: "status", "data-standing": data.standing }, STANDING[data.standing]),
-      h("progress", { max: String(Math.max(1, data.total)), value: String(data.count), "aria-label": "Candidates tried" }),
-      h("span", { class: "xp-count" }, h("b", {}, digits(data.count)), ` of ${digits(data.total)}`),
+      h("b", { class: "xp-title", role: "status", "data-standing": data.standing }, standingWords(data)),
+      ...progressOf(data),
       this.left,
       h("span", { class: "quiet xp-words", title: data.asked }, data.asked),
       data.stale ? h("span", { class: "tw-badge tw-badge--warn xp-stale", title: "The notebook says something else by now: these candidates are of what was there when the search began" }, data.stale) : null,

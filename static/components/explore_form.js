@@ -102,7 +102,9 @@ export class ExploreForm {
   counts(offer, sampled) {
     this.trials = h("input", { type: "number", min: "1", max: String(offer.most_trials), value: String(offer.usual.trials), required: true });
     this.seed = h("input", { type: "number", min: "0", max: "2147483647", value: String(offer.usual.seed), required: true });
-    return sampled ? h("div", { class: "xp-counts" }, field("Candidates to try", this.trials, `At most ${digits(offer.most_trials)}`), field("Seed", this.seed, "The same seed tries the same candidates")) : null;
+    this.seconds = h("input", { type: "number", min: "0", step: "any", name: "seconds", placeholder: "no limit", value: offer.usual.seconds ? String(offer.usual.seconds) : "" });
+    const how = [field("Candidates to try", this.trials, `At most ${digits(offer.most_trials)}`), field("Seed", this.seed, "The same seed tries the same candidates")];
+    return h("div", { class: "xp-counts" }, sampled ? how : null, field("Seconds at most", this.seconds, "It ends with what was found by then, and can be gone on with. Empty: it takes what it takes"));
   }
 
   start(event) {
@@ -117,7 +119,7 @@ export class ExploreForm {
     }
     if (!objectives.length) return this.complain("Something has to be small: check at least one figure", this.element.querySelector("[name=objective]"));
     this.complain("");
-    this.send({ kind: "explore", objectives, budgets, trials: Number(this.trials.value), seed: Number(this.seed.value) });
+    this.send({ kind: "explore", objectives, budgets, trials: Number(this.trials.value), seed: Number(this.seed.value), seconds: Number(this.seconds.value) });
     return this.back();
   }
 

@@ -2,7 +2,7 @@
 
 import { h, follow, keepingScroll } from "./dom.js";
 import { LayoutPicker } from "./layout_picker.js";
-import { redraw } from "./redraw.js";
+import { reconcile } from "./reconcile.js";
 
 const PAGE = document.documentElement;
 
@@ -61,15 +61,19 @@ class Inspector {
       this.picker.update(data.picker);
       return;
     }
-    if (was === "buffer") this.body.replaceChildren();
-    keepingScroll(this.element, () => redraw(this.body, ...(data.kind === "nothing" ? this.glance(data) : []), ...data.sections.map((part) => this.section(part)), ...traffic(data.traffic)));
+    const parts = [data.kind === "nothing" ? { memories: data.memories } : null, ...data.sections, data.traffic.length ? { traffic: data.traffic } : null];
+    keepingScroll(this.element, () => reconcile(this.body, parts.filter(Boolean), JSON.stringify, (part) => this.part(part)));
+  }
+
+  part(part) {
+    return part.memories ? this.glance(part.memories) : part.traffic ? traffic(part.traffic) : this.section(part);
   }
 
   // ---- Nothing chosen.
 
-  glance(data) {
+  glance(memories) {
     const said = "Choose a loop or a block in the tree, or a buffer here, to see what it costs and how it could lie.";
-    return [h("section", { class: "facts-section" }, h("h2", {}, "Memories", h("span", { class: "kind" }, "at the peak")), ...data.memories.map((memory) => this.memory(memory)), h("p", { class: "quiet" }, said))];
+    return h("section", { class: "facts-section" }, h("h2", {}, "Memories", h("span", { class: "kind" }, "at the peak")), memories.map((memory) => this.memory(memory)), h("p", { class: "quiet" }, said));
   }
 
   memory(memory) {
@@ -118,14 +122,13 @@ class Inspector {
 }
 
 function traffic(rows) {
-  if (!rows.length) return [];
   const table = h(
     "table",
     { class: "traffic" },
     h("thead", {}, h("tr", {}, ["buffer", "from", "to", "bytes"].map((name) => h("th", {}, name)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("td", {}, swatch(row.colour), row.buffer), h("td", {}, row.source), h("td", {}, row.destination), h("td", { class: "number" }, row.bytes)))),
   );
-  return [h("section", { class: "facts-section" }, h("h2", {}, "Traffic"), table)];
+  return h("section", { class: "facts-section" }, h("h2", {}, "Traffic"), table);
 }
 
 export function render({ model }) {
