@@ -26,17 +26,21 @@ from .intents import Intent
 from .limits import LIMITS
 from .state import DEFAULT_MACHINE, Comparison, Exploration, Side, Sought, State
 
+MOST_SECONDS = 7 * 24 * 3600
+
 _UNPLAIN = re.compile(r"[^\w.*/%+-]+")
 
 
 class Explore(Intent, frozen=True):
     """Search the schedule of the notebook that is shown. `objectives` are figures that are to be small ("cycles", "energy", "traffic",
-    "peak", "peak SCOPE"), `budgets` the most that a figure may be; all points are tried where there are few, else `trials` of them."""
+    "peak", "peak SCOPE"), `budgets` the most that a figure may be; all points are tried where there are few, else `trials` of them.
+    After `seconds` it ends with what was found (0: it takes what it takes)."""
 
     objectives: tuple[str, ...] = ("cycles", "peak")
     budgets: dict[str, float] = msgspec.field(default_factory=dict)
     trials: int = Settings().trials
     seed: int = 0
+    seconds: float = 0.0
 
 
 class StopExploring(Intent, frozen=True):
@@ -82,12 +86,16 @@ def _explore(state: State, intent: Explore) -> State:
         raise DocumentError(Refusal("bad-trials", "so many candidates are not tried", str(intent.trials), expected))
     if not 0 <= intent.seed < 1 << 31 or not intent.objectives:
         raise DocumentError(Refusal("bad-search", "a search has a seed from 0 on, and a figure that is to be small"))
+    if not 0 <= intent.seconds <= MOST_SECONDS:
+        raise DocumentError(
+            Refusal("bad-search", "a search takes no such time", f"{intent.seconds:g} s", f"0 to {MOST_SECONDS:,} s")
+        )
     space = notebook_space(notebook)
     if not space.holes:
         raise DocumentError(
             Refusal("no-holes", "the schedule leaves nothing to choose", expected="a line with tilewright.choose")
         )
-    settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed)
+    settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed, seconds=intent.seconds)
     machine = machine_of(notebook)
     require_objectives((*intent.objectives, *intent.budgets), machine)
     serial = 1 if state.exploration is None else state.exploration.sought.serial + 1
@@ -200,7 +208,11 @@ def exploring_of(message: dict[str, Any]) -> Intent | None:
         case "explore":
             budgets = {str(name): float(most) for name, most in message["budgets"].items()}
             return Explore(
-                tuple(map(str, message["objectives"])), budgets, int(message["trials"]), int(message["seed"])
+                tuple(map(str, message["objectives"])),
+                budgets,
+                int(message["trials"]),
+                int(message["seed"]),
+                float(message.get("seconds", 0.0)),
             )
         case "stop_exploring":
             return StopExploring()

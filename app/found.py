@@ -17,7 +17,8 @@ Standing = Literal["waiting", "running", "stopped", "ended", "failed"]
 
 class Found(msgspec.Struct, frozen=True, eq=False):
     """What is known of a search: `trials` in the order in which they ended, and when, in seconds of searching. `offers` are the verdicts on
-    the front, by number, once all was tried. `error` is why it could not be done. `seconds` it took until now."""
+    the front, by number, once all was tried; while the checks go on `checking` says how many of how many were made. `error` is why it
+    could not be done. `seconds` it took until now."""
 
     standing: Standing
     trials: tuple[Trial, ...] = ()
@@ -25,6 +26,7 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     front: tuple[int, ...] = ()
     counts: dict[Status, int] = {}
     offers: dict[int, Verdict] = {}
+    checking: tuple[int, int] | None = None
     seconds: float = 0.0
     at: tuple[float, ...] = ()
     error: TilewrightError | None = None

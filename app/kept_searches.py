@@ -7,11 +7,13 @@ and has the text that it is of.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from ..engine.execute import Verdict
 from ..engine.explore import Settings, Status, Trial
 from ..engine.explore.kept import Kept, fingerprint
 from ..engine.explore.study import front_of
@@ -71,22 +73,27 @@ def taken_up(notebook: Notebook) -> tuple[Sought, Found] | None:
             return None
         kept = Kept(file, space, machine, note.settings)
         try:
-            outcomes = kept.outcomes()
+            outcomes, verdicts = kept.outcomes(), kept.verdicts()
         finally:
             kept.close()
     except (TilewrightError, OSError, msgspec.DecodeError):
         return None
     known = sorted(outcomes.items(), key=lambda entry: entry[0])
     trials = tuple(Trial(number, point, outcome) for (number, point), outcome in known)
-    return sought, _found(sought, trials)
+    return sought, _found(sought, trials, {number: verdict for (number, _), verdict in verdicts.items()})
 
 
-def _found(sought: Sought, trials: tuple[Trial, ...]) -> Found:
+def _found(sought: Sought, trials: tuple[Trial, ...], verdicts: Mapping[int, Verdict]) -> Found:
     counts: dict[Status, int] = dict(Counter(trial.outcome.status for trial in trials))
-    front = tuple(trial.number for trial in front_of(trials, sought.settings.objectives).items)
+    # One that does not compute what the program does is not offered.
+    right = tuple(t for t in trials if t.number not in verdicts or verdicts[t.number].status != "failed")
+    front = tuple(trial.number for trial in front_of(right, sought.settings.objectives).items)
     total = sought.planned
-    standing = "ended" if len(trials) >= total else "stopped"
-    return Found(standing, trials, total, front, counts, at=(0.0,) * len(trials))
+    # Where the checks were cut short, going on makes them.
+    is_checked = all(number in verdicts for number in front)
+    standing = "ended" if len(trials) >= total and is_checked else "stopped"
+    offers = {number: verdicts[number] for number in front if number in verdicts}
+    return Found(standing, trials, total, front, counts, offers, at=(0.0,) * len(trials))
 
 
 def _folder(path: str) -> Path:

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from ..engine.explore import Progress, Status, explore
+from ..engine.explore import Checking, Progress, Status, explore
 from ..engine.ir import Refusal, TilewrightError
 from .clock import Clock
 from .document import Notebook
@@ -82,7 +82,7 @@ class Search:
         self._trials, self._at = list(known.trials), list(known.at)
         self._numbers = {trial.number for trial in known.trials}
         self._before, self._began = known.seconds, 0.0
-        self._latest = msgspec.structs.replace(known, standing="waiting", error=None)
+        self._latest = msgspec.structs.replace(known, standing="waiting", error=None, checking=None)
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> Search:
@@ -127,10 +127,17 @@ class Search:
             store=self._file,
             watch=self._took,
             stop=self._stopped.is_set,
+            checking=self._checks,
         )
         offers = {offer.trial.number: offer.verdict for offer in study.offers}
         front = tuple(trial.number for trial in study.front)
-        self._now(standing="ended" if study.ended else "stopped", offers=offers, front=front, total=study.total)
+        standing = "ended" if study.ended else "stopped"
+        self._now(standing=standing, offers=offers, front=front, total=study.total, checking=None)
+
+    def _checks(self, checking: Checking) -> bool:
+        """The best are looked at once more. Whether that is not wanted any more."""
+        self._now(checking=(checking.done, checking.total))
+        return self._stopped.is_set()
 
     def _took(self, progress: Progress) -> None:
         trial = progress.trial
@@ -230,7 +237,7 @@ class Searches:
             search.stop()
             known = self._store.known("found", (search.sought,))
             if known is not None and known.standing in ("waiting", "running"):
-                self._known(search.sought, msgspec.structs.replace(known, standing="stopped"))
+                self._known(search.sought, msgspec.structs.replace(known, standing="stopped", checking=None))
 
     def close(self) -> None:
         """The page is gone."""

@@ -66,6 +66,10 @@ def add_explore(commands: Any) -> None:
         "--batch", metavar="N", type=_count, default=Settings().batch,
         help="candidates that are chosen at a time, whoever tries them: more for many workers (default: %(default)s)",
     )  # fmt: skip
+    exploring.add_argument(
+        "--seconds", metavar="S", type=_seconds, default=0.0,
+        help="end with what was found after so many seconds; --study goes on with it (default: it takes what it takes)",
+    )  # fmt: skip
     where = exploring.add_mutually_exclusive_group()
     where.add_argument(
         "--workers",
@@ -113,6 +117,7 @@ def _explore(arguments: Namespace) -> int:
         trials=arguments.trials,
         seed=arguments.seed,
         batch=arguments.batch,
+        seconds=arguments.seconds,
     )
     with _watched(arguments, settings) as watch:
         study = explore(
@@ -248,6 +253,16 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of candidates")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return found
 
 
 def _workers(text: str) -> int:

@@ -74,7 +74,7 @@ def _offer(state: State, store: Store) -> Value:
         "holes": [{"name": hole.name, "target": hole.target, "values": hole.texts} for hole in holes],
         "size": _sent(prod(len(hole.values) for hole in holes)),
         "figures": [] if isinstance(machine, TilewrightError) else figures_value(machine),
-        "usual": {"objectives": [CYCLES, PEAK], "trials": usual.trials, "seed": usual.seed},
+        "usual": {"objectives": [CYCLES, PEAK], "trials": usual.trials, "seed": usual.seed, "seconds": usual.seconds},
         "exhaustive": usual.exhaustive,
         "most_trials": LIMITS.trials,
         "machine": machine.refusal.message if isinstance(machine, TilewrightError) else machine.name,
@@ -105,7 +105,8 @@ def figures_value(machine: Machine) -> list[Value]:
 
 def search_value(state: State, store: Store) -> Value | None:
     """key (by this the rows are known), standing, asked (in words), stale (what it is of, where the notebook is another by now), branch,
-    holes, figures, objectives, count (of the candidates), total, all (tried), size, counts, front, best, seconds, left, error, now (figures
+    holes, figures, objectives, count (of the candidates), total, all (tried), size, counts, front, best, seconds, left, checking (how many
+    of how many checks of the best were made, while they go on), error, now (figures
     of the schedule that is shown), bound (of the space), checked (verdicts), card (the candidate that is looked at)."""
     exploration = state.exploration
     if exploration is None:
@@ -121,6 +122,7 @@ def search_value(state: State, store: Store) -> Value | None:
         "counts": found.counts,
         "front": found.front,
         "best": best_of(found),
+        "checking": found.checking,
         "seconds": round(found.seconds, 1),
         "left": seconds_left(found),
         "error": None if found.error is None else found.error.refusal.message,
@@ -141,6 +143,8 @@ def _sought(sought: Sought) -> Value:
         if everything
         else f"{grouped(tried)} of {grouped(sought.space.size)}, seed {sought.settings.seed}"
     )
+    if sought.settings.seconds:
+        how = f"{how}, {sought.settings.seconds:g} s at most"
     return {
         "asked": f"{' and '.join(objectives)} on {sought.machine.name}: {how}{''.join(f'; {b}' for b in budgets)}",
         "branch": sought.branch,
@@ -192,6 +196,8 @@ def best_of(found: Found) -> int | None:
 def seconds_left(found: Found) -> float | None:
     """As long as the last ones took, so long the rest will take; None where nothing is known."""
     recent = found.at[-40:]
+    if found.checking is not None:
+        return None
     if found.standing != "running" or len(recent) < 3 or recent[-1] <= recent[0]:
         return None
     return round((found.total - len(found.trials)) * (recent[-1] - recent[0]) / (len(recent) - 1), 1)

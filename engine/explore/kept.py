@@ -1,8 +1,8 @@
 """A study on disk, to be taken up again: every outcome is there before anybody is told of it.
 
-The file (SQLite) has what was asked for and what came of each number. That is all: the sampler is seeded, so that asked again, and told
-what it was told, it asks for the same points, and those whose outcome is known are not tried again. A kill at any moment loses the
-candidates that were being tried, and nothing is counted twice.
+The file (SQLite) has what was asked for, what came of each number, and what checks of the best came to. That is all: the sampler is
+seeded, so that asked again, and told what it was told, it asks for the same points, and those whose outcome is known are not tried again.
+A kill at any moment loses the candidates that were being tried, and nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..execute import Verdict
 from ..hwsim import Machine
 from ..ir import Refusal, TilewrightError
 from ..script import to_script
@@ -23,6 +24,7 @@ from .study import Settings, Trial
 _TABLES = """
 create table if not exists study (id integer primary key check (id = 0), fingerprint text not null, settings text not null);
 create table if not exists trials (number integer primary key, point text not null, outcome text not null);
+create table if not exists checks (number integer primary key, point text not null, verdict text not null);
 """
 
 
@@ -73,6 +75,21 @@ class Kept:
         point, outcome = msgspec.json.encode(trial.point), msgspec.json.encode(trial.outcome)
         self._base.execute(
             "insert or replace into trials values (?, ?, ?)", (trial.number, point.decode(), outcome.decode())
+        )
+
+    def verdicts(self) -> dict[tuple[int, Point], Verdict]:
+        """What checks of the best came to, by number and point."""
+        rows = self._base.execute("select number, point, verdict from checks").fetchall()
+        return {
+            (number, msgspec.json.decode(point, type=Point)): msgspec.json.decode(verdict, type=Verdict)
+            for number, point, verdict in rows
+        }
+
+    def keep_verdict(self, trial: Trial, verdict: Verdict) -> None:
+        """Write down what a check came to."""
+        point, found = msgspec.json.encode(trial.point), msgspec.json.encode(verdict)
+        self._base.execute(
+            "insert or replace into checks values (?, ?, ?)", (trial.number, point.decode(), found.decode())
         )
 
     def close(self) -> None:

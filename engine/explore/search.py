@@ -92,14 +92,16 @@ def explore(
     search = _Search(asker, settings, watch or (lambda _: None), stop or (lambda: False), kept)
     trying = _workers(workers, space, machine, settings, prefixes)
     try:
-        ended = search.run(trying)
+        try:
+            ended = search.run(trying)
+        finally:
+            trying.close()
+        trials = tuple(sorted(search.trials, key=lambda t: t.number))
+        study = Study(space, machine, settings, asker.method, trials, asker.total, ended)
+        return replace(study, offers=offers_of(study, checking, kept))
     finally:
-        trying.close()
         if kept is not None:
             kept.close()
-    trials = tuple(sorted(search.trials, key=lambda t: t.number))
-    study = Study(space, machine, settings, asker.method, trials, asker.total, ended)
-    return replace(study, offers=offers_of(study, checking))
 
 
 def _asker(space: Space, settings: Settings, looking: Looking) -> Asker:
@@ -136,11 +138,12 @@ def _missing(error: ModuleNotFoundError, package: str, what: str) -> Exception:
     return ExploreError(Refusal(code, f"{what} needs {package}", expected='pip install "tilewright[explore]"'))
 
 
-def offers_of(study: Study, checking: Check | None = None) -> tuple[Offer, ...]:
+def offers_of(study: Study, checking: Check | None = None, kept: Kept | None = None) -> tuple[Offer, ...]:
     """The front of a study, each checked; one that does not compute what the program does is not offered, and the next takes its place.
-    Those that are checked only, where `checking` says that it is enough."""
+    Those that are checked only, where `checking` says that it is enough. What is `kept` is not checked again."""
     rest = study.trials
-    verdicts: dict[int, Verdict] = {}
+    known = {} if kept is None else kept.verdicts()
+    verdicts = {t.number: verdict for t in rest if (verdict := known.get((t.number, t.point))) is not None}
     while True:
         front = front_of(rest, study.settings.objectives).items
         for trial in front:
@@ -150,6 +153,8 @@ def offers_of(study: Study, checking: Check | None = None) -> tuple[Offer, ...]:
                 ):
                     return _offered(front, verdicts)
                 verdicts[trial.number] = verdict_of(study.space, trial.point)
+                if kept is not None:
+                    kept.keep_verdict(trial, verdicts[trial.number])
         if all(verdicts[trial.number].status != "failed" for trial in front):
             return _offered(front, verdicts)
         rest = tuple(t for t in rest if t.number not in verdicts or verdicts[t.number].status != "failed")

@@ -86,6 +86,14 @@ def test_given_a_study_then_it_is_gone_on_with(gemm: Path, tmp_path: Path, capsy
     assert "other-study" in told([str(gemm), *store, "--seed", "1"], capsys, 2)
 
 
+def test_given_seconds_then_it_ends_with_them(gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = ["--study", str(tmp_path / "study.sqlite"), "--workers", "0", "--json"]
+    assert main(["explore", str(gemm), *study, "--seconds", "0.0001"]) in (0, 1)  # no time for more than the first
+    short = json.loads(capsys.readouterr().out)
+    assert short["ended"] and len(short["trials"]) <= 1 and short["settings"]["seconds"] == 0.0001
+    assert len(json.loads(told([str(gemm), *study], capsys))["trials"]) > 1
+
+
 def test_given_nothing_that_fits_then_1_and_why(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = told([str(gemm), "--budget", "peak local.scratchpad=1KiB"], capsys, 1)
     assert "nothing fits" in out and "6 × budget: peak local.scratchpad of" in out and "at most 1,024" in out
@@ -100,6 +108,7 @@ def test_given_nothing_that_fits_then_1_and_why(gemm: Path, capsys: pytest.Captu
         (["--auto", "--budget", "cycles"], "not FIGURE=NUMBER"),
         (["--auto", "--trials", "0"], "not a number of candidates"),
         (["--auto", "--workers", "many"], "not a number of processes"),
+        (["--auto", "--seconds", "soon"], "not a number of seconds"),
         (["--auto", "--study", "/no/such/folder/x.sqlite"], "not-a-study"),
     ],
 )

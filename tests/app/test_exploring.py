@@ -42,6 +42,7 @@ def test_given_holes_when_explored_then_the_space_is_of_the_notebook_as_it_is() 
         (Explore(("speed",)), "unknown-objective"),
         (Explore((), {}), "bad-search"),
         (Explore(seed=-1), "bad-search"),
+        (Explore(seconds=-1.0), "bad-search"),
         (Explore(trials=0), "bad-trials"),
         (Explore(trials=10**9), "bad-trials"),
         (Explore(budgets={"peak nowhere": 1.0}), "unknown-objective"),
@@ -110,6 +111,7 @@ def test_given_a_program_then_a_space_is_derived_as_a_branch_and_can_be_searched
 def test_given_messages_then_they_are_these_intents() -> None:
     message = {"kind": "explore", "objectives": ["cycles"], "budgets": {"peak": 5}, "trials": 7, "seed": 1}
     assert exploring_of(message) == Explore(("cycles",), {"peak": 5.0}, 7, 1)
+    assert exploring_of({**message, "seconds": 20}) == Explore(("cycles",), {"peak": 5.0}, 7, 1, 20.0)
     assert exploring_of({"kind": "open_point", "point": [0, 1]}) == OpenPoint((0, 1))
     assert exploring_of({"kind": "trial", "trial": None}) == LookAtTrial(None)
     assert exploring_of({"kind": "undo"}) is None

@@ -19,6 +19,7 @@ from tilewright.app.searches import Places, Searches
 from tilewright.app.session import Session
 from tilewright.app.state import State
 from tilewright.app.store import Store
+from tilewright.engine.execute import Verdict
 
 
 def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> None:
@@ -67,6 +68,37 @@ def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
     watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
     assert watcher.found.trials[: len(known)] == known
     assert sorted(trial.number for trial in watcher.found.trials) == list(range(12))
+    watcher.searches.close()
+
+
+def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_those_that_were_made_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = threading.Event()
+    goes_on = threading.Event()
+
+    def checked(*_: object) -> Verdict:
+        if made.is_set():
+            goes_on.wait(30)
+        made.set()
+        return Verdict("proved", "as it was told")
+
+    monkeypatch.setattr("tilewright.engine.explore.search.verdict_of", checked)
+    watcher = Watcher()
+    state = act(with_holes(), Explore())
+    watcher.look(state)
+    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.checking and watcher.found.checking[0] == 1))
+    assert watcher.found is not None and watcher.found.standing == "running" and len(watcher.found.trials) == 12
+    front = len(watcher.found.front)
+    assert front > 1 and watcher.found.checking == (1, front)
+    watcher.look(act(state, StopExploring()))
+    assert watcher.found.standing == "stopped" and watcher.found.checking is None
+    goes_on.set()
+    monkeypatch.setattr("tilewright.engine.explore.search.verdict_of", lambda *_: Verdict("tested", "another time"))
+    watcher.look(act(watcher.state, GoOnExploring()))
+    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
+    assert len(said) == front and "proved" in said, "a check that was made is not made again"
     watcher.searches.close()
 
 
@@ -144,6 +176,10 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     assert found is not None and sorted(trial.number for trial in found.trials) == list(range(12))
     second.close()
     cabinet.close()
+    assert second.state.notebook is not None
+    back = taken_up(second.state.notebook)
+    assert back is not None and found.offers, "what the checks came to is there again too"
+    assert (back[1].standing, back[1].front, back[1].offers) == ("ended", found.front, found.offers)
     state = act(State(), OpenText(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
     assert state.notebook is not None
     kept = taken_up(state.notebook)

@@ -160,6 +160,17 @@ def test_given_a_long_search_then_it_can_be_stopped_and_gone_on_with_while_the_p
     standing(page, "stopped")
 
 
+def test_given_a_second_then_the_search_ends_with_it_and_what_it_found_is_checked(
+    open_page: Callable[..., Page], app_url: str
+) -> None:
+    page = opened(open_page(), app_url, "explore_tiles")
+    page.get_by_label("Seconds at most").fill("2")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator(".xp-title")).to_have_text("Time is up", timeout=PATIENT)
+    expect(page.locator(".xp-words")).to_contain_text("2 s at most")
+    assert 0 < int(re.sub(r"\D", "", page.locator(".xp-count b").inner_text())) < 432
+
+
 def test_given_a_chip_in_the_step_list_then_it_is_the_default_and_no_holes_offer_a_space(
     open_page: Callable[..., Page], app_url: str
 ) -> None:
