@@ -190,7 +190,7 @@ def _budgets(report: Report, machine: Machine, arguments: Namespace) -> Iterator
 
 
 def _at_most(name: str, found: int, limit: int, unit: str) -> Check:
-    more = f", {found / limit:.2f} times that" if found > limit > 0 else ""
+    more = f", {found / limit:,.2f} times that" if found > limit > 0 else ""
     return Check(name, found <= limit, f"{found:,} {unit}, at most {limit:,}{more}", found, limit)
 
 

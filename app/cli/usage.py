@@ -35,12 +35,11 @@ class Parser(argparse.ArgumentParser):
         choice = _CHOICES.search(message)
         wrong = choice["wrong"] if choice else message.rpartition(" ")[2].partition("=")[0]
         words = re.findall(r"[\w.-]+", choice["words"]) if choice else _OPTION.findall(usage)
-        near = get_close_matches(wrong, words, 1)
+        is_known = choice is None and message.startswith("argument ")
+        near = [] if is_known else get_close_matches(wrong, words, 1)
         expected = ", ".join(words) if choice else usage
         said = f"there is no {wrong!r}" if choice else message
-        raise UsageError(
-            Refusal("bad-usage", f"{self.prog}: {said}", expected=expected, fix=(*near, f"{self.prog} --help"))
-        )
+        raise UsageError(Refusal("bad-usage", said, expected=expected, fix=(*near, f"{self.prog} --help")))
 
 
 def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:

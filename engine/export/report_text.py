@@ -112,9 +112,10 @@ def _bounds(bounds: Sequence[Mapping[str, Any]], roofline: Mapping[str, Any] | N
     rows += [(b["name"], f"{b['cycles']:,}") for b in bounds[:MAX_BOUNDS]]
     text = table(rows, right=(1,)) if bounds else ""
     if roofline is not None and roofline["bytes"]:
+        peak = f"{roofline['peak_operations_per_cycle']:.2f}".removesuffix(".00")
         text += (
             f"\n{roofline['intensity']:.2f} operations per byte: {roofline['attained']:.2f} operations per cycle of the "
-            f"{roofline['roof']:.2f} under the roof, of {roofline['peak_operations_per_cycle']:.0f} at most"
+            f"{roofline['roof']:.2f} under the roof, of {peak} at most"
         )
     return text
 
