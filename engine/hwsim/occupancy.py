@@ -10,6 +10,7 @@ Times are those of the timeline as played. What is repeated lives as often, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import prod
 from typing import overload
 
@@ -21,7 +22,7 @@ from .nest import Site
 from .parts import Memory
 from .place import Placement, Places, row_name
 from .tasks import TaskProgram
-from .timeline import Column, Timeline, moments
+from .timeline import Column, Timeline
 
 
 class Tile(msgspec.Struct, frozen=True):
@@ -116,13 +117,8 @@ def occupancy(program: TaskProgram, timeline: Timeline) -> Occupancy:
     row, size = np.array(cells, np.int64).reshape(-1, 2).T
     always = [(0, last, cell) for cell, placement in enumerate(places.of_cell) if placement.is_param]
     params = np.array(always, np.int64).reshape(-1, 3)
-    allocated = np.concatenate([holds, params])
-    live = np.concatenate([lives[:, [0, 2, 3]], params])
-    steps: dict[str, Steps] = {}
-    for name, number in rows.items():
-        reserved, used = (table[row[table[:, 2]] == number] for table in (allocated, live))
-        steps[name] = _steps(reserved, used, size)
-    return Occupancy(steps, Tiles(places, lives))
+    steps = _steps(np.concatenate([holds, params]), np.concatenate([lives[:, [0, 2, 3]], params]), row, size, len(rows))
+    return Occupancy(dict(zip(rows, steps, strict=True)), Tiles(places, lives))
 
 
 def _banks(places: Places) -> Iterator[tuple[Memory, int]]:
@@ -231,13 +227,21 @@ def _slot_depth(site: Site) -> int:
     return next(n for n, loop in enumerate(site.loops) if loop.var is site.slot_loop.var)
 
 
-def _steps(allocated: Column, live: Column, size: Column) -> Steps:
-    """The sums over intervals (start, end, cell) as step functions on common times; `size` is by cell."""
-    times = moments(np.zeros(1, np.int64), allocated[:, :2].reshape(-1), live[:, :2].reshape(-1))
-    sums: list[Column] = []
-    for table in (allocated, live):
-        delta = np.zeros(len(times), np.int64)
-        np.add.at(delta, np.searchsorted(times, table[:, 0]), size[table[:, 2]])
-        np.add.at(delta, np.searchsorted(times, table[:, 1]), -size[table[:, 2]])
-        sums.append(np.cumsum(delta))
-    return Steps(times.tolist(), sums[0].tolist(), sums[1].tolist())
+def _steps(allocated: Column, live: Column, row: Column, size: Column, rows: int) -> list[Steps]:
+    """The sums over intervals (start, end, cell) as step functions on common times, for each row; `row` and `size` are by cell."""
+    # Of every row all that begins ends, so that one sum goes through the rows, one after the other.
+    zeros = np.zeros(rows, np.int64)
+    times = np.concatenate([zeros, allocated[:, 0], allocated[:, 1], live[:, 0], live[:, 1]])
+    of_allocated, of_live = row[allocated[:, 2]], row[live[:, 2]]
+    which = np.concatenate([np.arange(rows), of_allocated, of_allocated, of_live, of_live])
+    held, used = size[allocated[:, 2]], size[live[:, 2]]
+    changes = np.zeros((2, len(times)), np.int64)
+    split = rows + 2 * len(held)
+    changes[0, rows:split] = np.concatenate([held, -held])
+    changes[1, split:] = np.concatenate([used, -used])
+    order = np.lexsort((times, which))
+    times, which = times[order], which[order]
+    last = np.flatnonzero(np.append((times[1:] != times[:-1]) | (which[1:] != which[:-1]), True))
+    columns = [column.tolist() for column in (times[last], *np.cumsum(changes[:, order], axis=1)[:, last])]
+    ends = np.searchsorted(which[last], np.arange(rows), side="right").tolist()
+    return [Steps(*(column[start:end] for column in columns)) for start, end in pairwise([0, *ends])]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from ..arith import Analyzer
 from ..ir import Expr, Var, build, free_vars
@@ -68,11 +67,11 @@ class Side(msgspec.Struct, frozen=True, eq=False):
         low, high = last, 0
         for part, inner in self.parts:
             try:
-                found = np.clip(values(part, {**at, **axes(inner)}), 0, last)
+                found = values(part, {**at, **axes(inner)})
             except UnknownValueError:
                 return range(first, first + last + 1)
             low, high = min(low, int(found.min())), max(high, int(found.max()))
-        return range(first + low, first + high + 1)
+        return range(first + max(low, 0), first + min(high, last) + 1)
 
 
 def pieces_of(
@@ -206,7 +205,8 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
             placement = places.by_buffer[access.buffer]
             written = any(access is w for w in measured.work.writes)
             part = part_of(placement, access, analyzer)
-            inner = {v: n for v, n in measured.inner.items() if used_vars(part, {v: 0})}
+            used = free_vars(part)
+            inner = {v: n for v, n in measured.inner.items() if v in used}
             grouped.setdefault((placement, written), []).append((part, inner))
             if written and measured.work.updates:
                 updated.add(placement)
