@@ -189,7 +189,7 @@ class Comparison:
                 relation = _widened(relation.union(stopped.relation), _statement(a), _statement(b))
             else:
                 shown = self._shown.get(key)
-                self._shown[key] = relation if shown is None else shown.union(relation).coalesce()
+                self._shown[key] = relation if shown is None else shown.union(relation)
                 return
             finally:
                 del self._open[key]

@@ -61,7 +61,7 @@ class Flow:
         found: list[tuple[Statement, isl.Map]] = []
         for dependence in _maps(flow.get_must_dependence()):
             name = dependence.get_tuple_name(isl.dim_type.in_)
-            found.append((self.program.statements[str(name)], dependence.reverse().coalesce()))
+            found.append((self.program.statements[str(name)], dependence.reverse()))
         missing = flow.get_must_no_source()
         none = reads.domain().subtract(reads.domain())
         for rest in _maps(missing):
@@ -105,7 +105,7 @@ class Flow:
                 after = update.time.lex_lt_map(other.time).intersect(update.write.apply_range(other.write.reverse()))
                 before = other.time.lex_lt_map(final.time).intersect(other.write.apply_range(final.write.reverse()))
                 linked = linked.subtract(after.apply_range(before))
-            linked = linked.reverse().coalesce()
+            linked = linked.reverse()
             if not linked.is_empty():
                 found.append((update, linked))
         return found

@@ -78,7 +78,7 @@ class Pairing:
         failed: Differs | Unknown | None = None
         everything = self._both(x.chain, y.chain)
         for candidate in candidates(self._follows, x.term, y.term):
-            both = everything.intersect_range(candidate.wrap()).coalesce()
+            both = everything.intersect_range(candidate.wrap())
             if both.is_empty():
                 continue
             try:

@@ -8,7 +8,7 @@ from .checks import require_order_free, shares_elements
 from .context import Context
 from .errors import ScheduleError, refuse
 
-_KINDS: tuple[ForKind, ...] = ("parallel", "vectorized", "thread_binding")
+CONCURRENT_KINDS: tuple[ForKind, ...] = ("parallel", "vectorized", "thread_binding")
 _MOVES_NOTHING = ("parallel", "vectorize", "bind", "unroll", "annotate", "unannotate")
 
 
@@ -38,7 +38,7 @@ def require_still_concurrent(ctx: Context, method: str, func: PrimFunc) -> None:
 
 
 def _concurrent(ctx: Context) -> list[For]:
-    return [f for f in ctx.index.loops if f.kind in _KINDS]
+    return [f for f in ctx.index.loops if f.kind in CONCURRENT_KINDS]
 
 
 def _fault(ctx: Context, loop: For) -> ScheduleError | None:

@@ -8,7 +8,8 @@ from msgspec.structs import replace as replace_fields
 
 from ...analysis import realized, writes_all
 from ...ir import Block, BlockRealize, Buffer, BufferRegion, Node, SeqStmt, Stmt, build, replace_nodes
-from ..checks import require_in_body
+from ..checks import require_in_body, shares_elements
+from ..concurrent import CONCURRENT_KINDS
 from ..context import BlockRV, Context, Result, with_allocations
 from ..errors import refuse
 from .staging import (
@@ -142,10 +143,12 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
             A[i] = f(A[i])           =>        A_local[i] = A[i]             # block "A_local"
                                                A_local[i] = f(A_local[i])
                                                A[i] = A_local[i]             # block "A_local_1"
-    Requires: the block reads and writes the buffer; what is copied back was copied there, or surely written.
+    Requires: the block reads and writes the buffer; what is copied back was copied there, or surely written. Iterations that run at the
+    same time change elements of their own.
     Returns: the block that copies into the cache, and the one that copies back, both directly beside the block. The cache has the size
     of the buffer.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-in-place, outside-buffer, region-not-covered, opaque-access, in-init.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-in-place, outside-buffer, region-not-covered, order-dependent, opaque-access,
+    in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheInplace.
     """
     buffer = ctx.buffer_region(block, read_buffer_index, side="read").buffer
@@ -154,6 +157,7 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
     scope = ctx.index.scope_of(realize)
     read, written = require_in_place(ctx, realize, buffer)
     require_returned(ctx, realize, read, written)
+    require_one_runs(ctx, realize, buffer)
 
     cached = cache_of(ctx, buffer, storage_scope, read, [realize], is_whole=True)
     taken = copy_stage(ctx, cached, realize, to_cache=True)
@@ -167,6 +171,16 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
             expected="a buffer that is written in whole before",
         )  # fmt: skip
     return Result(func, (taken.name, given.name))
+
+
+# A copy has no condition of the block's: where iterations run at the same time, one for which the block does nothing would still copy.
+def require_one_runs(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
+    for loop in ctx.index.loops_above(realize):
+        if loop.kind in CONCURRENT_KINDS and shares_elements(ctx, loop, realize, buffer):
+            raise refuse(
+                "order-dependent", f"iterations of {loop.loop_var.name!r}, which run at the same time ({loop.kind}), would copy one "
+                f"element of {buffer.name!r} back and forth", loop, realize, expected="iterations that each change elements of their own",
+            )  # fmt: skip
 
 
 def _beside(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node, Node]:

@@ -326,3 +326,50 @@ def test_given_a_chain_too_long_to_follow_when_asked_then_the_answer_is_unknown(
     proof = prove(func, func)
     assert proof.status != "refuted"
     assert proof.status == "proved" or "too many" in proof.detail
+
+
+BLURS = """
+@T.prim_func(s_tir=True)
+def stencil(A: T.Buffer((11,), "int64"), blur2: T.Buffer((11,), "int64")):
+    blur0 = T.sblock_alloc_buffer((11,), "int64")
+    blur1 = T.sblock_alloc_buffer((11,), "int64")
+"""
+ONE_BY_ONE = r"""
+    for i0 in range(11):
+        with T.sblock("blur0"):
+            v_i0 = T.axis.spatial(11, i0)
+            blur0[v_i0] = A[T.max(T.min(v_i0 + -1, 10), 0)] + A[T.max(T.min(v_i0, 10), 0)] + A[T.max(T.min(v_i0 + 1, 10), 0)]
+    for i0 in range(11):
+        with T.sblock("blur1"):
+            v_i0 = T.axis.spatial(11, i0)
+            blur1[v_i0] = blur0[T.max(T.min(v_i0 + -1, 10), 0)] + blur0[T.max(T.min(v_i0, 10), 0)] \
+                + blur0[T.max(T.min(v_i0 + 1, 10), 0)]
+    for i0 in range(11):
+        with T.sblock("blur2"):
+            v_i0 = T.axis.spatial(11, i0)
+            blur2[v_i0] = T.if_then_else(0 <= v_i0 + -1 and v_i0 + -1 < 11, blur1[v_i0 + -1], T.int64(0)) + blur1[v_i0] \
+                + T.if_then_else(0 <= v_i0 + 1 and v_i0 + 1 < 11, blur1[v_i0 + 1], T.int64(0))
+"""
+TOGETHER = r"""
+    for i0_0_0_0, i0_0_0_1, i0_0_1_0, i0_0_1_1, i0_1 in T.grid(2, 2, 1, 2, 3):
+        for ax0 in range(11):
+            for ax0_1 in range(11):
+                with T.sblock("blur0"):
+                    v_i0 = T.axis.spatial(11, ax0_1)
+                    blur0[v_i0] = A[T.max(T.min(v_i0 + -1, 10), 0)] + A[T.max(T.min(v_i0, 10), 0)] + A[T.max(T.min(v_i0 + 1, 10), 0)]
+            with T.sblock("blur1"):
+                v_i0 = T.axis.spatial(11, ax0)
+                T.where(i0_0_1_0 * 2 + i0_0_1_1 < 1)
+                blur1[v_i0] = blur0[T.max(T.min(v_i0 + -1, 10), 0)] + blur0[T.max(T.min(v_i0, 10), 0)] \
+                + blur0[T.max(T.min(v_i0 + 1, 10), 0)]
+        with T.sblock("blur2"):
+            v_i0 = T.axis.spatial(11, i0_0_0_0 * 6 + i0_0_0_1 * 3 + i0_0_1_0 * 6 + i0_0_1_1 * 3 + i0_1)
+            T.where(i0_0_0_0 * 6 + i0_0_0_1 * 3 + i0_0_1_0 * 6 + i0_0_1_1 * 3 + i0_1 < 11 and i0_0_1_0 * 2 + i0_0_1_1 < 1)
+            blur2[v_i0] = T.if_then_else(0 <= v_i0 + -1 and v_i0 + -1 < 11, blur1[v_i0 + -1], T.int64(0)) + blur1[v_i0] \
+                + T.if_then_else(0 <= v_i0 + 1 and v_i0 + 1 < 11, blur1[v_i0 + 1], T.int64(0))
+"""
+
+
+def test_given_pieces_that_isl_must_not_join_then_the_proof_comes_to_its_end() -> None:
+    """isl 2026.2 ends the process when it coalesces what becomes known of these two, so it is not asked to."""
+    assert prove(read(BLURS + TOGETHER), read(BLURS + ONE_BY_ONE)).status == "proved"

@@ -136,11 +136,36 @@ def test_given_a_sum_in_a_shared_nest_when_written_through_then_the_copy_comes_b
     assert sch.verify().status == "tested"
 
 
+SUM_IN_LANES = (
+    HEAD
+    + """def main(A: T.Buffer((8, 9), "int32"), C: T.Buffer((8,), "int32")):
+    for i, lane, k in T.grid(8, 3, 9):
+        with T.sblock("C"):
+            v_i, v_k = T.axis.remap("SR", [i, k])
+            T.where(lane < 1)
+            with T.init():
+                C[v_i] = 0
+            C[v_i] = C[v_i] + A[v_i, v_k]
+"""
+)
+
+
 def test_given_an_update_in_place_when_cached_then_copies_stand_on_both_sides():
     sch = schedule(IN_PLACE)
     assert sch.cache_inplace("double", 0, "local") == ["A_local", "A_local_1"]
     assert order(sch) == ["A_local", "double", "A_local_1"]
     assert sch.verify().status == "tested"
+
+
+def test_given_iterations_at_the_same_time_that_change_one_element_then_it_is_not_copied_back_and_forth():
+    """A lane that does nothing, by the block's condition, would still copy what another one has changed meanwhile."""
+    sch = schedule(SUM_IN_LANES)
+    (i, lane, _) = sch.get_loops("C")
+    sch.decompose_reduction("C", i)
+    sch.vectorize(lane)
+    with pytest.raises(ScheduleError) as refused:
+        sch.cache_inplace("C", 0, "local")
+    assert refused.value.code == "order-dependent"
 
 
 GATHERED = (
