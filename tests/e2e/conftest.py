@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from support.served import Served, served
 
 from tilewright.app.cli.serve import free_port
 
@@ -124,7 +125,17 @@ def open_page(
 
 
 @pytest.fixture
-def page(open_page: Callable[..., Page]) -> Page:
+def server() -> Iterator[Served]:
+    """The app in a thread of this process, whose API can be asked and whose parts can be replaced."""
+    with served() as made:
+        yield made
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, open_page: Callable[..., Page]) -> Page:
+    """Made after the server of a test that has one, so that it is closed before it."""
+    if "server" in request.fixturenames:
+        request.getfixturevalue("server")
     return open_page()
 
 

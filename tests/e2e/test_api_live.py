@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 from support.page import choose, drag, steps
 from support.served import Served, served
@@ -30,18 +29,6 @@ def f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
 # %% schedule
 sch = tilewright.Schedule(f)
 """
-
-
-@pytest.fixture
-def server() -> Iterator[Served]:
-    with served() as made:
-        yield made
-
-
-@pytest.fixture
-def page(server: Served, open_page: Callable[..., Page]) -> Page:
-    """Made after the server, so that it is closed before it."""
-    return open_page()
 
 
 def opened(page: Page, server: Served, example: str = "place_the_copies") -> str:

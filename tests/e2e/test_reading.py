@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 from support.page import go_to_example, row, steps
-from support.served import Served, served
+from support.served import Served
 from support.slow import Slow
 
 from tilewright.app import typed
 from tilewright.app.document import evaluate
-
-
-@pytest.fixture
-def server() -> Iterator[Served]:
-    with served() as made:
-        yield made
-
-
-@pytest.fixture
-def page(server: Served, open_page: Callable[..., Page]) -> Page:
-    """Made after the server, so that it is closed before it."""
-    return open_page()
 
 
 @pytest.fixture
