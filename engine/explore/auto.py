@@ -71,6 +71,7 @@ class _Writing:
         self.index = sized.index
         self.far = machine.far.scope
         self.outer: list[str] = []
+        self.root = ""
         self.copies: dict[str, str] = {}
         self.at = ""
 
@@ -100,6 +101,7 @@ class _Writing:
         author, dims = self.author, self.anchor.dims
         names = [author.fresh(_word(d.name)) for d in dims]
         author.write(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {self.sch}.get_loops({self.block})")
+        self._rooted(names[0])
         first = self._first_tiles()
         outer: dict[Dim, str] = {}
         inner: list[str] = []
@@ -115,6 +117,20 @@ class _Writing:
             outer[dim] = o
             inner.append(i)
         self._ordered(outer, inner)
+
+    def _rooted(self, name: str) -> None:
+        """A loop around all others, once through, where an operand may be copied whole before anything begins."""
+        if any(map(self._fits_whole, self.anchor.reads)):
+            root = self.author.fresh("root")
+            if self.author.write(
+                f'{root}, {name} = {self.sch}.split({name}, [1, None], names=["{root}", "{name}_all"])'
+            ):
+                self.root = root
+
+    def _fits_whole(self, operand: Operand) -> bool:
+        memory = self._memory_for(operand)
+        whole = {d.iterator: d.extent for d in self.anchor.dims}
+        return memory is not None and operand.footprint(whole) <= FULL * memory.capacity_bytes
 
     def _ordered(self, outer: Mapping[Dim, str], inner: Sequence[str]) -> None:
         spatial = [o for d, o in outer.items() if not d.is_reduction]
@@ -236,11 +252,20 @@ class _Writing:
         for turn, operand in enumerate(self.anchor.reads):
             memory = self._memory_for(operand)
             if memory is not None:
+                loops = [*self.outer, self.root] if self.root and self._fits_whole(operand) else self.outer
                 self._staged(
-                    self.block, self.anchor.engine, operand.buffer.name, operand.buffer.scope, operand.position, turn
+                    self.block,
+                    self.anchor.engine,
+                    operand.buffer.name,
+                    operand.buffer.scope,
+                    operand.position,
+                    turn,
+                    loops,
                 )
 
-    def _staged(self, block: str, engine: Engine, buffer: str, scope: str, position: int, turn: int) -> None:
+    def _staged(
+        self, block: str, engine: Engine, buffer: str, scope: str, position: int, turn: int, around: Sequence[str]
+    ) -> None:
         author = self.author
         home = self.machine.find_memory(scope)
         memory = self._nearest(engine.reads, turn)
@@ -252,7 +277,7 @@ class _Writing:
             if not author.write(f'{copy} = {self.sch}.cache_read({block}, {position}, "{stage}")'):
                 return
             at = author.fresh(f"{name}_at")
-            loops = [loop for loop in self.outer if self._is_legal(copy, loop)]
+            loops = [loop for loop in around if self._is_legal(copy, loop)]
             if not loops:
                 continue
             author.hole(at, f"{buffer} at", [f'"{loop}"' for loop in loops])
@@ -311,7 +336,7 @@ class _Writing:
         node = index.block(block)
         for position, read in enumerate(node.reads):
             if index.is_param(read.buffer):
-                self._staged(name, engine, read.buffer.name, read.buffer.scope, position, 0)
+                self._staged(name, engine, read.buffer.name, read.buffer.scope, position, 0, self.outer)
         written = node.writes[0].buffer
         home, memory = self.machine.find_memory(written.scope), self._nearest(engine.writes, 0)
         if home is None or memory is None or home.name in engine.writes:

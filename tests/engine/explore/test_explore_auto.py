@@ -85,11 +85,24 @@ def test_the_text_is_the_space() -> None:
     again = space_of(program("gemm"), read_calls(auto.text))
     assert [h.texts for h in again.holes] == [h.texts for h in auto.space.holes]
     assert auto.text.startswith(
-        'C = sch.get_block("C")\ni, j, k = sch.get_loops(C)\ntile_i = tilewright.choose("tile i", ['
+        'C = sch.get_block("C")\ni, j, k = sch.get_loops(C)\nroot, i = sch.split(i, [1, None], names=["root", "i_all"])\n'
+        'tile_i = tilewright.choose("tile i", ['
     )
     assert structural_equal(
         again.schedule_at(again.default).schedule.func, auto.space.schedule_at(auto.space.default).schedule.func
     )
+
+
+def test_what_fits_whole_may_be_copied_before_anything_begins() -> None:
+    small, large = derived("gemm", "gemmini"), derived("large gemm", "gemmini")
+    places = {hole.name: hole.texts for hole in small.space.holes}
+    assert places["A at"][-1] == places["B at"][-1] == '"root"'
+    assert "root" not in large.text  # 256 KiB each, in a scratchpad of 256 KiB
+    whole = {"A at": "root", "B at": "root", "A slots": 1, "B slots": 1}
+    outcome = Bench(small.space, load_machine("gemmini"), ("cycles",)).tried(Question(0, small.space.point_of(whole)))
+    assert outcome.fits and outcome.figures is not None, outcome
+    read = 128 * 64 + 64 * 64
+    assert outcome.figures.traffic_bytes == read + 4 * 128 * 64
 
 
 def test_python_makes_of_the_text_what_is_read_of_it() -> None:
