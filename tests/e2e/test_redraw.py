@@ -16,7 +16,8 @@ def drawing(page: Page) -> Page:
         f"""<div id=list></div><script type=module>{bundle("notebook.js")}
         window.pressed = [];
         const row = (item) => h("div", {{ class: item.kind ?? "row", title: item.tip }}, item.text,
-          item.mark ? h("b", {{}}, item.mark) : null, h("button", {{ onclick: item.dumb ? null : () => pressed.push(item.text) }}, "press"));
+          item.mark ? h("b", {{}}, item.mark) : null,
+          h("button", {{ onclick: item.dumb ? null : () => pressed.push(item.text) }}, "press"));
         window.show = (items) => reconcile(list, items, (item) => JSON.stringify(item), row);
         window.fresh = (items) => items.map((item) => row(item).outerHTML).join("");
         window.moves = () => {{
@@ -36,7 +37,8 @@ def test_given_any_list_after_any_other_then_it_looks_as_if_drawn_at_once(drawin
       let seed = 7;
       const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
       const one = (...values) => values[random(values.length)];
-      const item = () => ({text: `t${random(6)}`, tip: one(null, "a", "b"), mark: one("", "x", "y"), kind: one("row", "note"), dumb: one(0, 0, 1)});
+      const item = () => ({text: `t${random(6)}`, tip: one(null, "a", "b"), mark: one("", "x", "y"),
+        kind: one("row", "note"), dumb: one(0, 0, 1)});
       for (let round = 0; round < 400; round += 1) {
         const items = Array.from({length: random(9)}, item);
         show(items);
