@@ -77,12 +77,9 @@ def _counts(
 
 
 def _change(before: int, after: int) -> tuple[str, str]:
-    """What is new or gone has no per cent, and is neither better nor worse by itself: something else may have become of it."""
-    if not before and after:
-        return "new", "same"
-    if before and not after:
-        return "gone", "same"
-    return change_of(before, after)
+    """What is new or gone is neither better nor worse by itself: something else may have become of it."""
+    text, trend = change_of(before, after)
+    return text, trend if before and after else "same"
 
 
 def _peaks(report: Report) -> dict[str, int]:

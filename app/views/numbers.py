@@ -24,14 +24,16 @@ def size_text(size_bytes: int | None) -> str:
 
 
 def change_of(before: int, after: int) -> tuple[str, str]:
-    """A change as `−32 %` and whether fewer is "better", "worse" or the "same". Beyond tenfold it is `×12` or `÷12`."""
+    """A change as `−32 %` and whether fewer is "better", "worse" or the "same". Beyond tenfold it is `×12` or `÷12`, from nothing `new`."""
     if before == after:
         return f"±0{THIN_SPACE}%", "same"
     trend = "better" if after < before else "worse"
-    if before == 0 or after >= 10 * before:
-        return f"×{grouped(after // max(before, 1))}", trend
-    if before >= 10 * after:
-        return f"÷{grouped(before // max(after, 1))}", trend
+    if before == 0:
+        return "new", trend
+    if after >= 10 * before:
+        return f"×{grouped(after // before)}", trend
+    if after and before >= 10 * after:
+        return f"÷{grouped(before // after)}", trend
     percent = 100 * (after - before) / before
     size = abs(percent)
     text = f"{size:.0f}" if size >= 9.5 else f"{size:.1f}" if size >= 0.05 else "<0.1"

@@ -7,7 +7,7 @@ from typing import Any
 from ...engine.analysis import ProgramIndex
 from ...engine.hwsim import Report
 from ...engine.ir import TilewrightError
-from .numbers import THIN_SPACE, change_of, grouped, size_text
+from .numbers import change_of, grouped, size_text
 from .targets import TIMES, iterations, ratio_text
 
 Line = dict[str, str]
@@ -83,8 +83,6 @@ def _run_line(name: str, now: int, then: int) -> Line:
 
 def _change(name: str, now: int, then: int, text: Any) -> Line:
     change, trend = change_of(now, then)
-    if now and not then:
-        change = f"−100{THIN_SPACE}%"
     return _line(name, f"{text(now)} → {text(then)}", change, trend)
 
 

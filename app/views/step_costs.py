@@ -75,8 +75,6 @@ def cost_figures(before: Report, after: Report) -> list[Figure]:
 
 def _figure(label: str, before: int, after: int, text_of: Any) -> Figure:
     change, trend = change_of(before, after)
-    if before == 0:
-        change = f"+{text_of(after)}"
     return {"label": label, "before": text_of(before), "after": text_of(after), "change": change, "trend": trend}
 
 

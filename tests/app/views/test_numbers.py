@@ -38,9 +38,9 @@ def test_given_bytes_then_the_unit_fits(size_bytes: int | None, text: str) -> No
         (100, 101, f"+1.0{THIN}%", "worse"),
         (100, 100, f"±0{THIN}%", "same"),
         (100, 1250, "×12", "worse"),
-        (0, 5, "×5", "worse"),
+        (0, 5, "new", "worse"),
         (40_000, 200, "÷200", "better"),
-        (5, 0, "÷5", "better"),
+        (5, 0, f"−100{THIN}%", "better"),
         (100_000, 100_001, f"+<0.1{THIN}%", "worse"),
     ],
 )
