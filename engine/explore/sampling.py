@@ -29,8 +29,8 @@ POPULATION = 50
 TRIES = 64
 """Draws for a point that was not tried yet, before one is looked for."""
 
-DRAWN = 48
-"""Points that are looked at before the first is tried."""
+DRAWN = 16
+"""Points that are looked at before each of the first batches, for a half of it."""
 
 FIRST = 8
 """The first batch is no larger, and each no larger than all before it."""
@@ -71,8 +71,9 @@ class Sampled:
         points: list[Point] = []
         self._looks_left = LOOKED * size
         if size > 0 and not self._asked:
-            points.append(self._taken(self._space.default))
-            points += self._begin(size - 1)
+            points = [self._taken(self._space.default), *self._begin(size - 1)]
+        elif len(self._asked) < DRAWN + FIRST:
+            points += self._begin(size // 2)
         near = self._neighbours()
         while len(points) < size:
             turn = next(near, None) if len(points) % 2 else None
@@ -93,7 +94,7 @@ class Sampled:
             self._study.add_trial(self._known(point, values))
 
     def _begin(self, count: int) -> list[Point]:
-        """Of many points those that look best."""
+        """Of some points those that look best."""
         size = self._space.size
         drawn = dict.fromkeys(self._space.point_at(self._random.randrange(size)) for _ in range(DRAWN))
         looks = {
