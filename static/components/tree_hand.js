@@ -38,14 +38,13 @@ export class Hand {
     tree.pointer.hideTip();
     tree.sheets.hideNotice();
     const rows = tree.together(id);
+    const known = this.knows(rows);
+    if (!known) this.ask(rows); // first, so that Python works meanwhile
     this.grab = {row, rows, key: rows.join(" "), name: rows.length > 1 ? `${rows.length} ${row.kind}s` : row.name, by, only, offers: null, over: ""};
     tree.element.classList.add("is-grabbing");
     tree.decorateAll();
-    if (this.knows(rows)) this.offer();
-    else {
-      this.ask(rows);
-      tree.hint.replaceChildren("Asking which loops are legal…");
-    }
+    if (known) this.offer();
+    else tree.hint.replaceChildren("Asking which loops are legal…");
   }
 
   /** Whether the answer to "where may these go?" is here. */
