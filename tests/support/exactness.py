@@ -7,6 +7,7 @@ as can be; all figures of the reports are compared.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from random import Random
 from typing import Any
@@ -23,6 +24,8 @@ from tilewright.engine.script import parse
 
 EVERYTHING = 10**9
 MOST_TASKS = 40_000
+REPORTED = 250
+"""After so many a long run says how far it is."""
 
 
 MACHINES = (
@@ -104,13 +107,19 @@ def same_figures(few: Report, every: Report) -> bool:
     )
 
 
+def differing(told: Counter[str]) -> int:
+    return told["trees that differ"] + told["programs that differ"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
     told: Counter[str] = Counter()
-    for seed in range(options.first, options.first + options.count):
+    for n, seed in enumerate(range(options.first, options.first + options.count)):
+        if n and n % REPORTED == 0:
+            print(f"{n} done, {differing(told)} differ", file=sys.stderr, flush=True)
         rng = Random(seed)
         tree = task_program(rng, ports=seed % 4)
         try:
