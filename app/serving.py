@@ -51,6 +51,7 @@ def written_down(door: Door, url: str) -> Iterator[Path | None]:
     path: Path | None = None
     try:
         folder = runtime_folder()
+        _forget_ended(folder)
         path = folder / f"server-{os.getpid()}.json"
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -64,6 +65,18 @@ def written_down(door: Door, url: str) -> Iterator[Path | None]:
         if path is not None:
             with suppress(OSError):
                 path.unlink()
+
+
+def _forget_ended(folder: Path) -> None:
+    """Take away what servers that were killed left."""
+    for path in folder.glob("server-*.json"):
+        pid = path.stem.removeprefix("server-")
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            path.unlink(missing_ok=True)
+        except (ValueError, OverflowError, PermissionError):
+            continue  # not ours to say
 
 
 def runtime_folder() -> Path:

@@ -1,0 +1,50 @@
+"""What a server writes down for programs of the same user."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tilewright.app.guard import make_door
+from tilewright.app.serving import written_down
+
+
+def test_given_a_server_then_its_address_and_token_are_for_its_user_alone_while_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(tmp_path / "run"))
+    door = make_door()
+    with written_down(door, "http://127.0.0.1:1/") as path:
+        assert path is not None and path.stat().st_mode & 0o077 == 0 and path.parent.stat().st_mode & 0o077 == 0
+        said = json.loads(path.read_text())
+        assert said == {"url": "http://127.0.0.1:1/", "token": door.key, "pid": os.getpid()}
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_given_a_server_that_was_killed_then_the_next_takes_away_what_it_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o700)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left, living = folder / f"server-{ended.pid}.json", folder / f"server-{os.getppid()}.json"
+    for path in (left, living, folder / "server-mine.json"):
+        path.write_text("{}")
+    monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(folder))
+    with written_down(make_door(), "http://127.0.0.1:1/"):
+        assert not left.exists() and living.exists() and (folder / "server-mine.json").exists()
+
+
+def test_given_a_folder_that_others_can_read_then_nothing_is_written_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir(mode=0o755)
+    monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(tmp_path / "run"))
+    with written_down(make_door(), "http://127.0.0.1:1/") as path:
+        assert path is None and list((tmp_path / "run").iterdir()) == []
