@@ -24,6 +24,7 @@ from .document.notebook import revision_of
 from .edits import checked_text, open_notebook, picture, settled
 from .open_file import Line, OpenFile
 from .state import Filed, LookedBack, State
+from .views.versions import changes_of
 
 TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
 """Messages with a text typed into what their page showed; all others that name a place in the notebook must be about what there is."""
@@ -191,7 +192,7 @@ class Filing:
             case "versions" if self._file is not None:
                 place = self._file.path.resolve()
                 found = _history_of(place, lambda history: history.versions(place.name)) or ()
-                return replace(state, looked_back=LookedBack(found, found[0].number if found else 0))
+                return replace(state, looked_back=LookedBack(found, changes_of(found), found[0].number if found else 0))
             case "version" if shown is not None:
                 return replace(state, looked_back=replace(shown, chosen=int(message["version"])))
             case _:

@@ -71,9 +71,10 @@ class Filed(msgspec.Struct, frozen=True):
 
 
 class LookedBack(msgspec.Struct, frozen=True, eq=False):
-    """The versions of the file, the newest first, and the number of the one that is looked at."""
+    """The versions of the file, the newest first, what each changed, and the number of the one that is looked at."""
 
     versions: tuple[Version, ...]
+    changes: tuple[str, ...]
     chosen: int
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ..document.history import Version
@@ -19,7 +20,6 @@ def versions_value(state: State) -> dict[str, Any] | None:
     if state.looked_back is None or state.notebook is None:
         return None
     found, chosen = state.looked_back.versions, state.looked_back.version
-    texts = {version.number: version.text for version in found}
     now = state.notebook.document.text
     return {
         "name": state.file.name if state.file is not None else "",
@@ -28,21 +28,26 @@ def versions_value(state: State) -> dict[str, Any] | None:
             {
                 "number": version.number,
                 "at": round(version.at * 1000),
-                "what": _what(version, texts),
+                "what": what,
                 "now": version.text == now,
             }
-            for version in found
+            for version, what in zip(found, state.looked_back.changes, strict=True)
         ],
         "lines": [] if chosen is None else _changes(now, chosen.text),
     }
 
 
-def _what(version: Version, texts: dict[int, str]) -> str:
+def changes_of(versions: Sequence[Version]) -> tuple[str, ...]:
+    """What each of them changed, in a line. Takes long for long texts, and is made once, in a thread."""
+    lines = {version.number: version.text.splitlines() for version in versions}
+    return tuple(_what(version, lines) for version in versions)
+
+
+def _what(version: Version, lines: dict[int, list[str]]) -> str:
     """The first line that it brought in or took out, and how many more."""
-    before = texts.get(version.parent)
-    if before is None:
+    old, new = lines.get(version.parent), lines[version.number]
+    if old is None:
         return "as it was found" if not version.parent else "an edit"
-    old, new = before.splitlines(), version.text.splitlines()
     added, gone = _only_in(new, old), _only_in(old, new)
     if not added and not gone:
         return "order or blank lines"
