@@ -48,6 +48,8 @@ def lower_match_buffer(func: PrimFunc) -> PrimFunc:
 
 def without_matches(block: Block) -> Block:
     """The block with its views written out: accesses of the buffers that they are parts of."""
+    if not block.match_buffers:
+        return block
     for match in block.match_buffers:
         require_fit(match)
     values: dict[Var, Expr] = {}

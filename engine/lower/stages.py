@@ -32,6 +32,7 @@ from ..ir import (
 )
 from .errors import refuse
 from .init_block import without_init
+from .match_buffer import without_matches
 
 STAGE, ORDER, ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
 PIPELINE_KEYS = (STAGE, ORDER, ASYNC)
@@ -125,8 +126,8 @@ def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
 def _parts(stmt: Stmt) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
     """The parts of a statement of the body, and what it allocates for them."""
     if isinstance(stmt, BlockRealize) and build.is_true(stmt.predicate):
-        block = opened(stmt)
-        if isinstance(block.body, SeqStmt) and not block.match_buffers:
+        block = without_matches(opened(stmt))
+        if isinstance(block.body, SeqStmt):
             return tuple(map(as_block, block.body.seq)), block.alloc_buffers
     return (as_block(stmt),), ()
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from support.calls import apply, calls
+from support.intrins import cut_out
 from support.meaning import Meaning
 from support.targets import assert_answers_confirmed
 
@@ -118,6 +119,16 @@ def test_given_a_pipeline_when_calls_change_the_parts_only_inside_then_the_stage
     sch.split(sch.get_loops("C")[1], [None, 4])
     sch.vectorize(sch.get_loops("C")[2])
     assert noted(sch) == {"stage": [0, 1, 2], "order": [0, 1, 2]}
+    assert_sound(sch)
+
+
+def test_given_a_part_that_works_on_views_when_a_copy_is_made_in_it_then_each_of_the_two_has_a_stage():
+    sch = piped([0, 1, 2])
+    row = sch.get_loops("C")[1]
+    sch.tensorize(row, cut_out(sch, row))
+    assert len(noted(sch, "B")["stage"]) == 3
+    sch.cache_read("C_1", 0, "local")
+    assert len(noted(sch, "B")["stage"]) == 4
     assert_sound(sch)
 
 
