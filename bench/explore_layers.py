@@ -15,14 +15,17 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import sys
 import time
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import msgspec
+import optuna  # noqa: F401 (loaded before any clock runs)
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
@@ -169,7 +172,8 @@ def main() -> None:
         record_beside()
         return
     if args.table:
-        print(table(json.loads(RECORDED.read_text())["rows"]))
+        rows = json.loads(RECORDED.read_text())["rows"]
+        print(f"{summary(rows)}\n\n{table(rows)}")
         return
     kept: list[dict[str, Any]] = json.loads(RECORDED.read_text())["rows"] if RECORDED.exists() and not args.only else []
     known = {(row["layer"], row["machine"]) for row in kept}
@@ -196,12 +200,49 @@ def write(rows: list[dict[str, Any]]) -> None:
     RECORDED.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {lines}\n ]\n}}\n')
 
 
+Rows = dict[tuple[str, str], dict[str, Any]]
+
+
+def others() -> tuple[Rows, Rows]:
+    """What LOMA found, and what its mappings come to, by layer and machine."""
+    found = (LOMA, "rows"), (BESIDE, "loma")
+    rows = [json.loads(file.read_text())[key] if file.exists() else [] for file, key in found]
+    loma, replayed = ({(r["layer"], r["machine"]): r for r in some} for some in rows)
+    return loma, replayed
+
+
+def cycles_by(row: dict[str, Any], seconds: float) -> float:
+    """What had been found by then."""
+    return min((cycles for _, cycles, at in row["steps"] if at <= seconds), default=math.inf)
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """The means by machine (geometric), and how often LOMA's mapping was reached, at all and in LOMA's time."""
+    loma, replayed = others()
+    lines = [
+        "| machine | layers | found of peak, mean (least) | of reachable, mean (least) | LOMA's mapping: cycles to ours, mean "
+        "| ours as good or better | in LOMA's time |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for machine in TARGETS:
+        mine = [r for r in rows if r["machine"] == machine]
+        cells = [machine, str(len(mine))]
+        for bound in ("bound", "reachable"):
+            shares = [r[bound] / r["cycles"] for r in mine]
+            cells.append(f"{geometric_mean(shares):.2f} ({min(shares):.2f})")
+        keys = [(r["layer"], machine) for r in mine]
+        both = [(r, replayed[k]["cycles"], loma[k]["seconds"]) for r, k in zip(mine, keys, strict=True)
+                if k in replayed and replayed[k]["cycles"] is not None]  # fmt: skip
+        cells.append(f"{geometric_mean(theirs / r['cycles'] for r, theirs, _ in both):.2f}")
+        cells.append(f"{sum(r['cycles'] <= theirs for r, theirs, _ in both)} of {len(both)}")
+        cells.append(f"{sum(cycles_by(r, seconds) <= theirs for r, theirs, seconds in both)} of {len(both)}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """What was found, beside it what LOMA's mapping comes to, and what had been found when LOMA was ready."""
-    loma = {(r["layer"], r["machine"]): r for r in json.loads(LOMA.read_text())["rows"]} if LOMA.exists() else {}
-    replayed = (
-        {(r["layer"], r["machine"]): r for r in json.loads(BESIDE.read_text())["loma"]} if BESIDE.exists() else {}
-    )
+    loma, replayed = others()
     lines = [
         "| layer | machine | peak | reachable | found | of peak | of reachable | seconds | LOMA replayed | seconds | found by then |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -211,11 +252,11 @@ def table(rows: list[dict[str, Any]]) -> str:
         theirs, seconds = replayed.get(key), loma[key]["seconds"] if key in loma else None
         cycles = "" if theirs is None else "does not fit" if theirs["cycles"] is None else f"{theirs['cycles']:,}"
         note = "" if theirs is None or theirs["divided"] or theirs["cycles"] is None else " †"
-        then = [c for _, c, at in r["steps"] if seconds is not None and at <= seconds]
+        then = math.inf if seconds is None else cycles_by(r, seconds)
         cells = [
             r["layer"], r["machine"], f"{r['bound']:,}", f"{r['reachable']:,}", f"{r['cycles']:,}", f"{r['bound'] / r['cycles']:.2f}",
             f"{r['reachable'] / r['cycles']:.2f}", f"{r['seconds']:.1f}", cycles + note, "" if seconds is None else f"{seconds:.1f}",
-            f"{then[-1]:,}" if then else "",
+            "" if then == math.inf else f"{then:,}",
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
