@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from ...engine.ir import TilewrightError
+from ..document.merging import alike
 from ..state import State
 from ..store import Store
 
@@ -61,12 +61,12 @@ def marked(old: str, new: str) -> list[dict[str, Any]]:
     """The lines of `new` with marks against `old`."""
     before, after = old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES]
     lines: list[dict[str, Any]] = []
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(after) > 400)
-    for kind, from_old, to_old, from_new, to_new in matcher.get_opcodes():
-        if kind != "equal":
-            lines += [_line(None, text, "removed") for text in before[from_old:to_old]]
-        mark = None if kind == "equal" else "added"
-        lines += [_line(from_new + n, text, mark) for n, text in enumerate(after[from_new:to_new], 1)]
+    old_line = new_line = 0
+    for from_old, from_new, length in (*alike(before, after), (len(before), len(after), 0)):
+        lines += [_line(None, text, "removed") for text in before[old_line:from_old]]
+        lines += [_line(n + 1, after[n], "added") for n in range(new_line, from_new)]
+        lines += [_line(n + 1, after[n]) for n in range(from_new, from_new + length)]
+        old_line, new_line = from_old + length, from_new + length
     return lines
 
 
