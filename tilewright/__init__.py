@@ -157,7 +157,8 @@ def explore(
     `scheduled` is a notebook with holes (see `choose`), or a space, as `auto_space` derives one. `objectives` are to be small: "cycles",
     "energy", "traffic", "peak", "peak local.vtcm"; with several there is a front. `budgets` are the most that a figure may be.
     `workers`: 0 for this thread, a number of processes, or a Dask scheduler's address. `store` is a file to keep outcomes in, and to go on
-    from. The same seed finds the same, whoever the workers are; `seconds` end a study with what was found by then. Raises ObjectiveError, StoreError, ExploreError (each a TilewrightError).
+    from. The same seed finds the same, whoever the workers are; `seconds` end a study with what was found by then.
+    Raises ObjectiveError, StoreError, ExploreError (each a TilewrightError).
     """
     if isinstance(scheduled, Notebook):
         space, machine = notebook_space(scheduled), _machine_of(scheduled, machine)
