@@ -105,7 +105,7 @@ function holeChips(line, act) {
     "span",
     { class: "hole-values", role: "group", "aria-label": `Values of ${name}` },
     order.map((position) =>
-      h("button", { class: "hole-value", type: "button", "data-focus": `item-${line.item} ${values[position]}`, "aria-pressed": String(position === 0), title: position ? "Take this one where nobody searches" : "Taken where nobody searches", onclick: () => position && choose(position) }, plainText(values[position])),
+      h("button", { class: "hole-value", type: "button", "data-focus": `item-${line.item} ${values[position]}`, "aria-pressed": String(position === 0), title: `${position ? "Take this one where nobody searches" : "Taken where nobody searches"}: ${plainText(values[position])}`, onclick: () => position && choose(position) }, plainText(values[position])),
     ),
   );
 }
