@@ -139,7 +139,7 @@ def _moves_evenly(var: Var, period: int, shifted: Sequence[Expr], fixed: Sequenc
 def choices(exprs: Sequence[Expr]) -> list[Expr]:
     """What decides which side of a choice an address takes."""
     found: list[Expr] = []
-    for node in (n for e in exprs for n in walk(e)):
+    for node in dict.fromkeys(n for e in exprs for n in walk(e)):
         if isinstance(node, Min | Max):
             found += [_is_taken(node, a, b) for a in _sides(node.a) for b in _sides(node.b)]
         elif isinstance(node, Select):

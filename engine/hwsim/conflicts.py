@@ -301,20 +301,30 @@ def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> I
     if rule.counts_rows:
         return np.sum([np.bincount(access, minlength=accesses) for access, _ in spans], axis=0)
     access, row = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
-    written = np.concatenate([np.full(len(rows), e.written) for e, (_, rows) in zip(elements, spans, strict=True)])
     group = row % rule.groups
-    sides = [np.ones_like(written)] if rule.shared else [written, ~written]
+    sides: list[slice | npt.NDArray[np.bool_]] = [slice(None)]
+    if not rule.shared and len({e.written for e in elements}) == 2:
+        written = np.concatenate([np.full(len(rows), e.written) for e, (_, rows) in zip(elements, spans, strict=True)])
+        sides = [written, ~written]
     taken = ideal = np.zeros(accesses, np.int64)
     for side in sides:
         busiest, total = _busiest(access[side], group[side], accesses)
         taken = np.maximum(taken, -(-busiest // rule.ports))
         ideal = np.maximum(ideal, -(-total // (rule.ports * rule.groups)))
-    if rule.region_bytes:
+    # In one region a group is one bank, and has served it by now.
+    if rule.region_bytes and not (len(sides) == rule.ports == 1 and _is_one_region(rule, row)):
         bank = row * rule.row_bytes // rule.region_bytes % rule.regions * rule.groups + group
         busiest, total = _busiest(access, bank, accesses)
         taken = np.maximum(taken, busiest)
         ideal = np.maximum(ideal, -(-total // (rule.groups * rule.regions)))
     return taken - ideal
+
+
+def _is_one_region(rule: Banking, row: Ints) -> bool:
+    if not len(row):
+        return True
+    first, last = (int(end) * rule.row_bytes // rule.region_bytes for end in (row.min(), row.max()))
+    return first == last
 
 
 def _spanned(rule: Banking, elements: Elements, accesses: int) -> tuple[Ints, Ints]:

@@ -299,11 +299,10 @@ def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
     return lanes
 
 
-def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values, Values, Values]:
+def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | slice, Values, Values]:
     """An order of the iterations of a domain; in that order the number of each one's operation, and its lane. Raises UnknownValueError."""
     if lanes.loops:
-        access, lane = _numbered(lanes, where)
-        return np.arange(len(access)), access, lane
+        return slice(None), *_numbered(lanes, where)
     order, breaks = run_order(along, where)
     first = np.flatnonzero(breaks)
     length = np.diff(np.append(first, len(order)))
