@@ -1,5 +1,6 @@
 // The candidates of a search as the pictures share them: rows that come from the server as they end, what is filtered, axes and scales.
 
+import { sharp } from "./canvas.js";
 import { plainText } from "./hole_text.js";
 
 /** What came of a candidate: a word, a sign that stands for it in words, and in the scatter a mark of another shape. */
@@ -140,11 +141,5 @@ export class Candidates {
 export function pen(canvas) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (!width || !height) return null;
-  const ratio = window.devicePixelRatio || 1;
-  const [wide, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall });
-  const context = canvas.getContext("2d");
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return { context, width, height };
+  return { context: sharp(canvas, width, height), width, height };
 }

@@ -1,6 +1,8 @@
 // How elements of a buffer are painted: the buffer's colour, lighter and darker by bank or address, with a texture for each physical block,
 // so that colour alone never tells two banks apart.
 
+import { sharp } from "./canvas.js";
+
 /** The colours of a canvas, as its style resolves them. */
 export function paintsOf(element, index) {
   const probe = (name) => {
@@ -61,13 +63,7 @@ export function texture(context, block, x, y, size, colour) {
 
 /** A canvas that is `width` × `height` CSS pixels, sharp on any screen; its context in CSS pixels. */
 export function sized(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return context;
+  return sharp(canvas, width, height);
 }

@@ -1,5 +1,6 @@
 // The whole run by the clock, all repeats counted, with the part in sight as a window: drag it, its ends, or a new one.
 
+import { sharp } from "./canvas.js";
 import { h } from "./dom.js";
 import { GUTTER } from "./timeline_gutter.js";
 import { RIGHT } from "./timeline_paint.js";
@@ -40,9 +41,7 @@ export class Overview {
     if (key === this.painted) return;
     this.painted = key;
     const scale = window.devicePixelRatio || 1;
-    Object.assign(this.canvas, { width: wide * scale, height: HEIGHT * scale });
-    const pen = this.canvas.getContext("2d");
-    pen.scale(scale, scale);
+    const pen = sharp(this.canvas, wide, HEIGHT);
     const each = (HEIGHT - 6) / Math.max(1, this.levels.length);
     this.levels.forEach((levels, lane) => {
       const edge = (n) => Math.round((n * wide * scale) / levels.length) / scale;

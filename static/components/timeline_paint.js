@@ -1,5 +1,6 @@
 // The lanes of the timeline on a canvas: tasks, what is waited for below them, where engines overlap, tiles in the banks, bytes and capacity.
 
+import { sharp } from "./canvas.js";
 import { CAUSES, hatch, waitText } from "./timeline_inks.js";
 import { grouped, roundStep } from "./timeline_clock.js";
 import { GUTTER, paintGutter, shortened } from "./timeline_gutter.js";
@@ -49,13 +50,9 @@ export class Painter {
   /** Draw the model's view; `inks` are the colours, `now` what runs at the playhead. */
   paint(model, layout, inks, now) {
     const { canvas, context } = this;
-    const scale = window.devicePixelRatio || 1;
-    const [width, height] = [Math.round(layout.width * scale), Math.round(layout.height * scale)];
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     canvas.style.height = `${layout.height}px`;
     Object.assign(this, { model, layout, inks, now, per: (layout.width - GUTTER - RIGHT) / model.span });
-    context.setTransform(scale, 0, 0, scale, 0, 0);
-    context.clearRect(0, 0, layout.width, layout.height);
+    sharp(canvas, layout.width, layout.height);
     context.font = `${FONT_SIZE}px ${inks.font}`;
     context.textBaseline = "middle";
     this.grounds();
