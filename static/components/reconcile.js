@@ -7,7 +7,7 @@ import { inOrder, isAlike, takeOn } from "./redraw.js";
 export function reconcile(parent, items, keyOf, make) {
   const standing = [...parent.children].filter((child) => child.looks !== undefined);
   const known = Map.groupBy(standing, (child) => child.looks);
-  const keys = items.map(keyOf);
+  const keys = items.map((item) => keyOf(item));
   const kept = keys.map((key) => (key === null ? undefined : known.get(key)?.shift()));
   const left = [...new Set(standing).difference(new Set(kept))];
   const wanted = items.map((item, n) => kept[n] ?? looking(left, keys[n], make(item)));

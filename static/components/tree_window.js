@@ -5,6 +5,7 @@ import { make } from "./popup.js";
 
 const WHOLE = 100;
 const AROUND = 30;
+const HIGHEST = 60; // pixels that no row goes beyond
 
 export class Window {
   constructor(list) {
@@ -26,7 +27,7 @@ export class Window {
 
   /** Whether a row that begins at a height is in sight. */
   sees(y) {
-    return y > this.top - 60 && y < this.top + this.room;
+    return y > this.top - HIGHEST && y < this.top + this.room;
   }
 
   /** The rows that are not folded away, in order; `kind(id)` is "loop" or "block". */
