@@ -67,7 +67,7 @@ def tensorize(
     intrin = _fitted(tensor_intrin, block)
     found = require_match(block, intrin)
     require_all_found(block, intrin, found)
-    require_touched(block, intrin, found, ctx.loop_ranges(old) | found.ranges)
+    require_touched(block, intrin, found, {**ctx.loop_ranges(old), **found.ranges})
     require_apart(block, intrin, found)
     made = replace_fields(realize, block=_implemented(ctx, block, intrin, found))
     return Result(ctx.replaced({old: made}), (block.name,))
