@@ -63,16 +63,22 @@ def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges, once: bool) -> 
 
 
 def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var, modulus: int | None = 0) -> Expr:
-    """The expression with `joined` for the sum of `steps`, when that is a part of it, up to multiples of `modulus`; else itself."""
+    """The expression with `joined` for the sum of `steps`, when that or a multiple of it is a part of it, up to multiples of `modulus`.
+
+    Else itself.
+    """
     whole = linear(expr)
     factors = {} if whole is None else dict(whole.terms)
-    apart = [f - factors.get(v, 0) for v, f in steps.items()]
-    if whole is None or not factors.keys() & steps.keys() or any(gap % modulus if modulus else gap for gap in apart):
+    if whole is None or not factors.keys() & steps.keys():
+        return expr
+    scale = next((factors[v] // f for v, f in steps.items() if v in factors), 1) or 1
+    apart = [scale * f - factors.get(v, 0) for v, f in steps.items()]
+    if any(gap % modulus if modulus else gap for gap in apart):
         return expr
     left: Expr = build.const(whole.constant, expr.dtype)
     for atom, factor in whole.terms:
         left = left if atom in steps else build.add(left, build.mul(atom, factor))
-    return build.add(left, joined)
+    return build.add(left, build.mul(joined, scale))
 
 
 def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int, once: bool) -> bool:

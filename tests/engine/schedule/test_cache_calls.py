@@ -129,3 +129,39 @@ def test_given_an_init_that_reads_the_output_when_taken_for_a_fresh_start_then_r
     with pytest.raises(ScheduleError):
         call(sch)
     assert sch.verify().status == "tested"
+
+
+FETCHED = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def fetched(B: T.Buffer((8, 16), "int32"), C: T.Buffer((8, 16), "int32")):
+    S = T.sblock_alloc_buffer((8, 16), "int32", scope="shared")
+    for k in range(2):
+        for a in range(1):
+            for b in T.thread_binding(4, thread="threadIdx.y"):
+                for c in T.thread_binding(8, thread="threadIdx.x"):
+                    for d in T.vectorized(4):
+                        with T.sblock("S"):
+                            v0 = T.axis.spatial(8, k * 4 + a * 8 + b * 2 + c // 4)
+                            v1 = T.axis.spatial(16, c % 4 * 4 + d)
+                            T.where(a * 4 + b < LIMIT)
+                            S[v0, v1] = B[v0, v1]
+        for p, q in T.grid(4, 16):
+            with T.sblock("C"):
+                v0 = T.axis.spatial(8, k * 4 + p)
+                v1 = T.axis.spatial(16, q)
+                C[v0, v1] = S[v0, v1] * 2
+"""
+
+
+def test_given_a_fetch_by_more_threads_than_there_is_to_fetch_when_copied_then_all_of_it_is_there():
+    sch = schedule(FETCHED.replace("LIMIT", "2"))
+    sch.cache_read("C", 0, "warp")
+    assert sch.verify().status == "tested"
+
+
+def test_given_a_fetch_that_leaves_rows_out_when_copied_then_refused():
+    sch = schedule(FETCHED.replace("LIMIT", "2").replace("b * 2 + c // 4", "b * 3"))
+    with pytest.raises(ScheduleError) as refused:
+        sch.cache_read("C", 0, "warp")
+    assert refused.value.code == "region-not-covered"
