@@ -13,6 +13,7 @@ settings.register_profile("deep", max_examples=5000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With pytest-xdist the tests in a browser share one worker: one server, one Chromium, and times that mean something."""
     for item in items:
