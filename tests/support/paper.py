@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from tilewright.app.state import State
@@ -25,7 +26,8 @@ class PaperClock:
         give_up = time.monotonic() + 60
         while not done():
             assert time.monotonic() < give_up
-            self.work.get(timeout=60)()
+            with suppress(queue.Empty):  # what is waited for may come from a thread that puts nothing here
+                self.work.get(timeout=0.02)()
 
 
 class PaperScreen:
