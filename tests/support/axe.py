@@ -10,13 +10,19 @@ from playwright.sync_api import Page
 ALL = {"resultTypes": ["violations"]}  # what a rule found in order would be told too: megabytes, and seconds
 CONTRAST = {**ALL, "runOnly": ["color-contrast"]}
 
+STILL = """() => {
+    const isStill = (root) => root.getAnimations().every((animation) => animation.playState !== "running")
+        && [...root.querySelectorAll("*")].every((element) => !element.shadowRoot || isStill(element.shadowRoot));
+    return isStill(document);
+}"""
+
 
 def assert_no_violations(page: Page, place: str = "html") -> None:
     """Of a screen, or a `place` of it, as it is now: by all rules in the theme that it has, by that of contrast in the other."""
     theme = page.locator("html").get_attribute("data-theme") or "light"
-    # Colours fade into one another; a half-way colour is nobody's contrast. Those on their way end in 200 ms, new ones do not begin.
+    # Colours fade into one another, and rows come in: a half-way colour is nobody's contrast.
     page.emulate_media(reduced_motion="reduce")
-    page.wait_for_timeout(250)
+    page.wait_for_function(STILL)
     found = _violations(page, place, ALL)
     _show(page, "light" if theme == "dark" else "dark")
     found += _violations(page, place, CONTRAST)
