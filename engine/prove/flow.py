@@ -105,7 +105,9 @@ class Flow:
                 after = update.time.lex_lt_map(other.time).intersect(update.write.apply_range(other.write.reverse()))
                 before = other.time.lex_lt_map(final.time).intersect(other.write.apply_range(final.write.reverse()))
                 linked = linked.subtract(after.apply_range(before))
-            linked = linked.reverse()
+            # In fewer pieces, or proofs of long programs take too many steps. (isl 2026.2 may end the process where it is to join pieces
+            # with equalities that it has not found yet, as those of a union of relations.)
+            linked = linked.reverse().detect_equalities().coalesce()
             if not linked.is_empty():
                 found.append((update, linked))
         return found

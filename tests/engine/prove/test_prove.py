@@ -371,5 +371,5 @@ TOGETHER = r"""
 
 
 def test_given_pieces_that_isl_must_not_join_then_the_proof_comes_to_its_end() -> None:
-    """isl 2026.2 ends the process when it coalesces what becomes known of these two, so it is not asked to."""
+    """isl 2026.2 ends the process when it coalesces the union of what becomes known of these two, so it is not asked to."""
     assert prove(read(BLURS + TOGETHER), read(BLURS + ONE_BY_ONE)).status == "proved"
