@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import panel as pn
 import pytest
 from playwright.sync_api import Page, expect
 from support.intrins import mma
-from support.tree_bench import PAGE_CSS, Bench
+from support.tree_bench import Bench, go_to
 
-from tilewright.app.components.esm import style
 from tilewright.app.views.menus.table import BLOCK_ITEMS, LOOP_ITEMS
 from tilewright.app.views.tree import row_ids
 from tilewright.engine.hwsim import load_machine
@@ -88,12 +86,10 @@ def entry_places(bench: Bench) -> list[tuple[str, dict[str, Any]]]:
 @pytest.fixture
 def bench(serve, open_page):
     made = Bench(PROGRAM, noted, machine=load_machine("dual-bank-npu"), intrinsics={"mma": mma()})
-    pn.config.raw_css = [style("tilewright.css"), PAGE_CSS]
     page = open_page(width=1280, height=800)
-    page.goto(serve(lambda: made.view(height=780)))
+    go_to(page, serve(lambda: made.view(height=780)))
     page.locator('.row[data-id="S"]').wait_for()
-    yield made, page
-    pn.config.raw_css = []
+    return made, page
 
 
 LOOK = """(root) => {

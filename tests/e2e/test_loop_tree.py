@@ -16,9 +16,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from support.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
-from support.tree_bench import PAGE_CSS, Bench
+from support.tree_bench import Bench, go_to
 
-from tilewright.app.components.esm import style
 from tilewright.app.views.tree import row_ids
 from tilewright.engine.schedule import Schedule
 
@@ -49,17 +48,15 @@ def bench(serve, open_page):
         **page_options: Any,
     ) -> tuple[Bench, Page]:
         made = Bench(text, prepare, eager=eager)
-        pn.config.raw_css = [style("tilewright.css"), PAGE_CSS]
         url = serve(lambda: made.view(**(view or {})))
         page = open_page(**page_options)
-        page.goto(url)
+        go_to(page, url)
         if page_options.get("dark"):
             page.evaluate("document.documentElement.dataset.theme = 'dark'")
         row(page, next(iter(row_ids(made.schedule.func)))).wait_for()
         return made, page
 
-    yield make
-    pn.config.raw_css = []
+    return make
 
 
 def row(page: Page, name: str) -> Locator:

@@ -7,15 +7,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import panel as pn
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 from support.page import drag, figure, go_to_example, grab, point_in, row, steps
 from support.sources import elementwise_stages
-from support.tree_bench import PAGE_CSS, Bench
-
-from tilewright.app.components.esm import style
+from support.tree_bench import Bench, go_to
 
 Shoot = Callable[[Page, str], Path]
 LONG = 30_000
@@ -264,15 +261,13 @@ def test_given_the_palette_then_any_action_is_found_and_done(opened: Callable[..
 def nest(serve: Callable[..., str], open_page: Callable[..., Page]) -> Callable[[int], tuple[Bench, Page]]:
     def make(stages: int) -> tuple[Bench, Page]:
         made = Bench(elementwise_stages(stages))
-        pn.config.raw_css = [style("tilewright.css"), PAGE_CSS]
         url = serve(lambda: made.view(width=700, height=560))
         page = open_page(width=760, height=600)
-        page.goto(url)
+        go_to(page, url)
         page.locator(".row").first.wait_for(timeout=LONG)
         return made, page
 
-    yield make
-    pn.config.raw_css = []
+    return make
 
 
 def test_given_three_thousand_rows_then_only_those_in_sight_stand_and_all_can_be_reached(

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import panel as pn
+from playwright.sync_api import Page
 
+from tilewright.app.components.esm import style
 from tilewright.app.components.loop_tree import LoopTree
 from tilewright.app.views.menus import SCOPES, Facts, call_arguments, menu_of, scopes_of
 from tilewright.app.views.targets import moves_of, targets_of
@@ -20,6 +22,12 @@ QUIET = ("select", "grabbed", "near", "released")
 """Messages that change nothing."""
 
 PAGE_CSS = "html, body { background: var(--tw-bg); margin: 0; }"
+
+
+def go_to(page: Page, url: str) -> None:
+    """A page of a bench, in the app's colours: Panel's own settings are of the whole process, or of who made them last."""
+    page.goto(url)
+    page.add_style_tag(content=f"{style('tilewright.css')}\n{PAGE_CSS}")
 
 
 class Bench:
