@@ -55,13 +55,19 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     block = realize.block
     if not ctx.index.fact(is_update, block) or fills_before_reading(ctx, block, buffer):
         return
-    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
-    if block.init is None or not ctx.index.is_reduction(block.name) or not starts_with_init(realize, loops):
+    if not begins_anew(ctx, realize):
         raise refuse(
             "reads-own-output", f"block {block.name!r} reads {buffer.name!r} before it writes it", realize,
             expected="a block that only writes it, or a reduction that begins with its init",
         )  # fmt: skip
     require_updates_own_element(ctx, realize, "cache")
+
+
+def begins_anew(ctx: Context, realize: BlockRealize) -> bool:
+    """Whether the block is a reduction that begins each of its sums with its init."""
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    block = realize.block
+    return block.init is not None and ctx.index.is_reduction(block.name) and starts_with_init(realize, loops)
 
 
 def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
@@ -73,7 +79,9 @@ def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
         return False
     writers = [r for r in inner if any(w.buffer is buffer for w in r.block.writes)]
     readers = [r for r in inner if does_read(r.block, buffer)]
-    return len(writers) == 1 and all(
+    if len(writers) != 1 or (ctx.index.fact(is_update, writers[0].block) and not begins_anew(ctx, writers[0])):
+        return False
+    return all(
         inner.index(writers[0]) < inner.index(r) and is_covered(ctx.index, writers[0], r, buffer) for r in readers
     )
 

@@ -165,3 +165,27 @@ def test_given_a_fetch_that_leaves_rows_out_when_copied_then_refused():
     with pytest.raises(ScheduleError) as refused:
         sch.cache_read("C", 0, "warp")
     assert refused.value.code == "region-not-covered"
+
+
+SUM_WITHOUT_START = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def kept(A: T.Buffer((5,), "int32")):
+    for i in range(5):
+        with T.sblock("outer"):
+            v = T.axis.spatial(5, i)
+            for k in range(2, 5):
+                with T.sblock("inner"):
+                    w = T.axis.spatial(5, v)
+                    r = T.axis.reduce(5, k)
+                    with T.init():
+                        A[w] = 1
+                    A[w] = T.min(A[w], A[w])
+"""
+
+
+def test_given_a_sum_inside_that_never_runs_its_init_when_written_through_then_refused():
+    sch = schedule(SUM_WITHOUT_START)
+    with pytest.raises(ScheduleError) as refused:
+        sch.cache_write("outer", 0, "local")
+    assert refused.value.code == "reads-own-output"
