@@ -69,6 +69,7 @@ def comparable(sch: Schedule, call: Call) -> bool:
         or any(isinstance(v, Var) and not _stands_around_a_block(sch, v) for v in arguments.values())
         or _has_hidden_blocks(sch)
         or (name == "blockize" and not _is_plain(sch, arguments["target"]))
+        or (name == "cache_inplace" and sch.get(arguments["block"]).iter_vars)  # it uses them outside of the block
         or (name == "rfactor" and not _is_plain(sch, arguments["loop"]))  # it drops conditions on spatial iterators
     ):
         return False

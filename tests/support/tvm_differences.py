@@ -53,7 +53,7 @@ WILD_REFUSED = {
     "annotate": {"annotation-exists"},
     "blockize": {"order-dependent", "opaque-iterator", "opaque-access", "not-neighbours", "not-divisible", "predicate-on-reduction"},
     "bind": TRUSTS_ITERATORS,
-    "cache_inplace": COPIES | {"region-not-covered", "opaque-access"},
+    "cache_inplace": COPIES | {"region-not-covered", "opaque-access", "order-dependent"},
     "cache_read": COPIES | {"reads-own-output", "region-not-covered", "several-writers"},
     "cache_write": COPIES | {"order-dependent", "reads-own-output", "region-not-covered", "opaque-access"},
     "compute_at": TRUSTS_ITERATORS | {"no-consumer", "not-final", "not-ready", "partial-domain", "region-not-covered"},
