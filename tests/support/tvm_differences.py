@@ -47,7 +47,7 @@ WE_ACCEPT = {
 
 TRUSTS_ITERATORS = {"order-dependent", "not-in-blocks", "opaque-access", "opaque-iterator"}
 WILD_REFUSED = {
-    "reindex": MAPPED | {"opaque-access"},
+    "reindex": MAPPED | {"opaque-access", "partial-domain"},
     "reindex_cache_read": MAPPED,
     "reindex_cache_write": MAPPED,
     "annotate": {"annotation-exists"},
