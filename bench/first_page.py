@@ -35,8 +35,8 @@ window.benchFirst = new Promise((resolve) => {
     return found;
   };
   let painted = 0;
-  const clear = CanvasRenderingContext2D.prototype.clearRect;
-  CanvasRenderingContext2D.prototype.clearRect = function (...box) { painted += 1; return clear.apply(this, box); };
+  const begin = CanvasRenderingContext2D.prototype.setTransform; // what each picture begins with (canvas.js)
+  CanvasRenderingContext2D.prototype.setTransform = function (...how) { painted += 1; return begin.apply(this, how); };
   const all = (selector) => roots(document).flatMap((root) => [...root.querySelectorAll(selector)]);
   const shown = (selector) => all(selector).some((e) => e.offsetWidth > 0 && e.offsetHeight > 0);
   const done = () => new URLSearchParams(location.search).has("example")
