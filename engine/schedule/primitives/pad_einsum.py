@@ -42,7 +42,7 @@ from ...ir import (
 from ..checks import out_of_order, require_in_blocks, require_iterators_only
 from ..context import BlockRV, Context, Result, with_allocations
 from ..errors import refuse
-from ..moves import require_complete_or_reduction
+from ..moves import require_complete_or_reduction, require_full_domain
 
 
 def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
@@ -58,7 +58,8 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     whole axis in a loop of their own, which stands around this block only; a reduction over an iterator that grows is a sum of products
     with an input that becomes zero there. Nothing divides by what is padded.
     Returns: nothing. The blocks `A_pad`, … are named after the padded buffers; the block and its loops live on.
-    Errors: bad-padding, not-complete, not-an-einsum, not-padded-with-zeros, order-dependent, opaque-iterator, not-in-blocks.
+    Errors: bad-padding, not-complete, not-an-einsum, not-padded-with-zeros, order-dependent, opaque-iterator, partial-domain,
+    not-in-blocks.
     Source: TVM src/s_tir/schedule/primitive/pad_einsum.cc, PadEinsum.
     """
     realize = ctx.realize(block)
@@ -69,6 +70,7 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     require_own_nest(ctx, realize, grown)
     require_elements_of_its_own(realize, accesses, grown)
     require_outputs_filled(ctx, realize, accesses, grown)
+    require_inputs_there(ctx, realize, accesses, grown)
     require_whole_axes(realize, accesses, grown)
     require_zeros_harmless(realize, grown)
     if not grown:
@@ -102,6 +104,8 @@ class _Pad(msgspec.Struct, frozen=True, eq=False):
     buffer: Buffer
     padded: Buffer
     is_output: bool
+    domain: tuple[Range, ...]
+    """What is copied: of an input, with the zeros; of an output, without."""
 
 
 Grown = Mapping[Var, Expr]
@@ -237,6 +241,12 @@ def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequen
             raise _not_einsum(realize, f"elements of {access.buffer.name!r} that it may not write")
 
 
+# Of what a block makes the copy in takes what the iterators ask for: the block itself must do so.
+def require_inputs_there(ctx: Context, realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
+    if any(not a.is_output and a.grows(grown) and ctx.index.writers(a.buffer) for a in accesses):
+        require_full_domain(ctx, realize)
+
+
 # A padded reduction takes terms too many, which must not count; and what is computed too much must do no harm.
 def require_zeros_harmless(realize: BlockRealize, grown: Grown) -> None:
     block = realize.block
@@ -283,6 +293,7 @@ def _items(body: Stmt) -> Sequence[Stmt]:
 
 
 def _pads(ctx: Context, block: Block, accesses: Sequence[_Access], grown: Grown) -> list[_Pad]:
+    doms: dict[Expr, Range] = {iv.var: Range(iv.dom.min, grown.get(iv.var, iv.dom.extent)) for iv in block.iter_vars}
     pads: list[_Pad] = []
     for access in accesses:
         if not access.grows(grown):
@@ -290,7 +301,10 @@ def _pads(ctx: Context, block: Block, accesses: Sequence[_Access], grown: Grown)
         old = access.buffer
         shape = tuple(_padded_size(i, size, grown) for i, size in zip(access.indices, old.shape, strict=True))
         padded = Buffer(ctx.fresh_buffer_name(f"{old.name}_pad"), shape, old.dtype, old.scope)
-        pads.append(_Pad(old, padded, access.is_output))
+        copied = tuple(Range(build.const(0, e.dtype), e) for e in (old.shape if access.is_output else shape))
+        if not access.is_output and ctx.index.writers(old):
+            copied = tuple(doms.get(i, whole) for i, whole in zip(access.indices, copied, strict=True))
+        pads.append(_Pad(old, padded, access.is_output, copied))
     return pads
 
 
@@ -302,7 +316,7 @@ def _padded_size(index: Expr, size: Expr, grown: Grown) -> Expr:
 
 def _copy_in(ctx: Context, pad: _Pad) -> Stmt:
     """`A_pad[v0, v1] = if_then_else(v1 < n, A[v0, v1], 0)`."""
-    variables, nest = _copy_nest(pad.padded.shape)
+    variables, nest = _copy_nest(pad.domain)
     pairs = zip(variables, pad.buffer.shape, pad.padded.shape, strict=True)
     inside = build.logical_and(*(build.lt(v, old) for v, old, new in pairs if not prove_equal(old, new)))
     value = build.if_then_else(inside, BufferLoad(pad.buffer, variables), build.const(0, pad.buffer.dtype))
@@ -311,29 +325,28 @@ def _copy_in(ctx: Context, pad: _Pad) -> Stmt:
 
 def _copy_out(ctx: Context, pad: _Pad) -> Stmt:
     """`C[v0, v1] = C_pad[v0, v1]`."""
-    variables, nest = _copy_nest(pad.buffer.shape)
+    variables, nest = _copy_nest(pad.domain)
     copy = BufferStore(pad.buffer, BufferLoad(pad.padded, variables), variables)
     return nest(ctx.fresh_block_name(pad.padded.name), pad.padded, copy)
 
 
-def _copy_nest(shape: Sequence[Expr]):
-    """Iterators over a shape, and a function that makes the nest of a block over them of (name, what it reads, its store)."""
-    variables = tuple(Var(f"v{n}", e.dtype) for n, e in enumerate(shape))
+def _copy_nest(domain: Sequence[Range]):
+    """Iterators over a domain, and a function that makes the nest of a block over them of (name, what it reads, its store)."""
+    variables = tuple(Var(f"v{n}", r.extent.dtype) for n, r in enumerate(domain))
     points = tuple(map(build.point, variables))
 
     def nest(name: str, source: Buffer, store: BufferStore) -> Stmt:
-        doms = [Range(build.const(0, e.dtype), e) for e in shape]
         block = Block(
             name=name,
-            iter_vars=tuple(IterVar(v, dom) for v, dom in zip(variables, doms, strict=True)),
+            iter_vars=tuple(map(IterVar, variables, domain)),
             reads=(BufferRegion(source, points),),
             writes=(BufferRegion(store.buffer, points),),
             body=store,
         )
-        loops = [Var(f"i{n}", e.dtype) for n, e in enumerate(shape)]
+        loops = [Var(f"i{n}", r.extent.dtype) for n, r in enumerate(domain)]
         result: Stmt = BlockRealize(tuple(loops), build.TRUE, block)
-        for loop, extent in zip(reversed(loops), reversed(shape), strict=True):
-            result = build.serial(loop, extent, result)
+        for loop, r in zip(reversed(loops), reversed(domain), strict=True):
+            result = For(loop, r.min, r.extent, "serial", result)
         return result
 
     return variables, nest

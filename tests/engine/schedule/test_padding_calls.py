@@ -35,6 +35,24 @@ def main(A: T.Buffer((7, 9), "int32"), B: T.Buffer((9, {width}), "int32"), C: T.
 """
 
 
+PARTS = """
+@T.prim_func
+def main(A: T.Buffer((7, 9), "int32"), B: T.Buffer((9,), "int32"), C: T.Buffer((7,), "int32")):
+    D = T.alloc_buffer((7, 9), "int32")
+    for i, k in T.grid(5, 9):
+        with T.block("D"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            D[vi + 1, vk] = A[vi + 1, vk]
+    for i, k in T.grid({loops}, 9):
+        with T.block("C"):
+            vi = T.axis.spatial((1, 6), i + 1)
+            vk = T.axis.reduce(9, k)
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + D[vi, vk] * B[vk]
+"""
+
+
 def padded(condition: str = "2 <= vi and vi < 10", constant: str = "T.float32(0)") -> Schedule:
     return Schedule(parse(PADDED.format(condition=condition, constant=constant)).program)
 
@@ -141,3 +159,13 @@ def test_given_a_split_loop_when_padded_then_refused():
     sch = matmul()
     sch.split("i", [None, 2])
     assert_refused("not-an-einsum", lambda: sch.pad_einsum("C", (4, 1, 1)))
+
+
+@pytest.mark.parametrize(("loops", "code"), [(5, None), (4, "partial-domain")])
+def test_given_an_input_of_which_a_part_is_made_when_padded_then_that_part_is_copied_or_it_is_refused(loops, code):
+    sch = Schedule(parse(PARTS.format(loops=loops)).program)
+    if code:
+        return assert_refused(code, lambda: sch.pad_einsum("C", [1, 4]))
+    sch.pad_einsum("C", [1, 4])
+    assert "for i0, i1 in T.grid(5, 12)" in to_script(sch.func) or "range(1, 6)" in to_script(sch.func)
+    assert_kept(sch)
