@@ -161,11 +161,13 @@ def test_given_a_split_loop_when_padded_then_refused():
     assert_refused("not-an-einsum", lambda: sch.pad_einsum("C", (4, 1, 1)))
 
 
-@pytest.mark.parametrize(("loops", "code"), [(5, None), (4, "partial-domain")])
-def test_given_an_input_of_which_a_part_is_made_when_padded_then_that_part_is_copied_or_it_is_refused(loops, code):
-    sch = Schedule(parse(PARTS.format(loops=loops)).program)
-    if code:
-        return assert_refused(code, lambda: sch.pad_einsum("C", [1, 4]))
+def test_given_an_input_of_which_a_part_is_made_when_padded_then_that_part_is_copied():
+    sch = Schedule(parse(PARTS.format(loops=5)).program)
     sch.pad_einsum("C", [1, 4])
-    assert "for i0, i1 in T.grid(5, 12)" in to_script(sch.func) or "range(1, 6)" in to_script(sch.func)
+    assert "for i0 in range(1, 6)" in to_script(sch.func)
     assert_kept(sch)
+
+
+def test_given_loops_that_ask_for_less_of_such_an_input_then_refused():
+    sch = Schedule(parse(PARTS.format(loops=4)).program)
+    assert_refused("partial-domain", lambda: sch.pad_einsum("C", [1, 4]))
