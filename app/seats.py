@@ -158,7 +158,7 @@ class Seats:
         if page is None:
             self._require_room()
         screen = Watched(page)
-        session.screen = screen
+        session.picture.screen = screen
         seat = Seat(secrets.token_hex(6), session, clock, screen, has_page=page is not None)
         self.all[seat.key] = seat
         return seat

@@ -1,8 +1,4 @@
-"""One open page: its state, and the way round: a message from a view is an intent, an intent makes a state, a state is drawn.
-
-What takes longer than a repaint (verification, what each earlier step changed) starts once the picture has stood still for a moment, in a
-thread, and is given up between its pieces as soon as the picture is another one.
-"""
+"""One open page: its state, and the way round: a message from a view is an intent, an intent makes a state, a state is drawn."""
 
 from __future__ import annotations
 
@@ -24,7 +20,6 @@ from .actions import (
     act,
     is_quick,
 )
-from .afterwards import Afterwards
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, load_document
@@ -36,13 +31,12 @@ from .kept_searches import study_file
 from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, OF_THE_TREE, Message, intent_of, sides_asked
 from .open_file import OpenFile
 from .opening import opened_text
+from .picture import Picture
 from .questions import repair_texts, row_menu, timeline_answer
-from .screen import Screen
-from .searches import Places, Searches
+from .searches import Places
 from .sides import Compare
 from .state import Exploration, Notice, Sought, State
 from .store import Store
-from .studies import Studies
 from .transitions import Outcome, StoppedError, Transitions
 from .turns import Turns
 from .typed import DRAFTS, TEXTS, KeepTyped, Read
@@ -50,7 +44,6 @@ from .views.explore import trials_answer
 from .views.gallery import Example, new_notebook
 from .views.lints import offered_fix
 from .views.tour import tour_text
-from .work import Doing
 
 Answer = Callable[[], Notice | None]
 
@@ -58,9 +51,9 @@ FOREVER_S = 3600.0
 
 
 class Session:
-    """The state of one page and what changes it. `screen` is set once the views exist, and `tell_doing`, which is told what is being
-    worked out, where somebody looks at that. How many seconds the loop may wait: for the next state a `moment`, with its report for as
-    long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead; `places` for searches."""
+    """The state of one page and what changes it; `picture` draws it. How many seconds the loop may wait: for the next state a `moment`,
+    with its report for as long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead;
+    `places` for searches."""
 
     def __init__(
         self,
@@ -76,26 +69,23 @@ class Session:
     ) -> None:
         self.state = State()
         self.store = store or Store()
-        self.screen: Screen | None = None
-        self.tell_doing: Callable[[tuple[Doing, ...]], None] | None = None
         self._clock = clock
         self.examples = examples
         self.filing = Filing(cabinet, clock, self._filed)
         self.state = self.filing.placed(self.state)
         turns = turns or Turns()
-        self.forecast = Forecast(self.store, clock, self._foretell, turns)
-        self.transitions = Transitions(clock, lambda: self.state, moment, self._turned)
-        self.afterwards = Afterwards(
+        self.picture = Picture(
             self.store,
             clock,
-            lambda: self.transitions.left(patience()),
-            drawn=self._drawn,
-            found=self._found,
-            turned=self._turned,
+            lambda: self.state,
+            patience=lambda: self.transitions.left(patience()),
+            changing=lambda: self.transitions.doing,
+            study_file=self._study_file,
             turns=turns,
+            places=places,
         )
-        self.studies = Studies(self.store, clock, self._studied, self._turned, turns)
-        self.searches = Searches(self.store, clock, self._explored, places, self._study_file)
+        self.forecast = Forecast(self.store, clock, self.picture.foretell, turns)
+        self.transitions = Transitions(clock, lambda: self.state, moment, self.picture.turned)
         self._closed = False
 
     def receive(self, message: Message) -> None:
@@ -108,9 +98,7 @@ class Session:
 
     def receive_now(self, message: Message) -> None:
         """The same for a message whose turn it is."""
-        self.studies.hold()
-        if message.get("kind") not in LOOKS:
-            self.afterwards.give_way()
+        self.picture.hold(is_look=message.get("kind") in LOOKS)
         where = "tree" if message.get("kind") in OF_THE_TREE else "page"
         self._trying(lambda: self._do(message), where, in_hand=message.get("kind") in IN_HAND)
 
@@ -126,11 +114,8 @@ class Session:
             self._go_on(in_hand)
 
     def _go_on(self, in_hand: bool = False) -> None:
-        if self.transitions.busy:
-            return
-        self.afterwards.go_on(self.state)
-        if not in_hand:
-            self.studies.go_on()
+        if not self.transitions.busy and not self._closed:
+            self.picture.go_on(in_hand=in_hand)
 
     def _do(self, message: Message) -> None:
         if message["kind"] == "grabbed":
@@ -170,8 +155,7 @@ class Session:
     def want(self, intent: Intent, told: Callable[[Answer], None]) -> None:
         """Do what a program wants, whose turn it is. What is refused is its alone to know: the state stays, and a page shows nothing of it.
         `told` gets the answer: the refusal's notice or None; it raises what kept the intent from being done."""
-        self.studies.hold()
-        self.afterwards.give_way()
+        self.picture.hold(is_look=False)
 
         def came(outcome: Outcome) -> Notice | None:
             after = self._ended(intent, outcome)
@@ -234,7 +218,7 @@ class Session:
             opened = self.filing.after(self.state, opened)
             self._show(self.filing.opened(opened, anew=anew, source=source, begun=begun))
             if self.state.notebook is not None and not anew:
-                self.searches.take_up(self.state.notebook, self._taken_up)
+                self.picture.searches.take_up(self.state.notebook, self._taken_up)
 
         self._make(begin, came, again)
 
@@ -283,17 +267,9 @@ class Session:
         before, self.state = self.state, state if self.transitions.busy else self.filing.after(self.state, state)
         if self.state is before or self._closed or self._reads_first():
             return
-        self.searches.look(self.state)
-        if self.screen is None:
-            return
-        changed = self.state.moment is not before.moment or self.state.notebook is not before.notebook
-        if changed:
-            self.afterwards.simulate(self.state)
-        self.screen.draw(self.state, self.store)
-        if changed:
-            self.afterwards.begin(self.state)
-            self._turned()
-        self._look_into()
+        self.picture.show(
+            is_another=self.state.moment is not before.moment or self.state.notebook is not before.notebook
+        )
 
     def _reads_first(self) -> bool:
         """Whether what is to be shown was read, and shown, within a moment: a text that others made. Else it is shown as what comes."""
@@ -306,12 +282,10 @@ class Session:
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
         self._closed = True
+        self.picture.close()
+        self.forecast.stop()
         self.transitions.close()
         self.filing.leave(self.state)
-        self.afterwards.stop()
-        self.forecast.stop()
-        self.studies.stop()
-        self.searches.close()
 
     # What views ask.
 
@@ -335,57 +309,19 @@ class Session:
         """Candidates of the search that the Explore pane does not have yet. None for other messages."""
         return trials_answer(self.state, self.store, message)
 
-    # What comes after the paint.
-
-    def _drawn(self) -> None:
-        """The report of the picture is here, or will not come."""
-        if not self._closed and self.screen is not None:
-            self.screen.draw(self.state, self.store)
-            self.studies.look(self.state)
-
-    def _found(self) -> None:
-        """Something is known now about what is shown."""
-        if not self._closed and self.screen is not None:
-            self.screen.draw_later(self.state, self.store)
-            self.studies.look(self.state)
-
-    def _turned(self) -> None:
-        """Something else is being worked out."""
-        if not self._closed and self.tell_doing is not None:
-            self.tell_doing(self.doing)
-
-    @property
-    def doing(self) -> tuple[Doing, ...]:
-        """What is being worked out about what is shown."""
-        study = self.studies.doing
-        return (*self.transitions.doing, *self.afterwards.doing, *([study] if study is not None else []))
+    # What is worked out.
 
     def _give_up(self) -> None:
         if self.transitions.busy:
             self.transitions.stop()
         else:
-            self.afterwards.stop_for_good(self.state)
-            self.studies.stop_for_good()
-        self._turned()
+            self.picture.stop_for_good()
+        self.picture.turned()
 
     def _resume(self) -> None:
         self.transitions.resume()
-        self.afterwards.resume(self.state)
-        self.studies.resume()
-        self._turned()
-
-    def _explored(self) -> None:
-        """A search has come further."""
-        if not self._closed and self.screen is not None:
-            self.screen.draw_studies(self.state, self.store)
-            self._look_into()
-
-    def _look_into(self) -> None:
-        """Study what is shown; what is given up for it is not said to go on."""
-        before = self.studies.doing
-        self.studies.look(self.state)
-        if self.studies.doing != before:
-            self._turned()
+        self.picture.resume()
+        self.picture.turned()
 
     def _study_file(self, sought: Sought) -> Path | None:
         """Where a search is kept: beside the notebook's file."""
@@ -398,14 +334,6 @@ class Session:
         if notebook is not None and notebook.document.path == path and self.state.exploration is None:
             self._show(replace(self.state, exploration=Exploration(sought, going=False)))
 
-    def _foretell(self, prediction: Message) -> None:
-        if self.screen is not None and not self._closed:
-            self.screen.foretell(prediction)
-
-    def _studied(self) -> None:
-        if not self._closed and self.screen is not None:
-            self.screen.draw_studies(self.state, self.store)
-
     # Files.
 
     def _export(self, message: Message) -> None:
@@ -415,8 +343,8 @@ class Session:
     def _given(self, file: Made | TilewrightError) -> None:
         if isinstance(file, TilewrightError):
             self.dispatch(Say(file.refusal))
-        elif self.screen is not None and not self._closed:
-            self.screen.download(file.name, as_text(file))
+        else:
+            self.picture.download(file.name, as_text(file))
 
     def _file(self, message: Message) -> None:
         """What is done with files. A notebook without one is saved by being downloaded."""
@@ -442,9 +370,9 @@ class Session:
             self._show(self.filing.resolve(self.state, [str(choice) for choice in message["choices"]]))
         elif kind == "save" and self.filing.has_file:
             self._show(self.filing.save(self.state))
-        elif self.screen is not None:
+        elif self.picture.screen is not None:
             document = self.state.notebook.document
-            self.screen.download(Path(document.path or "notebook.py").name, document.text)
+            self.picture.download(Path(document.path or "notebook.py").name, document.text)
             self.dispatch(Saved(document.text))
 
     def _filed(self) -> None:
@@ -456,8 +384,7 @@ class Session:
             self._show(after)
         elif after is not before:
             self.state = after
-            if self.screen is not None:
-                self.screen.draw_later(after, self.store)
+            self.picture.show_later()
 
 
 __all__ = ["Answer", "Session"]

@@ -73,7 +73,7 @@ def make_page(
         places=None if seats is None else seats.places,
     )
     page = Page(session, shelf)
-    session.screen, session.tell_doing = page, page.tell_doing
+    session.picture.screen, session.picture.tell_doing = page, page.tell_doing
     if document is not None:
         document.on_session_destroyed(lambda _: session.close())
         if seats is not None:
@@ -100,8 +100,8 @@ def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:
     """Thumbnails that are not known yet, once the page is there and as long as the gallery is looked at."""
 
     def draw() -> None:
-        if session.screen is not None and session.state.notebook is None:
-            session.screen.draw(session.state, session.store)
+        if session.picture.screen is not None and session.state.notebook is None:
+            session.picture.screen.draw(session.state, session.store)
 
     if shelf.missing:
         clock.after(

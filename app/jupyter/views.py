@@ -84,7 +84,7 @@ class View(Shown):
         super().__init__(**params)
         self._store = MachineStore()
         self._session = self._begun()
-        self._session.screen = self
+        self._session.picture.screen = self
         self._loading = False
         self._notice: object = None
         self._drawn = self._made()

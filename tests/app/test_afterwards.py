@@ -29,7 +29,7 @@ class Watched:
     def __init__(self, patience: float) -> None:
         self.clock, self.screen = PaperClock(), PaperScreen()
         self.session = Session(self.clock, EXAMPLES, patience=lambda: patience)
-        self.session.screen, self.session.tell_doing = self.screen, self.tell
+        self.session.picture.screen, self.session.picture.tell_doing = self.screen, self.tell
         self.doing: tuple[Doing, ...] = ()
 
     def tell(self, doing: tuple[Doing, ...]) -> None:
@@ -183,7 +183,7 @@ def test_given_many_steps_then_their_costs_are_counted_while_they_come(watch: Wa
         tell(doing)
         counts.extend((entry.done, entry.total) for entry in doing if entry.key == "steps")
 
-    watched.session.tell_doing = count
+    watched.session.picture.tell_doing = count
     watched.open()
     watched.until(lambda: bool(counts) and counts[-1][0] == counts[-1][1] > 5 and "steps" not in watched.names())
     assert [done for done, _ in counts] == sorted(done for done, _ in counts)

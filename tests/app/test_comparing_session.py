@@ -25,7 +25,7 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 @pytest.fixture
 def session() -> Session:
     made = Session(PaperClock(), EXAMPLES)
-    made.screen = PaperScreen()
+    made.picture.screen = PaperScreen()
     made.dispatch(OpenText(MATMUL_NOTEBOOK))
     return made
 

@@ -61,7 +61,7 @@ class Paper:
 def page() -> tuple[Session, Queue, Paper]:
     clock, screen = Queue(), Paper()
     session = clock.session = Session(clock, load_examples())
-    session.screen = screen  # pyright: ignore[reportAttributeAccessIssue]
+    session.picture.screen = screen  # pyright: ignore[reportAttributeAccessIssue]
     session.receive({"kind": "open", "name": "place_the_copies"})
     return session, clock, screen
 
@@ -101,7 +101,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
 ) -> None:
     clock = PaperClock()
     session = Session(clock, load_examples(), moment=lambda: 0.0)
-    session.screen = PaperScreen()
+    session.picture.screen = PaperScreen()
     session.receive({"kind": "open", "name": "place_the_copies"})
     clock.run_until(lambda: session.state.moment is not None)
     trying = Slow(forecast.report_of)

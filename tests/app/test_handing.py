@@ -20,14 +20,14 @@ from tilewright.app.views.gallery import load_examples
 @pytest.fixture
 def session() -> Session:
     made = Session(PaperClock(), load_examples())
-    made.screen = PaperScreen()
+    made.picture.screen = PaperScreen()
     made.receive({"kind": "open", "name": "vtcm_double_buffer"})
     return made
 
 
 def files(session: Session) -> dict[str, str]:
-    assert isinstance(session.screen, PaperScreen)
-    return session.screen.files
+    assert isinstance(session.picture.screen, PaperScreen)
+    return session.picture.screen.files
 
 
 def came(session: Session, done: Callable[[], bool]) -> None:

@@ -145,7 +145,7 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     file.write_text(HOLES)
     cabinet, clock = Cabinet(tmp_path), PaperClock()
     first = Session(clock, (), cabinet=cabinet)
-    first.screen = PaperScreen()
+    first.picture.screen = PaperScreen()
     first.open_file(str(file))
     first.receive({"kind": "explore", "objectives": ["cycles"], "budgets": {}, "trials": 5, "seed": 0})
     exploration = first.state.exploration
@@ -158,7 +158,7 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     clock.run_until(lambda: known() >= 3)
     first.close()
     second = Session(clock, (), cabinet=cabinet)
-    second.screen = PaperScreen()
+    second.picture.screen = PaperScreen()
     second.open_file(str(file))
     clock.run_until(lambda: second.state.exploration is not None)
     again = second.state.exploration

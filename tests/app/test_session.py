@@ -23,7 +23,7 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 @pytest.fixture
 def session() -> Session:
     made = Session(PaperClock(), EXAMPLES)
-    made.screen = PaperScreen()
+    made.picture.screen = PaperScreen()
     return made
 
 
@@ -51,9 +51,9 @@ def verdict_known(session: Session) -> bool:
 
 def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_after_the_paint(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
-    assert isinstance(session.screen, PaperScreen) and isinstance(session._clock, PaperClock)
-    assert len(session.screen.drawn) == 1 and not session.screen.later
-    session._clock.run_until(lambda: len(session.screen.later) == 2)
+    assert isinstance(session.picture.screen, PaperScreen) and isinstance(session._clock, PaperClock)
+    assert len(session.picture.screen.drawn) == 1 and not session.picture.screen.later
+    session._clock.run_until(lambda: len(session.picture.screen.later) == 2)
     moment = session.state.moment
     assert moment is not None
     verdict = session.store.verdict(session.state, moment.schedule)
@@ -68,12 +68,13 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
 
 
 def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) -> None:
+    screen = session.picture.screen
     opened(session)
     session.close()
-    assert isinstance(session._clock, PaperClock)
+    assert isinstance(session._clock, PaperClock) and isinstance(screen, PaperScreen)
     while not session._clock.work.empty():
         session._clock.work.get_nowait()()
-    assert not session.screen.later
+    assert len(screen.drawn) == 1 and not screen.later
 
 
 def test_given_messages_of_the_tree_then_they_become_calls_on_its_rows(session: Session) -> None:
@@ -142,8 +143,8 @@ def test_given_nonsense_then_it_is_left_alone(session: Session) -> None:
 def test_given_export_then_the_file_has_the_calls(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
     send(session, "export")
-    assert isinstance(session.screen, PaperScreen)
-    assert "sch.compute_at(AL, ko)" in session.screen.files["schedule_tvm.py"]
+    assert isinstance(session.picture.screen, PaperScreen)
+    assert "sch.compute_at(AL, ko)" in session.picture.screen.files["schedule_tvm.py"]
 
 
 def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) -> None:
@@ -156,5 +157,5 @@ def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) ->
 def test_given_no_file_when_saved_then_the_notebook_is_downloaded(session: Session) -> None:
     opened(session)
     send(session, "save")
-    assert isinstance(session.screen, PaperScreen)
-    assert session.screen.files["notebook.py"] == MATMUL_NOTEBOOK
+    assert isinstance(session.picture.screen, PaperScreen)
+    assert session.picture.screen.files["notebook.py"] == MATMUL_NOTEBOOK

@@ -37,7 +37,7 @@ class Person:
         self.doing: tuple[Doing, ...] = ()
         self.clock, self.screen = PaperClock(), PaperScreen()
         self.session = session or Session(self.clock, EXAMPLES, moment=lambda: 0.0)
-        self.session.screen, self.session.tell_doing = self.screen, self.tell
+        self.session.picture.screen, self.session.picture.tell_doing = self.screen, self.tell
         self.send("open_text", text=MATMUL_NOTEBOOK)
         self.until(lambda: self.session.state.notebook is not None)
 
@@ -244,7 +244,7 @@ def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
     desk, clock = Desk(tmp_path), PaperClock()
     mine = Session(clock, (), cabinet=desk.cabinet, moment=lambda: 0.0)
-    mine.screen = PaperScreen()
+    mine.picture.screen = PaperScreen()
     desk.page(path)
     mine.open_file(str(path))
     clock.run_until(lambda: mine.state.notebook is not None)
@@ -290,7 +290,7 @@ def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_c
     text = text_of(mine)
     mine.receive({"kind": "give_up"})
     assert not mine.transitions.busy and text_of(mine) == text and mine.state.notice is None
-    assert mine.doing[0].stopped and mine.doing[0].text == READING.text
+    assert mine.picture.doing[0].stopped and mine.picture.doing[0].text == READING.text
     slow.may_end.set()
     mine.receive({"kind": "resume"})
     beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)

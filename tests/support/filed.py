@@ -33,7 +33,7 @@ class Desk:
 
     def page(self, path: Path | None = None) -> Session:
         session = Session(PaperClock(), (), cabinet=self.cabinet)
-        session.screen = Sheet()
+        session.picture.screen = Sheet()
         self.pages.append(session)
         if path is not None:
             session.open_file(str(path))
