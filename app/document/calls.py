@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...engine.ir import Refusal
 from ...engine.script import CallStep, Ref, read_calls
 from ..limits import LIMITS
@@ -19,7 +21,7 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
     calls = tuple(
         call
         for cell in document.of_kind("schedule")
-        for call in read_calls(calls_text(cell), document.path or "", cell.body_line)
+        for call in _read(calls_text(cell), document.path or "", cell.body_line)
     )
     if len(calls) > MAX_STEPS:
         raise DocumentError(
@@ -31,6 +33,9 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
             )
         )
     return calls
+
+
+_read = lru_cache(maxsize=64)(read_calls)  # an edit and what is shown of it ask for the calls of one text
 
 
 def schedule_variable(call: CallStep, document: Document) -> str:
