@@ -7,7 +7,7 @@ refusal; what takes longer is pending, and can be waited for. Who may ask is the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ from .wire import (
 )
 
 VERSION = 1
+
+Known = tuple[dict[str, Any], list[str]]
+"""Fields of an answer, and the names of what is not known yet."""
 
 CHANGE = "change"
 """Pending where the notebook is being changed at this moment: what is told is from before."""
@@ -123,17 +126,25 @@ class Handler(RequestHandler):
 
     async def tell(self, seat: Seat) -> None:
         """The state as it is asked for: 200 with all of it, or 202 with what is pending once the wait is over."""
-        parts, loop = self.parts(), asyncio.get_running_loop()
+        parts = self.parts()
+
+        def look() -> Known:
+            told, pending = account(seat.session.state, seat.session.store, parts)
+            return {"state": told}, [CHANGE, *pending] if seat.session.transitions.busy else pending
+
+        await self.tell_known(seat, look)
+
+    async def tell_known(self, seat: Seat, look: Callable[[], Known]) -> None:
+        """What `look` sees on the session's loop and what of it is pending: once nothing is, or when the wait is over."""
+        loop = asyncio.get_running_loop()
         until = loop.time() + self.seconds()
         while True:
-            told, pending = await seat.do(lambda: account(seat.session.state, seat.session.store, parts))
-            if seat.session.transitions.busy:
-                pending = [CHANGE, *pending]
+            since = seat.screen.told
+            told, pending = await seat.do(look)
             left = until - loop.time()
-            if not pending or left <= 0 or not await seat.screen.news(left):
+            if not pending or left <= 0 or not await seat.screen.news(since, left):
                 break
-        value = {**head(seat), "pending": pending, "state": told}
-        self.answer(value, 202 if pending else 200)
+        self.answer({**head(seat), "pending": pending, **told}, 202 if pending else 200)
 
 
 class Index(Handler):
@@ -214,10 +225,10 @@ class One(Handler):
 
     async def get(self, key: str) -> None:
         """The state; with `since`, once the session's version is another one (or the wait is over)."""
-        seat = self.seats.find(key)
-        since = self.get_query_argument("since", "")
-        if since == str(seat.screen.version):
-            await seat.screen.news(self.seconds())
+        seat, loop = self.seats.find(key), asyncio.get_running_loop()
+        since, until = self.get_query_argument("since", ""), loop.time() + self.seconds()
+        while since == str(seat.screen.version) and await seat.screen.news(seat.screen.told, until - loop.time()):
+            pass
         await self.tell(seat)
 
     async def post(self, key: str) -> None:
@@ -247,33 +258,22 @@ class Targets(Handler):
 
     async def get(self, key: str) -> None:
         """Where the rows `row` (one or several) may be dropped: loop, legal, primitive, reason. With forecast=1 `foretold` says what each
-        drop would change, once it was tried."""
+        drop would change; of those that are not tried yet it says nothing, and is pending."""
         seat = self.seats.find(key)
         rows = self.get_query_arguments("row")
-        targets = await seat.do(lambda: seat.session.targets(rows))
         if self.get_query_argument("forecast", "") != "1":
-            self.answer({**head(seat), "pending": [], "targets": targets})
+            await self.tell_known(seat, lambda: ({"targets": seat.session.targets(rows)}, []))
             return
         if seat.has_page:
             raise DocumentError(
                 Refusal("has-a-page", "the hand of the person at this page is foretold for; open a session")
             )
-        foretold = await self._foretold(seat, rows, sum(bool(t["legal"]) for t in targets))
-        pending = [] if foretold is not None else ["foretold"]
-        value = {**head(seat), "pending": pending, "targets": targets, "foretold": foretold or seat.screen.foretold}
-        self.answer(value, 202 if pending else 200)
 
-    async def _foretold(self, seat: Seat, rows: Sequence[str], wanted: int) -> list[dict[str, Any]] | None:
-        """All predictions, which are kept once they were made; None where they take longer than the wait."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + self.seconds()
-        seat.screen.foretold = []
-        await seat.do(lambda: seat.session.receive({"kind": "grabbed", "rows": list(rows)}))
-        while len(seat.screen.foretold) < wanted:
-            left = until - loop.time()
-            if left <= 0 or not await seat.screen.news(left):
-                return None
-        return seat.screen.foretold
+        def look() -> Known:
+            foretold, is_all = seat.session.foretold(rows)
+            return {"targets": seat.session.targets(rows), "foretold": foretold}, [] if is_all else ["foretold"]
+
+        await self.tell_known(seat, look)
 
 
 class Menu(Handler):

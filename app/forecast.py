@@ -16,14 +16,14 @@ import msgspec
 from msgspec.structs import replace
 
 from ..engine.analysis import ProgramIndex
-from ..engine.hwsim import Machine
-from ..engine.ir import TilewrightError, Var
+from ..engine.hwsim import Machine, Report
+from ..engine.ir import Refusal, TilewrightError, Var
 from ..engine.lower import planned, with_sizes
 from .actions import Call, Calls, act
 from .clock import Clock
 from .document import Notebook
 from .intents import Intent
-from .state import State
+from .state import Notice, State
 from .store import Store, attempt, report_of, sizes_of
 from .turns import Turns
 from .views.predictions import prediction_value
@@ -55,12 +55,17 @@ class Tried(msgspec.Struct, frozen=True, eq=False):
 
 
 class Grab:
-    """Something in the hand: the drops that are still to be tried, and the row that the hand is near."""
+    """Something in the hand: its drops, of which some are still to be tried, what was told of the others, and the row that the hand is
+    near."""
 
-    def __init__(self, state: State, rows: Sequence[str], entries: Sequence[Entry], near: str) -> None:
+    def __init__(
+        self, state: State, machine: Machine | TilewrightError, rows: Sequence[str], entries: Sequence[Entry], near: str
+    ) -> None:
         assert state.moment is not None
         self.state = state
+        self.machine = machine
         self.rows = tuple(rows)
+        self.told: list[Entry] = []
         self.schedule = state.moment.schedule
         self.ids = row_ids(self.schedule.func)
         self.places = {row: n for n, row in enumerate(self.ids)}
@@ -69,6 +74,21 @@ class Grab:
         self.trying: Asked | None = None
         self.tried: Tried | None = None
         self._left = list(entries)
+        self._count = len(entries)
+
+    def is_of(self, state: State, machine: Machine | TilewrightError, rows: Sequence[str]) -> bool:
+        """Whether these rows are in the hand, and the program and the machine are still the same."""
+        is_same = self.state.notebook is state.notebook and self.state.moment is state.moment
+        return is_same and self.machine is machine and self.rows == tuple(rows)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether all drops were told of."""
+        return len(self.told) == self._count
+
+    def known(self, entry: Entry) -> None:
+        """It need not be tried."""
+        self._left.remove(entry)
 
     def next(self) -> Entry | None:
         """The nearest drop that was not tried yet; None when all were, or the thing was let go."""
@@ -106,22 +126,28 @@ class Forecast:
     def begin(self, state: State, rows: Sequence[str], near: str) -> None:
         """Something was grabbed: say what is known of its drops, and try the others, those near the row `near` first."""
         self.stop()
-        entries = self.targets(state, rows)
+        if state.moment is None:
+            return
         machine = self._store.machine(state)
-        if state.moment is None or isinstance(machine, TilewrightError) or not any(e["legal"] for e in entries):
-            return
-        known = [self._store.known(_told(rows, e), (state.moment, machine)) for e in entries]
-        for value in known:
+        entries = [] if isinstance(machine, TilewrightError) else [e for e in self.targets(state, rows) if e["legal"]]
+        grab = self._grab = Grab(state, machine, rows, entries, near)
+        for entry in entries:
+            value = self._store.known(_told(rows, entry), (state.moment, machine))
             if value is not None:
-                self._tell(value)
-        left = [entry for entry, value in zip(entries, known, strict=True) if value is None and entry["legal"]]
-        if not left:
+                grab.known(entry)
+                self._say(grab, value)
+        if isinstance(machine, TilewrightError) or grab.is_told:
             return
-        grab = self._grab = Grab(state, rows, left, near)
         now = self._store.known("report", (self._store.costed(state, grab.schedule), machine))
         pieces = self._try_all(grab, machine, now)
         work = Work(pieces, self._clock, lambda told: self._found(grab, *told), turns=self._turns)
         self._work = work.start()
+
+    def foretold(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
+        """What is known of the drops of `rows`, and whether that is all there is to be. They are taken into the hand where they are not."""
+        if self._grab is None or not self._grab.is_of(state, self._store.machine(state), rows):
+            self.begin(state, rows, "")
+        return ([], True) if self._grab is None else (list(self._grab.told), self._grab.is_told)
 
     def look(self, row: str) -> None:
         """The hand is over `row` now."""
@@ -171,19 +197,21 @@ class Forecast:
     # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
 
     def _try_all(self, grab: Grab, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
-        costed = with_sizes(grab.schedule.described, sizes_of(grab.state, grab.schedule.described)).func
-        now = known if known is not None else report_of(costed, machine)
+        now = known if known is not None else attempt("simulate", lambda: _report_now(grab, machine))
         before = ProgramIndex(grab.schedule.func)
         while (entry := grab.next()) is not None:
             told = attempt("prediction", lambda entry=entry: self._tried(grab, entry, machine, now, before))
-            if not isinstance(told, TilewrightError):
-                yield told
+            yield _refused(grab, entry, told.refusal) if isinstance(told, TilewrightError) else told
             grab.trying = None
 
     def _found(self, grab: Grab, value: Entry, keep: Callable[[], None]) -> None:
         keep()
         if not grab.over:
-            self._tell(value)
+            self._say(grab, value)
+
+    def _say(self, grab: Grab, value: Entry) -> None:
+        grab.told.append(value)
+        self._tell(value)
 
     def _bound(self, made: Notebook, asked: list[Asked]) -> None:
         """Of drops that were not made, only the newest are kept."""
@@ -202,10 +230,8 @@ class Forecast:
         key = grab.trying = _key(state.notebook, move)
         assert key is not None
         after = act(state, move)
-        said = {"kind": "predicted", "rows": list(grab.rows), "loop": entry["loop"], "primitive": entry["primitive"]}
         if after.notice is not None or after.notebook is None or after.moment is None:
-            refused = {"refused": after.notice.message, "code": after.notice.code} if after.notice else {"refused": ""}
-            return {**said, "value": refused}, lambda: None
+            return _refused(grab, entry, after.notice)
         assert state.moment is not None
         schedule = after.moment.schedule
         func, sizes = schedule.described, sizes_of(after, schedule.described)
@@ -215,7 +241,7 @@ class Forecast:
         blocks = tuple(handle for row in grab.rows if isinstance(handle := grab.ids[row], str))
         value = prediction_value(now, report, before, ProgramIndex(schedule.func), blocks)
         made, moment = after.notebook, state.moment
-        prediction = {**said, "value": value}
+        prediction = _said(grab, entry, value)
 
         def keep() -> None:
             told = _told(grab.rows, entry), (moment, machine)
@@ -226,6 +252,22 @@ class Forecast:
 
         grab.tried = Tried(key, made, keep)
         return prediction, keep
+
+
+def _report_now(grab: Grab, machine: Machine) -> Report | TilewrightError:
+    described = grab.schedule.described
+    return report_of(with_sizes(described, sizes_of(grab.state, described)).func, machine)
+
+
+def _said(grab: Grab, entry: Entry, value: Entry) -> Entry:
+    place = {"loop": entry["loop"], "primitive": entry["primitive"]}
+    return {"kind": "predicted", "rows": list(grab.rows), **place, "value": value}
+
+
+def _refused(grab: Grab, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
+    """What to say of a drop that cannot be made after all."""
+    value = {"refused": ""} if why is None else {"refused": why.message, "code": why.code}
+    return _said(grab, entry, value), lambda: None
 
 
 def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:

@@ -20,6 +20,7 @@ from .session import Session
 from .state import State
 from .store import Store
 from .turns import Turns
+from .work import Doing
 
 Result = TypeVar("Result")
 
@@ -29,32 +30,32 @@ class SeatError(TilewrightError):
 
 
 class Watched:
-    """A session's screen that can be waited for. `page` is what is drawn on, None where nobody looks."""
+    """A session's screen that can be waited for. `page` is what is drawn on, None where nobody looks; `page_doing` is told there what is
+    being worked out. `version` counts the pictures, `told` all that was told."""
 
-    def __init__(self, page: Screen | None) -> None:
+    def __init__(self, page: Screen | None, page_doing: Callable[[tuple[Doing, ...]], None] | None = None) -> None:
         self._page = page
+        self._page_doing = page_doing
         self._waiting: set[asyncio.Future[None]] = set()
-        self.version = 0
-        self.foretold: list[dict[str, Any]] = []
+        self.version = self.told = 0
 
     def draw(self, state: State, store: Store) -> None:
         """A new state."""
-        self.foretold = []
         if self._page is not None:
             self._page.draw(state, store)
-        self._news()
+        self._drawn()
 
     def draw_later(self, state: State, store: Store) -> None:
         """What was found out after the paint."""
         if self._page is not None:
             self._page.draw_later(state, store)
-        self._news()
+        self._drawn()
 
     def draw_studies(self, state: State, store: Store) -> None:
         """What a study found out."""
         if self._page is not None:
             self._page.draw_studies(state, store)
-        self._news()
+        self._drawn()
 
     def download(self, name: str, text: str) -> None:
         """A file for a person; a program has the text in the session's state."""
@@ -65,19 +66,29 @@ class Watched:
         """What a drop would do."""
         if self._page is not None:
             self._page.foretell(prediction)
-        else:
-            self.foretold.append(prediction)
-            self._news()
+        self._news()
+
+    def tell_doing(self, doing: tuple[Doing, ...]) -> None:
+        """Something else is being worked out: a change may have ended without another picture."""
+        if self._page_doing is not None:
+            self._page_doing(doing)
+        self._news()
+
+    def _drawn(self) -> None:
+        self.version += 1
+        self._news()
 
     def _news(self) -> None:
-        self.version += 1
+        self.told += 1
         waiting, self._waiting = self._waiting, set()
         for future in waiting:
             if not future.done():
                 future.set_result(None)
 
-    async def news(self, seconds: float) -> bool:
-        """Wait for the next; False when there was none in that time. On the server's loop."""
+    async def news(self, since: int, seconds: float) -> bool:
+        """Wait until more was `told` than `since`; False when nothing was in that time. On the server's loop."""
+        if self.told != since:
+            return True
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         try:
@@ -157,8 +168,8 @@ class Seats:
         the ones that nobody asked for long are ended first."""
         if page is None:
             self._require_room()
-        screen = Watched(page)
-        session.picture.screen = screen
+        screen = Watched(page, session.picture.tell_doing)
+        session.picture.screen, session.picture.tell_doing = screen, screen.tell_doing
         seat = Seat(secrets.token_hex(6), session, clock, screen, has_page=page is not None)
         self.all[seat.key] = seat
         return seat

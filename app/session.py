@@ -297,6 +297,10 @@ class Session:
         """Where the blocks or loops of `rows` may be dropped."""
         return self.forecast.targets(self.state, rows)
 
+    def foretold(self, rows: list[str]) -> tuple[list[dict[str, Any]], bool]:
+        """What each drop of `rows` would do as far as it is known, and whether that is all."""
+        return self.forecast.foretold(self.state, rows)
+
     def menu(self, row: str) -> list[dict[str, Any]]:
         """What may be done to `row`."""
         return row_menu(self.state, self.store, row)
