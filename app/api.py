@@ -45,7 +45,8 @@ STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
 
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a session is opened with: the `name` of a notebook in GET /api/notebooks, or a `text`; else it is at the start screen."""
+    """What a session is opened with: the `name` of a notebook in GET /api/notebooks, or a `text`, with a `title` where it has no heading;
+    else it is at the start screen."""
 
     name: str = ""
     text: str = ""
@@ -192,7 +193,8 @@ class Sessions(Handler):
         self.answer({"sessions": [{**head(seat), **summary(seat.session.state)} for seat in self.seats.all.values()]})
 
     async def post(self) -> None:
-        """Another one, of a `name` in /api/notebooks or a `text` (with a `title`); else nothing is open in it. 201 with its state."""
+        """Another one, of a `name` in /api/notebooks or a `text` (with a `title` for one without a heading); else nothing is open in it.
+        201 with its state."""
         try:
             opening = msgspec.json.decode(self.body(), type=Opening)
         except (msgspec.MsgspecError, RecursionError) as error:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from ..engine.ir import PrimFunc, Refusal
 from ..engine.script import Note, parse
-from .document import Converted, Document, DocumentError, Notebook, converted, evaluate, read_document
+from .document import Converted, DocumentError, Notebook, converted, evaluate, read_document
 from .document.pasted import path_beside
-from .document.workload import program_names
 from .edits import checked_text, edited
 from .intents import Intent
 from .state import DEFAULT_MACHINE, State
 
 
 class OpenText(Intent, frozen=True):
-    """Show a notebook or a TVMScript program. `read` is what the text was found to mean, where somebody had read it before."""
+    """Show a notebook or a TVMScript program. `title` is what it is called where it has no heading; `read` is what the text was found to
+    mean, where somebody had read it before."""
 
     text: str
     title: str = ""
@@ -37,7 +36,7 @@ def notebook_opened(state: State, intent: OpenNotebook) -> State:
     if made is not None and shown is not None and made.original is shown.original:
         return edited(state, intent.notebook)
     text = intent.notebook.document.text
-    return State(intent.notebook, intent.notebook, intent.title, theme=state.theme, pane=state.pane, saved=text)
+    return State(intent.notebook, intent.notebook, theme=state.theme, pane=state.pane, named=intent.title, saved=text)
 
 
 def opened(state: State, intent: OpenText) -> State:
@@ -53,11 +52,10 @@ def opened(state: State, intent: OpenText) -> State:
     notebook = intent.read if known and intent.read is not None else evaluate(document)
     if notebook.schedule is None:
         raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
-    title = intent.title or title_of(document, intent.path)
     return State(
         notebook=notebook,
         shown=notebook,
-        title=title,
+        named=intent.title,
         theme=state.theme,
         pane=state.pane,
         saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
@@ -95,13 +93,3 @@ def as_notebook(text: str, machine: str = DEFAULT_MACHINE) -> str:
 def _module_name(text: str) -> str:
     found = re.search(r"^class\s+(\w+)", text, re.MULTILINE)
     return found[1] if found else "Module"
-
-
-def title_of(document: Document, path: str | None) -> str:
-    """What a notebook is called: its first heading, else its file, else its program."""
-    for cell in document.of_kind("markdown"):
-        for line in cell.prose.splitlines():
-            if line.startswith("# "):
-                return line[2:].strip()
-    names = program_names(document)
-    return Path(path).stem if path else names[-1] if names else "Untitled"

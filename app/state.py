@@ -14,6 +14,7 @@ from .document import Notebook
 from .document import State as Moment
 from .document.history import Version
 from .document.merging import Part
+from .document.title import title_of
 from .open_file import Standing
 
 Theme = Literal["light", "dark"]
@@ -135,6 +136,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `notebook` is the evaluated document, None while the gallery is shown; `past` and `future` are those that undo and redo go to (the
     evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
     None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
+    `named` is what a notebook without a heading is called.
     `selected` is a row id of the tree, `buffer` the id of a buffer whose layout is looked at. `saved` is the text that is kept elsewhere:
     as it was opened, saved or downloaded last.
     `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
@@ -146,7 +148,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     notebook: Notebook | None = None
     shown: Notebook | None = None
-    title: str = ""
+    named: str = ""
     past: tuple[Notebook, ...] = ()
     future: tuple[Notebook, ...] = ()
     chosen_step: int | None = None
@@ -165,6 +167,11 @@ class State(msgspec.Struct, frozen=True, eq=False):
     folder: str = ""
     looked_back: LookedBack | None = None
     exploration: Exploration | None = None
+
+    @property
+    def title(self) -> str:
+        """What the notebook is called, as its text is now."""
+        return "" if self.notebook is None else title_of(self.notebook.document, self.named)
 
     @property
     def good(self) -> Notebook | None:

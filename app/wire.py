@@ -68,7 +68,7 @@ class ApplyFixForm(Form, frozen=True, tag="ApplyFix"):
 
 
 class OpenTextForm(Form, frozen=True, tag="OpenText"):
-    """Show a notebook, a TVMScript program or a post from its text; nothing of it is run."""
+    """Show a notebook, a TVMScript program or a post from its text; nothing of it is run. `title` is for one without a heading."""
 
     text: str
     title: str = ""

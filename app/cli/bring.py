@@ -28,8 +28,9 @@ from ..document import (
 from ..document.from_schedule import notebook_of_schedule
 from ..document.knobs import with_machine
 from ..document.pasted import machine_for, workload_text
+from ..document.title import title_of
 from ..links import is_link, text_of
-from ..opening import as_notebook, title_of
+from ..opening import as_notebook
 from ..state import DEFAULT_MACHINE
 from ..views.gallery import FOLDER as EXAMPLES
 from .opened import FINE, RefusedError, load, takes_machine, takes_sizes, whole
@@ -193,7 +194,7 @@ def templates() -> dict[str, str]:
 def _new(arguments: Namespace) -> int:
     known = templates()
     if arguments.list:
-        titles = {name: title_of(read_document(text), None) for name, text in known.items()}
+        titles = {name: title_of(read_document(text)) for name, text in known.items()}
         if arguments.json:
             tell_json([{"name": name, "title": title} for name, title in titles.items()])
         else:

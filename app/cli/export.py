@@ -11,7 +11,6 @@ from ...engine.ir import Refusal, TilewrightError
 from ..document import DocumentError
 from ..exports import EXPORTS, Subject, made
 from ..links import fragment_of
-from ..opening import title_of
 from ..store import Store
 from ..views.drawings import Theme
 from .opened import BAD_INPUT, FINE, Opened, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
@@ -97,7 +96,7 @@ def _export(arguments: Namespace) -> int:
 def _made(arguments: Namespace, found: Opened) -> str | bytes:
     """The file's content. What a program has no form for is refused, not bad input."""
     store = Store()
-    state = found.state_on(arguments.machine, title_of(found.notebook.document, found.notebook.document.path))
+    state = found.state_on(arguments.machine)
     if arguments.to in DRAWN:
         # Once, and with the patience of a command line.
         costed, machine = store.costed(state, found.schedule), store.machine(state)

@@ -52,10 +52,10 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
     count: int | None
     given: Mapping[str, int]
 
-    def state_on(self, machine: str | None, title: str) -> State:
+    def state_on(self, machine: str | None) -> State:
         """The page as if it showed this: what the views make their values of."""
         known = replace(self.notebook, sizes={**self.notebook.sizes, **self.given}, machine=self.machine(machine))
-        return State(notebook=known, shown=known, chosen_step=self.count, title=title)
+        return State(notebook=known, shown=known, chosen_step=self.count)
 
     @property
     def schedule(self) -> Schedule:

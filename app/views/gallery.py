@@ -14,6 +14,7 @@ import msgspec
 from ...engine.ir import TilewrightError
 from ..document import Document, load_document
 from ..document.files import real_path
+from ..document.title import heading_of, plain
 from ..state import State
 from .numbers import grouped, percent_text
 from .thumbnails import Thumbnail, digest
@@ -116,18 +117,17 @@ def example_of(name: str, document: Document) -> Example:
     """A card out of the document's first words and its cells."""
     cells = document.of_kind("markdown")
     paragraphs = re.split(r"\n\s*\n", cells[0].prose) if cells else []
-    titles = [line[2:].strip() for line in paragraphs[0].splitlines() if line.startswith("# ")] if paragraphs else []
     spoken = [p for p in paragraphs if not p.lstrip().startswith(("#", ">", "|", "-", "1."))]
     quotes = [p for p in paragraphs if p.lstrip().startswith(">")]
     named = re.search(r"(?:discussion|reading of) \*([^*]+)\*", cells[0].prose) if cells else None
     machine, calls = _used(document)
     return Example(
         name=name,
-        title=_plain(titles[0]) if titles else name,
-        sentence=_first_sentences(_plain(spoken[-1])) if spoken else "",
+        title=heading_of(document) or name,
+        sentence=_first_sentences(plain(spoken[-1])) if spoken else "",
         facts=_facts(machine, calls),
         text=document.text,
-        discussion=_plain(named[1]) if named else "",
+        discussion=plain(named[1]) if named else "",
         question=_question(quotes[0]) if quotes else "",
         machine=machine,
         calls=tuple(dict.fromkeys(calls)),
@@ -151,13 +151,9 @@ def _facts(machine: str, calls: list[str]) -> tuple[str, ...]:
 
 def _question(quote: str) -> str:
     """Of a quoted post the sentence that asks; else its last one, which says what is wanted."""
-    text = _plain(" ".join(line.lstrip().removeprefix(">").strip() for line in quote.splitlines()))
+    text = plain(" ".join(line.lstrip().removeprefix(">").strip() for line in quote.splitlines()))
     sentences = re.split(r"(?<=[.?!]) (?=[A-Z\[])", text.replace("[…]", "").replace("  ", " ").strip())
     return next((s for s in sentences if s.endswith("?")), sentences[-1]).strip()
-
-
-def _plain(markdown: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"\*\*|`|(?<!\w)\*|\*(?!\w)", "", markdown)).strip()
 
 
 def _first_sentences(text: str) -> str:

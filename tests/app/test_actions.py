@@ -27,7 +27,7 @@ from tilewright.app.document.knobs import with_machine
 from tilewright.app.edits import RemoveItem
 from tilewright.app.machine_edits import PickMachine
 from tilewright.app.state import State
-from tilewright.app.typed import EditCell
+from tilewright.app.typed import EditCell, EditProse
 
 
 def opened(text: str = MATMUL_NOTEBOOK) -> State:
@@ -49,6 +49,17 @@ def schedule_text(state: State) -> str:
 def test_given_a_notebook_when_opened_then_it_is_shown_with_its_title() -> None:
     state = opened()
     assert state.title == "A matmul"
+
+
+def test_given_a_heading_that_is_written_anew_then_the_title_is_that_and_without_one_it_is_what_was_given() -> None:
+    state = act(State(), OpenText(MATMUL_NOTEBOOK, "my matmul"))
+    assert state.title == "A matmul"
+    assert state.notebook is not None
+    (cell,) = (n for n, cell in enumerate(state.notebook.document.cells) if cell.kind == "markdown")
+    headed = act(state, EditProse(cell, "# A *better* matmul"))
+    assert headed.title == "A better matmul"
+    assert act(headed, Undo()).title == "A matmul"
+    assert act(state, EditProse(cell, "No heading.")).title == "my matmul"
     assert state.shown is state.notebook
     assert state.step_count == 3 + 1
     assert not state.looks_back

@@ -226,6 +226,21 @@ def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
     until(lambda: "sch.compute_at(BL, ko)" in path.read_text())
 
 
+def test_given_a_heading_that_another_program_writes_then_the_session_is_called_so(
+    server: Served, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("headed")
+    (folder / "mine.py").write_text(PLACE)
+    with served(folder) as other:
+        session = other.opened("mine.py")
+        was = other.ask("GET", session).json["state"]["notebook"]["title"]
+        (folder / "mine.py").write_text(PLACE.replace(was, "Called otherwise"))
+        until(lambda: other.ask("GET", session).json["state"]["notebook"]["title"] == "Called otherwise")
+        assert [s["title"] for s in other.ask("GET", "/api/sessions").json["sessions"]] == ["Called otherwise"]
+        other.ask("POST", f"{session}?wait=60", {"intent": "Undo"})
+        assert other.ask("GET", session).json["state"]["notebook"]["title"] == was
+
+
 def test_given_another_name_then_the_notebook_goes_there_and_nowhere_else(server: Served, session: str) -> None:
     for name in ("../out", "/out", "a/b", "..", "", "x\x00", "mine"):
         refused = server.ask("POST", session, {"intent": "SaveAs", "name": name})

@@ -32,7 +32,7 @@ def subject(name_or_text: str, **options: Any) -> Subject:
     else:
         notebook = evaluate(load_document(EXAMPLES / f"{name_or_text}.py"))
     count = options.pop("count", None)
-    return Subject(State(notebook=notebook, shown=notebook, title="Two blocks", chosen_step=count), Store(), **options)
+    return Subject(State(notebook=notebook, shown=notebook, chosen_step=count), Store(), **options)
 
 
 def exported(key: str, of: Subject) -> Made:
@@ -110,11 +110,10 @@ def test_given_the_same_notebook_then_the_same_replay() -> None:
 
 
 def test_given_markup_in_names_then_the_replay_has_it_as_text() -> None:
-    of = subject("place_the_copies")
-    hostile = Subject(
-        State(notebook=of.state.notebook, shown=of.state.shown, title="</title><script>alert(1)</script>"), of.store
-    )
-    html = str(exported("replay", hostile).data)
+    hostile = "</title><script>alert(1)</script>"
+    of = subject(MATMUL_NOTEBOOK.replace("# # A matmul", f"# # {hostile}"))
+    assert of.state.title == hostile
+    html = str(exported("replay", of).data)
     assert "<script>alert" not in html and html.count("<script") == 2
 
 

@@ -31,7 +31,7 @@ class Subject:
         self.told += 1
 
     def next_study(self, state: State, store: Store) -> Study | None:
-        for name in state.title:
+        for name in state.named:
             if store.known(name, (self.topics[name],)) != 3:
                 return Study(name, (self.topics[name],), lambda name=name: self.pieces(name))
         return None
@@ -50,7 +50,7 @@ def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
 
 
 def test_given_a_study_then_each_piece_is_kept_and_told(subject: Subject) -> None:
-    subject.studies.look(State(title="a"))
+    subject.studies.look(State(named="a"))
     assert subject.knows("a") is None and not subject.begun  # not before the picture has stood still
     subject.clock.run_until(lambda: subject.knows("a") == 3)
     assert subject.told == 3
@@ -59,21 +59,21 @@ def test_given_a_study_then_each_piece_is_kept_and_told(subject: Subject) -> Non
 def test_given_the_same_in_sight_again_then_it_is_not_begun_anew_and_what_else_is_in_sight_follows(
     subject: Subject,
 ) -> None:
-    subject.studies.look(State(title="a"))
-    subject.studies.look(State(title="ab"))
+    subject.studies.look(State(named="a"))
+    subject.studies.look(State(named="ab"))
     subject.clock.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["a", "b"]
 
 
 def test_given_something_else_in_sight_then_the_first_is_given_up(subject: Subject) -> None:
-    subject.studies.look(State(title="a"))
-    subject.studies.look(State(title="b"))
+    subject.studies.look(State(named="a"))
+    subject.studies.look(State(named="b"))
     subject.clock.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["b"]
 
 
 def test_given_nothing_in_sight_then_nothing_is_begun(subject: Subject) -> None:
-    subject.studies.look(State(title="a"))
+    subject.studies.look(State(named="a"))
     subject.studies.look(State())
     subject.clock.run_until(subject.clock.work.empty)
     assert not subject.begun

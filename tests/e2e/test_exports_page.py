@@ -115,7 +115,7 @@ def open_replay(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page
     def open_one(name: str, *, dark: bool = False) -> Page:
         notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
         file = tmp_path / f"{name}.html"
-        text = made("replay", Subject(State(notebook=notebook, shown=notebook, title=name), Store())).data
+        text = made("replay", Subject(State(notebook=notebook, shown=notebook), Store())).data
         assert isinstance(text, str)
         file.write_text(text, encoding="utf-8")
         context = browser.new_context(

@@ -1,0 +1,35 @@
+"""What a notebook is called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .cells import Document
+from .workload import program_names
+
+
+def title_of(document: Document, named: str = "") -> str:
+    """The first heading of a notebook; else what it was `named`, its file, its program."""
+    heading = heading_of(document)
+    if heading is not None:
+        return heading
+    names = program_names(document)
+    return named or (Path(document.path).stem if document.path else names[-1] if names else "Untitled")
+
+
+def heading_of(document: Document) -> str | None:
+    """The first heading of the first rank, without its marks."""
+    for cell in document.of_kind("markdown"):
+        for line in cell.prose.splitlines():
+            if line.startswith("# ") and (words := plain(line[2:])):
+                return words
+    return None
+
+
+def plain(markdown: str) -> str:
+    """Markdown as words in one line."""
+    return re.sub(r"\s+", " ", re.sub(r"\*\*|`|(?<!\w)\*|\*(?!\w)", "", markdown)).strip()
+
+
+__all__ = ["heading_of", "plain", "title_of"]
