@@ -25,7 +25,7 @@ from .lint import add_lint
 from .opened import BAD_INPUT, FINE, INTERRUPTED, REFUSED, RefusedError
 from .run import add_lower, add_machines, add_run
 from .serve import add_serve, free_port
-from .usage import CODES, Parser, read
+from .usage import NOTES, Parser, read
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +66,7 @@ def command_line() -> Parser:
     parser = Parser(
         prog="tilewright",
         description="A visual schedule notebook for tensor programs. `tilewright COMMAND --help` has examples.",
-        epilog=CODES,
+        epilog=NOTES,
     )
     parser.set_defaults(parser=parser)
     parser.add_argument("--version", action="version", version=f"tilewright {metadata.version('tilewright')}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from importlib import resources
@@ -29,11 +28,10 @@ from ..document.from_schedule import notebook_of_schedule
 from ..document.knobs import with_machine
 from ..document.pasted import machine_for, workload_text
 from ..document.title import title_of
-from ..links import is_link, text_of
 from ..opening import as_notebook
 from ..state import DEFAULT_MACHINE
 from ..views.gallery import FOLDER as EXAMPLES
-from .opened import FINE, RefusedError, load, takes_machine, takes_sizes, whole
+from .opened import FINE, RefusedError, source, takes_file, takes_machine, takes_sizes, whole
 from .output import give, takes_json, tell, tell_json
 from .usage import add_command
 
@@ -49,13 +47,8 @@ def add_import(commands: Any) -> None:
         "matmul_te.py -o matmul.py", "trace.json --program module.py", "- --machine gemmini < post.txt",
         aliases=["convert"],
     )  # fmt: skip
-    bring.add_argument(
-        "file",
-        metavar="FILE",
-        help="TVMScript, TE text, a program and schedule code for it, a TVM trace's JSON, "
-        "or a link that carries a notebook; - reads standard input",
-    )
-    bring.add_argument("--program", metavar="FILE", help="for a trace: the program that it starts from")
+    takes_file(bring, words="TVMScript, TE text, a program and schedule code for it, a TVM trace's JSON, or a link to a notebook")
+    takes_file(bring, "--program", "for a trace: the program that it starts from")
     takes_machine(bring)
     takes_sizes(bring)
     takes_json(bring, "the notebook and what is to be said of it")
@@ -73,7 +66,7 @@ def add_new(commands: Any) -> None:
     new.add_argument(
         "--template", metavar="NAME", help=f"what to begin with (default: {DEFAULT_TEMPLATE}); `--list` names them"
     )
-    new.add_argument("--source", metavar="FILE", help="begin with this TVMScript, TE text or post instead")
+    takes_file(new, "--source", "begin with this TVMScript, TE text or post instead")
     new.add_argument("--list", action="store_true", help="name the templates and examples")
     takes_machine(new)
     takes_sizes(new)
@@ -91,22 +84,15 @@ def _import(arguments: Namespace) -> int:
 
 
 def _brought(arguments: Namespace) -> tuple[Document, list[str]]:
-    text, path = _source(arguments.file)
-    if _is_trace(text):
-        return _of_trace(text, arguments), []
+    found = source(arguments.file)
+    if _is_trace(found.text):
+        return _of_trace(found.text, arguments), []
     if arguments.program is not None:
         raise DocumentError(
             Refusal("not-a-trace", "--program is for the JSON of a trace", found=f"{arguments.file} is none")
         )
-    made = _as_cells(text, path, dict(arguments.size))
+    made = _as_cells(found, dict(arguments.size))
     return _on_machine(made.document, arguments.machine), [f"line {n.place.line}: {n.text}" for n in made.notes]
-
-
-def _source(file: str) -> tuple[str, str | None]:
-    """The text, and the path that it is of."""
-    if file == "-":
-        return sys.stdin.read(), None
-    return (text_of(file), None) if is_link(file) else (load(file).text, file)
 
 
 def _is_trace(text: str) -> bool:
@@ -114,15 +100,15 @@ def _is_trace(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n").startswith("[")
 
 
-def _as_cells(text: str, path: str | None, sizes: Mapping[str, int]) -> Converted:
+def _as_cells(found: Document, sizes: Mapping[str, int]) -> Converted:
     """A notebook of any text that has a program in it."""
-    made = whole(lambda: converted(read_document(text, path), DEFAULT_MACHINE, sizes))
+    made = whole(lambda: converted(found, DEFAULT_MACHINE, sizes))
     if any(cell.kind != "preamble" for cell in made.document.cells):
         return made
-    program = parse(text, path or "").program
+    program = parse(found.text, found.path or "").program
     func = program if isinstance(program, PrimFunc) else program.functions[0]
     return Converted(
-        read_document(as_notebook(_runnable(text, program), machine_for(func, DEFAULT_MACHINE))), made.notes
+        read_document(as_notebook(_runnable(found.text, program), machine_for(func, DEFAULT_MACHINE))), made.notes
     )
 
 
@@ -148,7 +134,7 @@ def _of_trace(text: str, arguments: Namespace) -> Document:
                 fix=(f"tilewright import {arguments.file} --program PROGRAM.py",),
             )
         )
-    program = _program_in(load(arguments.program), arguments.program)
+    program = _program_in(source(arguments.program), arguments.program)
     try:
         schedule = from_tvm_trace(text.strip(), program)
     except ScheduleError as error:
@@ -202,8 +188,7 @@ def _new(arguments: Namespace) -> int:
             tell("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
         return FINE
     if arguments.source is not None:
-        text, path = _source(arguments.source)
-        document = _as_cells(text, path, dict(arguments.size)).document
+        document = _as_cells(source(arguments.source), dict(arguments.size)).document
     else:
         name = arguments.template or DEFAULT_TEMPLATE
         if name not in known:

@@ -23,6 +23,7 @@ from .opened import (
     RefusedError,
     opened,
     simulated,
+    takes_file,
     takes_machine,
     takes_sizes,
 )
@@ -61,7 +62,7 @@ def add_check(commands: Any) -> None:
         commands, "check", "fail when a schedule is wrong, does not fit, or exceeds a budget: for continuous integration",
         "matmul.py", "kernels/*.py --max-cycles 210000 --max-peak local.vtcm=64KiB", "matmul.py --require proved --lint warning --json",
     )  # fmt: skip
-    check.add_argument("files", metavar="FILE", nargs="+", help="notebook files; FILE@NAME is a branch")
+    takes_file(check, "files", "notebooks; FILE@NAME is a branch", nargs="+")
     takes_machine(check)
     takes_sizes(check)
     takes_json(check, "every check")

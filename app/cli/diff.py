@@ -12,7 +12,7 @@ from ...engine.hwsim import Report
 from ...engine.ir import Expr, Node, TilewrightError, first_difference
 from ...engine.script import expr_text, to_script
 from ..views.differences import difference_table
-from .opened import FINE, REFUSED, Opened, RefusedError, opened, simulated, takes_machine, takes_sizes
+from .opened import FINE, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
 from .output import takes_json, tell, tell_json, working
 from .usage import add_command
 
@@ -26,12 +26,10 @@ TRENDS = {"better": "green", "worse": "red"}
 def add_diff(commands: Any) -> None:
     diff = add_command(
         commands, "diff", "compare two notebooks, steps (FILE@3, FILE@start) or branches (FILE@NAME): programs and figures",
-        "old.py new.py", "matmul.py", "matmul.py@5 matmul.py@6", "matmul.py@main matmul.py@wide --json",
+        "old.py new.py", "matmul.py", "old.py - < new.py", "matmul.py@5 matmul.py@6", "matmul.py@main matmul.py@wide --json",
     )  # fmt: skip
-    diff.add_argument("a", metavar="A", help="a notebook file, or a TVMScript file")
-    diff.add_argument(
-        "b", metavar="B", nargs="?", help="the other one; without it: what A's schedule made of its program"
-    )
+    takes_file(diff, "a", metavar="A")
+    takes_file(diff, "b", "the other one; without it: what A's schedule made of its program", metavar="B", nargs="?")
     takes_machine(diff)
     takes_sizes(diff)
     takes_json(diff, "the differences")

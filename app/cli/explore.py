@@ -21,7 +21,7 @@ from ..document import DocumentError, Notebook, evaluate, save_document
 from ..document.holes import branch_at, has_holes, notebook_space, with_auto
 from ..state import DEFAULT_MACHINE
 from .check import size_bytes
-from .opened import FINE, REFUSED, notebook_file, takes_file, takes_machine, takes_sizes
+from .opened import FINE, REFUSED, notebook_file, takes_file, takes_machine, takes_sizes, written_back
 from .output import takes_json, tell, tell_json
 from .usage import add_command
 
@@ -41,7 +41,7 @@ def add_explore(commands: Any) -> None:
         "matmul.py", "matmul.py --auto --write", 'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
         "matmul.py --scheduler tcp://10.0.0.7:8786",
     )  # fmt: skip
-    takes_file(exploring, moments=False)
+    takes_file(exploring)
     takes_machine(exploring)
     takes_sizes(exploring)
     takes_json(exploring, "the study")
@@ -99,6 +99,7 @@ def add_explore(commands: Any) -> None:
 
 def _explore(arguments: Namespace) -> int:
     document, given = notebook_file(arguments.file, dict(arguments.size))
+    output = written_back(document, arguments.output) if arguments.write else ""
     notebook = evaluate(document)
     if notebook.program is None or not notebook.states:
         assert notebook.error is not None
@@ -125,7 +126,7 @@ def _explore(arguments: Namespace) -> int:
         )  # fmt: skip
     if arguments.write and study.offers:
         document = branch_at(notebook.document, space, study.offers[0].trial.point, arguments.write)
-        save_document(document, arguments.output or notebook.document.path or arguments.file)
+        save_document(document, output)
     if arguments.json:
         tell_json(_as_json(study))
     else:

@@ -8,7 +8,18 @@ from typing import Any
 from ...engine.lint import NOT_ABOUT_THE_SCHEDULE
 from ..document import save_document
 from ..lints import Mended, findings_of, is_serious, lint_text, mended, mended_text
-from .opened import FINE, MAX_ACCESSES, REFUSED, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
+from .opened import (
+    FINE,
+    MAX_ACCESSES,
+    REFUSED,
+    RefusedError,
+    opened,
+    simulated,
+    takes_file,
+    takes_machine,
+    takes_sizes,
+    written_back,
+)
 from .output import takes_json, tell, tell_json, working
 from .usage import add_command
 
@@ -18,7 +29,7 @@ def add_lint(commands: Any) -> None:
         commands, "lint", "say what is wrong or wasteful in a notebook's schedule, with calls that mend it",
         "matmul.py", "matmul.py --fix -o better.py",
     )  # fmt: skip
-    takes_file(linting, moments=False)
+    takes_file(linting)
     takes_machine(linting)
     takes_sizes(linting)
     takes_json(linting, "the findings")
@@ -31,6 +42,7 @@ def add_lint(commands: Any) -> None:
 
 def _lint(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
+    output = written_back(found.notebook.document, arguments.output) if arguments.fix else ""
     notebook, machine, sizes = found.notebook, found.machine(arguments.machine), found.sizes
     with working(arguments, f"simulating on {machine.name}"):
         try:
@@ -42,7 +54,7 @@ def _lint(arguments: Namespace) -> int:
     with working(arguments, "looking, and trying what would help"):
         if arguments.fix:
             notebook, done, findings = mended(notebook, machine, sizes, MAX_ACCESSES)
-            save_document(notebook.document, arguments.output or notebook.document.path or arguments.file)
+            save_document(notebook.document, output)
         else:
             findings = findings_of(notebook, machine, sizes, MAX_ACCESSES)
     if arguments.json:

@@ -1,18 +1,21 @@
 """A notebook file as the commands need it: its schedule applied, with the sizes and the machine that it is to be run with.
 
-A file is said as a path; `PATH@3` is the schedule after three of its lines, `PATH@start` the program before it, `PATH@NAME` a branch.
+What is read is said in one way by all commands: a path, `-` for standard input, or a link that carries a notebook. `FILE@3` is the schedule
+after three of its lines, `FILE@start` the program before it, `FILE@NAME` a branch.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib import resources
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 from msgspec.structs import replace
@@ -23,11 +26,25 @@ from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import missing_sizes, with_sizes
 from ...engine.schedule import Schedule, ScheduleError
 from ...engine.script import Note
-from ..document import Converted, Document, DocumentError, Notebook, converted, evaluate, load_document, sizes_for
+from ..document import (
+    Converted,
+    Document,
+    DocumentError,
+    Notebook,
+    converted,
+    evaluate,
+    load_document,
+    read_document,
+    sizes_for,
+)
 from ..document.branches import branches, with_branch
+from ..document.files import read_stream
+from ..links import is_link, text_of
 from ..state import DEFAULT_MACHINE, State
 
 FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+STANDARD_INPUT = "-"
 
 MOST_NAMES = 10_000
 """So many files of a folder are looked at for one that may be meant."""
@@ -80,12 +97,10 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
         return load_machine(asked) if asked else self.notebook.machine or load_machine(DEFAULT_MACHINE)
 
 
-def takes_file(parser: argparse.ArgumentParser, *, moments: bool = True) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="a notebook file, or a TVMScript file" + ("; FILE@3 after three lines of its schedule" if moments else ""),
-    )
+def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = "", **settings: Any) -> None:
+    """A text to be read; of it with `words` of the command's own."""
+    settings = {"metavar": "FILE", **settings}
+    parser.add_argument(name, help=f"{words or 'a notebook, TVMScript, TE text or a post'}; - reads standard input", **settings)
 
 
 def takes_machine(parser: argparse.ArgumentParser) -> None:
@@ -137,9 +152,9 @@ def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
 
 
 def _parted(file: str) -> tuple[str, str]:
-    """The path, and what is behind an @, which a path may have too."""
+    """What is to be read, and what is behind an @, which a path may have too."""
     path, sign, at = file.rpartition("@")
-    return (path, at) if sign and path and at and not Path(file).exists() else (file, "")
+    return (path, at) if sign and path and at and not is_link(f"@{at}") and not os.path.exists(file) else (file, "")
 
 
 def _on_branch(document: Document, name: str) -> Document:
@@ -151,6 +166,26 @@ def _on_branch(document: Document, name: str) -> Document:
             )
         )
     return with_branch(document, name)
+
+
+def source(file: str) -> Document:
+    """The text of a path, of standard input, or in a link. Raises as `load`, `read_stream` and `text_of`."""
+    if file == STANDARD_INPUT:
+        return read_document(_all_of(sys.stdin))
+    return read_document(text_of(file)) if is_link(file) else load(file)
+
+
+@lru_cache(maxsize=1)
+def _all_of(stream: TextIO) -> str:
+    """What comes in, which can be read but once: `diff -@2 -@3` names it twice."""
+    return read_stream(stream.buffer, "standard input")
+
+
+def written_back(document: Document, output: str | None) -> str:
+    """Where a notebook that a command has changed goes: to `output`, else to where it is from. Raises DocumentError "no-path"."""
+    if output is not None or document.path is not None:
+        return output or document.path or ""
+    raise DocumentError(Refusal("no-path", "what was read from no file is not written back", fix=("-o FILE",)))
 
 
 def load(path: str | Path) -> Document:
@@ -177,7 +212,7 @@ def no_such_file(path: Path) -> DocumentError:
 def notebook_file(path: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int]]:
     """The file as a notebook: one of TE text or of posted code is made one, with its schedule as calls. And the sizes that the program
     does not have as numbers afterwards."""
-    found = whole(lambda: converted(load(path), DEFAULT_MACHINE, sizes))
+    found = whole(lambda: converted(source(path), DEFAULT_MACHINE, sizes))
     return found.document, {} if found.sizes_used else dict(sizes)
 
 

@@ -22,7 +22,7 @@ from .usage import add_command
 def add_run(commands: Any) -> None:
     run = add_command(
         commands, "run", "apply a notebook's schedule, verify it, simulate it, print the report",
-        "matmul.py", "matmul.py@3 --machine gemmini --sensitivity", "matmul.py --size M=256,K=512 --json",
+        "matmul.py", "- < matmul.py", "matmul.py@3 --machine gemmini --sensitivity", "matmul.py --size M=256,K=512 --json",
     )  # fmt: skip
     takes_file(run)
     takes_machine(run)

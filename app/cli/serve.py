@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .opened import FINE, no_such_file
+from ...engine.ir import Refusal
+from ..document import DocumentError
+from .opened import FINE, STANDARD_INPUT, no_such_file
 from .output import takes_json, tell_json
 from .usage import add_command
 
@@ -60,6 +62,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     from ..guard import make_door
     from ..shell import serve
 
+    if str(arguments.path) == STANDARD_INPUT:
+        fix = "tilewright import - -o FILE"
+        raise DocumentError(Refusal("not-a-file", "what is edited on the page goes into a file", fix=(fix,)))
     if arguments.path is not None and not arguments.path.exists():
         raise no_such_file(arguments.path)
     door = make_door(arguments.host, arguments.token, tuple(arguments.allow_host))

@@ -13,7 +13,10 @@ from ...engine.ir import Refusal, TilewrightError
 _CHOICES = re.compile(r"invalid choice: '(?P<wrong>.*?)' \(choose from (?P<words>.*)\)")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
-CODES = """exit codes:
+NOTES = """FILE is a path, - for standard input, or a link that carries a notebook; FILE@3 is the schedule after three
+of its lines, FILE@start the program before it, FILE@NAME a branch.
+
+exit codes:
   0  all went well
   1  refused or wrong; lint: a warning or an error; check: a budget is exceeded; diff: programs that differ
   2  not fit to be worked on: no such file, no program in it, no such option
@@ -29,6 +32,10 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def _parse_optional(self, arg_string: str) -> Any:
+        """A moment of what comes from standard input is no option."""
+        return None if arg_string.startswith("-@") else super()._parse_optional(arg_string)
 
     def error(self, message: str) -> NoReturn:
         usage = " ".join(self.format_usage().split()).removeprefix("usage: ")

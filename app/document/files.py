@@ -11,7 +11,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ...engine.ir import Refusal, TilewrightError
 from ..limits import LIMITS
@@ -89,15 +89,20 @@ def read_text(path: Path) -> tuple[str, Stamp]:
         if stamp is None:
             raise DocumentError(Refusal("no-such-file", f"there is no file {path}"))
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)  # not by its size: a device or a pipe does not tell
+            return read_stream(file, str(path)), stamp
     except OSError as error:
         raise DocumentError(Refusal("unreadable", f"cannot read {path}: {error.strerror}")) from None
+
+
+def read_stream(stream: BinaryIO, name: str) -> str:
+    """The text of an open file, or of a pipe. Raises DocumentError "file-too-large", "not-utf-8" of what goes by `name`; OSError."""
+    data = stream.read(MAX_BYTES + 1)  # not by its size: a device or a pipe does not tell
     if len(data) > MAX_BYTES:
-        raise DocumentError(Refusal("file-too-large", f"{path} is too large", expected=f"at most {MAX_BYTES} bytes"))
-    return _decoded(data, path), stamp
+        raise DocumentError(Refusal("file-too-large", f"{name} is too large", expected=f"at most {MAX_BYTES} bytes"))
+    return _decoded(data, name)
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decoded(data: bytes, path: str) -> str:
     """Raises DocumentError "not-utf-8" that says which encoding it seems to be instead."""
     expected = "a Python file in UTF-8"
     declared = _declared(data)

@@ -39,10 +39,7 @@ def window(scene: Scene, start: int, end: int, *, folded: bool, most: int = MAX_
     total = scene.length if folded else scene.report.cycles
     start = min(max(0, start), max(0, total - 1))
     end = min(max(start + 1, end), max(total, start + 1))
-    density = scene.as_played if folded else scene.by_the_clock
-    number = len(scene.bands) - 1
-    begun = density.before([start, end])[:, number] if number >= 0 else np.zeros(2, np.int64)
-    exact = int(begun[1] - begun[0]) <= most
+    exact = scene.tasks_between(start, end, folded=folded) <= most
     found: Window = {"folded": folded, "start": start, "end": end, "exact": exact}
     if exact:
         stretches = list(folding.stretches(start, end))
@@ -114,7 +111,7 @@ def edges_of(start: int, end: int, bins: int) -> list[int]:
 
 def _bins(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]:
     """The share of each bin that every band takes, as bytes in base 64; bands that take nothing are left out."""
-    bands = scene.bands[:-1]
+    bands = scene.bands
     edges = edges_of(start, end, min(BINS, max(60, MAX_NUMBERS // max(1, len(bands)))))
     shares = (scene.as_played if folded else scene.by_the_clock).shares(edges)
     found: dict[str, list[tuple[int, str]]] = {"task": [], "wait": [], "overlap": [], "fill": [], "live": []}

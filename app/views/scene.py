@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -113,10 +114,10 @@ class Scene:
 
     @cached_property
     def bands(self) -> tuple[tuple[str, int], ...]:
-        """What a density counts: ("task", template), ("wait", kind), ("overlap", 0), ("fill", cell), ("live", cell), ("start", 0)."""
+        """What a density counts: ("task", template), ("wait", kind), ("overlap", 0), ("fill", cell), ("live", cell)."""
         cells = [(what, n) for what in ("fill", "live") for n in range(len(self.cells))]
         tasks = [("task", n) for n in range(len(self.templates))]
-        return (*tasks, *(("wait", n) for n in range(len(self.waits))), ("overlap", 0), *cells, ("start", 0))
+        return (*tasks, *(("wait", n) for n in range(len(self.waits))), ("overlap", 0), *cells)
 
     @cached_property
     def by_the_clock(self) -> Density:
@@ -128,17 +129,43 @@ class Scene:
         """The same for times of the timeline."""
         return self._density(self.unfolded) if self.line.repeats else self.by_the_clock
 
-    def _density(self, folding: Folding) -> Density:
+    @cached_property
+    def busy(self) -> Density:
+        """How busy each engine is between moments of the clock and, as the last band, at least two of them."""
+        tasks = self.task_spans
+        lanes = np.array([self.engines.index(k.engine) for k in self.templates], np.int64)
+        by_lane = Spans(tasks.starts, tasks.ends, lanes[tasks.of])
+        return _density((by_lane, self.overlaps), (len(self.engines), 1), self.folding)
+
+    def tasks_between(self, start: int, end: int, *, folded: bool) -> int:
+        """How many tasks begin from `start` to `end`, exclusive, in times of the timeline or of the clock."""
+        begun = (self._begun_as_played if folded else self._begun_by_the_clock).before([start, end])
+        return int(begun[1, 0] - begun[0, 0])
+
+    @cached_property
+    def _begun_by_the_clock(self) -> Density:
+        return _density((self._beginnings(),), (1,), self.folding)
+
+    @cached_property
+    def _begun_as_played(self) -> Density:
+        return _density((self._beginnings(),), (1,), self.unfolded)
+
+    def _beginnings(self) -> Spans:
         starts = self.line.starts
-        each = (
-            self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans,
-            Spans(starts, starts + 1, np.zeros(len(starts), np.int64)),
-        )  # fmt: skip
-        sizes = (len(self.templates), len(self.waits), 1, len(self.cells), len(self.cells), 1)
-        firsts = np.cumsum([0, *sizes])
-        columns = [np.concatenate([s[n] for s in each]) for n in (0, 1)]
-        of = np.concatenate([s.of + first for s, first in zip(each, firsts.tolist(), strict=False)])
-        return Density(columns[0], columns[1], of, int(firsts[-1]), folding)
+        return Spans(starts, starts + 1, np.zeros(len(starts), np.int64))
+
+    def _density(self, folding: Folding) -> Density:
+        each = (self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans)
+        sizes = (len(self.templates), len(self.waits), 1, len(self.cells), len(self.cells))
+        return _density(each, sizes, folding)
+
+
+def _density(each: Sequence[Spans], sizes: Sequence[int], folding: Folding) -> Density:
+    """Of several sets of spans with so many bands each."""
+    firsts = np.cumsum([0, *sizes])
+    starts, ends = (np.concatenate([s[n] for s in each]) for n in (0, 1))
+    of = np.concatenate([s.of + first for s, first in zip(each, firsts.tolist(), strict=False)])
+    return Density(starts, ends, of, int(firsts[-1]), folding)
 
 
 def _spans(starts: list[int], ends: list[int], of: list[int]) -> Spans:

@@ -239,16 +239,8 @@ def _lines(schedule: Schedule, ids: RowIds, store: Store) -> dict[str, int]:
 def _overview(scene: Scene) -> dict[str, Any]:
     """The whole run by the clock: how busy each engine is, bin by bin, and how much of it at least two are."""
     edges = edges_of(0, max(1, scene.report.cycles), OVERVIEW_BINS)
-    shares = scene.by_the_clock.shares(edges)
-    lanes = [0.0 * shares[:, 0] for _ in scene.engines]
-    both = 0.0 * shares[:, 0]
-    for n, (what, number) in enumerate(scene.bands):
-        if what == "task":
-            lane = scene.engines.index(scene.templates[number].engine)
-            lanes[lane] = lanes[lane] + shares[:, n]
-        elif what == "overlap":
-            both = shares[:, n]
-    return {"count": len(edges) - 1, "lanes": [packed(lane) for lane in lanes], "overlap": packed(both)}
+    *lanes, both = map(packed, scene.busy.shares(edges).T)
+    return {"count": len(edges) - 1, "lanes": lanes, "overlap": both}
 
 
 def _figures(report: Report) -> list[tuple[str, str]]:

@@ -378,13 +378,26 @@ def loops_and_blocks(root: Node) -> Iterator[For | BlockRealize]:
 
 def allocated_buffers(root: Node) -> list[Buffer]:
     """Every buffer that a block or an Allocate in `root` owns, in text order."""
-    found: list[Buffer] = []
-    for node in walk_stmts(root):
-        if isinstance(node, Block):
-            found.extend(node.alloc_buffers)
-        elif isinstance(node, Allocate):
-            found.extend(node.buffers)
+    return [buffer for stmt in walk_stmts(root) for buffer in _owned(stmt)]
+
+
+def loops_around_allocations(root: Node) -> dict[Buffer, tuple[For, ...]]:
+    """The loops around each buffer that a block or an Allocate in `root` owns, outermost first."""
+    found: dict[Buffer, tuple[For, ...]] = {}
+
+    def visit(node: Node, around: tuple[For, ...]) -> None:
+        if isinstance(node, For):
+            around = (*around, node)
+        found.update((buffer, around) for buffer in _owned(node))
+        for child in child_stmts(node):
+            visit(child, around)
+
+    visit(root, ())
     return found
+
+
+def _owned(node: Node) -> tuple[Buffer, ...]:
+    return node.alloc_buffers if isinstance(node, Block) else node.buffers if isinstance(node, Allocate) else ()
 
 
 _ADDRESSING = frozenset((BufferData, Call))

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import accessed_regions
-from ..ir import Allocate, Block, BlockRealize, Buffer, Expr, For, Node, PrimFunc, Var, build, children, map_children
+from ..ir import BlockRealize, Buffer, Expr, For, Node, PrimFunc, Var, build, loops_around_allocations, map_children
 from .access import Change, change_buffers
 from .owning import owning_block
 from .renewed import Renewed
@@ -57,21 +57,9 @@ def _loops_that_turn(func: PrimFunc, marked: Mapping[Buffer, Banks]) -> dict[Buf
 
 def slot_loops(func: PrimFunc) -> dict[Buffer, For]:
     """For each allocated buffer the innermost loop of more than one trip around its allocation, where that one runs in order."""
-    found: dict[Buffer, For] = {}
-
-    def visit(node: Node, loop: For | None) -> None:
-        if isinstance(node, Expr | Buffer):
-            return
-        if isinstance(node, For) and not build.is_const(node.extent, 1):
-            loop = node
-        owned = node.alloc_buffers if isinstance(node, Block) else node.buffers if isinstance(node, Allocate) else ()
-        if loop is not None and loop.kind in ("serial", "unrolled"):
-            found.update((b, loop) for b in owned)
-        for child in children(node):
-            visit(child, loop)
-
-    visit(func.body, None)
-    return found
+    around = loops_around_allocations(func.body).items()
+    turning = {b: next((f for f in reversed(loops) if not build.is_const(f.extent, 1)), None) for b, loops in around}
+    return {b: loop for b, loop in turning.items() if loop is not None and loop.kind in ("serial", "unrolled")}
 
 
 def _change(buffer: Buffer, loop: For, banks: Banks) -> Change:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from ..ir import Block, Buffer, Expr, For, Node, PrimFunc, Var, allocated_buffers, build, children, refusing_depth
+from ..ir import Buffer, Expr, For, PrimFunc, Var, allocated_buffers, build, loops_around_allocations, refusing_depth
 from .allocation import plan_buffer_allocation
 from .compact import compact_buffer_allocation, compacted
 from .double_buffer import doubled_buffers, inject_double_buffer
@@ -105,42 +105,27 @@ def allocations(func: PrimFunc, known_plan: Renewed | None = None) -> tuple[Allo
     `known_plan` is `planned(func)` where somebody made it already. Code that lowering finds dead counts here too.
     """
     placed = known_plan or planned(func)
-    kept = set(allocated_buffers(placed.func.body))
-    loops, slotted = _loops_around(placed.func), slotted_buffers(placed.func)
+    around, slotted = loops_around_allocations(placed.func.body), slotted_buffers(placed.func)
     found: list[Allocation] = []
     for buffer in allocated_buffers(func.body):
         small = placed.buffers.get(buffer, buffer)
-        if small not in kept:
+        if small not in around:
             continue
         tile = tuple(e if (v := build.int_value(e)) is None else v for e in small.shape)
         large = slotted.get(small)
         slots = 1 if large is None else build.int_value(large.shape[0]) or 1
-        found.append(Allocation(buffer, flat_buffer(large or small), tile, loops.get(small), slots))
+        found.append(Allocation(buffer, flat_buffer(large or small), tile, _innermost(around[small]), slots))
     return tuple(found)
+
+
+def _innermost(loops: tuple[For, ...]) -> Var | None:
+    return loops[-1].loop_var if loops else None
 
 
 def slotted_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:
     """For each buffer of a planned program that gets slots, by a pipeline or by double buffering, the one that has them."""
     piped = pipelined(func)
     return {**doubled_buffers(piped.func), **piped.buffers}
-
-
-def _loops_around(func: PrimFunc) -> dict[Buffer, Var]:
-    """For each buffer that a block allocates under a loop, the innermost loop around it."""
-    found: dict[Buffer, Var] = {}
-
-    def visit(node: Node, loop: Var | None) -> None:
-        if isinstance(node, Expr | Buffer):
-            return
-        if isinstance(node, Block) and loop is not None:
-            found.update((b, loop) for b in node.alloc_buffers)
-        if isinstance(node, For):
-            loop = node.loop_var
-        for child in children(node):
-            visit(child, loop)
-
-    visit(func.body, None)
-    return found
 
 
 def _passes(until: str | None) -> tuple[Pass, ...]:
