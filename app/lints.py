@@ -39,11 +39,10 @@ class Mended(msgspec.Struct, frozen=True, eq=False):
 
 
 def findings_of(
-    notebook: Notebook, machine: Machine, sizes: Mapping[str, int], max_accesses: int
+    schedule: Schedule, machine: Machine, sizes: Mapping[str, int], max_accesses: int
 ) -> tuple[LintFinding, ...]:
-    """What is to be said of the notebook as it is."""
-    assert notebook.schedule is not None
-    return lint(notebook.schedule, machine, sizes, simulate=partial(simulate, max_accesses=max_accesses))
+    """What is to be said of a schedule as it is."""
+    return lint(schedule, machine, sizes, simulate=partial(simulate, max_accesses=max_accesses))
 
 
 def mended(
@@ -51,7 +50,8 @@ def mended(
 ) -> tuple[Notebook, tuple[Mended, ...], tuple[LintFinding, ...]]:
     """The notebook after the best fix of each error and warning that has one, the worst first; what was mended, and what is left."""
     done: list[Mended] = []
-    found = findings_of(notebook, machine, sizes, max_accesses)
+    assert notebook.schedule is not None
+    found = findings_of(notebook.schedule, machine, sizes, max_accesses)
     for _ in range(MAX_ROUNDS):
         finding = next((f for f in found if is_serious(f) and f.fixes), None)
         if finding is None:
@@ -61,7 +61,8 @@ def mended(
         except TilewrightError:
             break
         done.append(Mended(finding, finding.fixes[0]))
-        found = findings_of(notebook, machine, sizes, max_accesses)
+        assert notebook.schedule is not None
+        found = findings_of(notebook.schedule, machine, sizes, max_accesses)
     return notebook, tuple(done), found
 
 

@@ -47,7 +47,10 @@ def add_import(commands: Any) -> None:
         "matmul_te.py -o matmul.py", "trace.json --program module.py", "- --machine gemmini < post.txt",
         aliases=["convert"],
     )  # fmt: skip
-    takes_file(bring, words="TVMScript, TE text, a program and schedule code for it, a TVM trace's JSON, or a link to a notebook")
+    takes_file(
+        bring,
+        words="TVMScript, TE text, a program and schedule code for it, a TVM trace's JSON, or a link to a notebook",
+    )
     takes_file(bring, "--program", "for a trace: the program that it starts from")
     takes_machine(bring)
     takes_sizes(bring)

@@ -197,7 +197,7 @@ def _at_most(name: str, found: int, limit: int, unit: str) -> Check:
 
 def _lints(found: Opened, machine: Machine, severity: str) -> Iterator[Check]:
     findings = [
-        f for f in findings_of(found.notebook, machine, found.sizes, MAX_ACCESSES) if f.severity in SEVERITIES[severity]
+        f for f in findings_of(found.schedule, machine, found.sizes, MAX_ACCESSES) if f.severity in SEVERITIES[severity]
     ]
     words = "; ".join(f"{finding.code}: {finding.message}" for finding in findings)
     yield Check("lint", not findings, words or f"nothing of severity {severity}", len(findings), 0)

@@ -13,7 +13,18 @@ from ..exports import EXPORTS, Subject, made
 from ..links import fragment_of
 from ..store import Store
 from ..views.drawings import Theme
-from .opened import BAD_INPUT, FINE, Opened, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
+from .opened import (
+    BAD_INPUT,
+    FINE,
+    MOMENTS,
+    Opened,
+    RefusedError,
+    opened,
+    simulated,
+    takes_file,
+    takes_machine,
+    takes_sizes,
+)
 from .output import give, takes_json, tell_json, working, written
 from .usage import add_command
 
@@ -31,7 +42,7 @@ def add_export(commands: Any) -> None:
         "matmul.py > matmul_tvm.py", "matmul.py --to c -o matmul.c", "matmul.py --to replay -o run.html",
         "matmul.py@3 --to tree-svg --theme dark -o tree.svg",
     )  # fmt: skip
-    takes_file(export)
+    takes_file(export, words=MOMENTS)
     kinds = [f"{key}: {export.label}" for key, export in EXPORTS.items()]
     export.add_argument(
         "--to", choices=[*EXPORTS, LINK], default="tvm", metavar="KIND",

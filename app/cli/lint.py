@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from ...engine.ir import Refusal
 from ...engine.lint import NOT_ABOUT_THE_SCHEDULE
-from ..document import save_document
+from ..document import DocumentError, save_document
 from ..lints import Mended, findings_of, is_serious, lint_text, mended, mended_text
 from .opened import (
     FINE,
     MAX_ACCESSES,
+    MOMENTS,
     REFUSED,
     RefusedError,
     opened,
@@ -29,7 +31,7 @@ def add_lint(commands: Any) -> None:
         commands, "lint", "say what is wrong or wasteful in a notebook's schedule, with calls that mend it",
         "matmul.py", "matmul.py --fix -o better.py",
     )  # fmt: skip
-    takes_file(linting)
+    takes_file(linting, words=MOMENTS)
     takes_machine(linting)
     takes_sizes(linting)
     takes_json(linting, "the findings")
@@ -42,6 +44,8 @@ def add_lint(commands: Any) -> None:
 
 def _lint(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
+    if arguments.fix and found.count is not None:
+        raise DocumentError(Refusal("not-a-whole", "--fix mends a whole schedule", found=arguments.file))
     output = written_back(found.notebook.document, arguments.output) if arguments.fix else ""
     notebook, machine, sizes = found.notebook, found.machine(arguments.machine), found.sizes
     with working(arguments, f"simulating on {machine.name}"):
@@ -56,7 +60,7 @@ def _lint(arguments: Namespace) -> int:
             notebook, done, findings = mended(notebook, machine, sizes, MAX_ACCESSES)
             save_document(notebook.document, output)
         else:
-            findings = findings_of(notebook, machine, sizes, MAX_ACCESSES)
+            findings = findings_of(found.schedule, machine, sizes, MAX_ACCESSES)
     if arguments.json:
         tell_json(
             {

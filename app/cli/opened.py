@@ -97,10 +97,13 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
         return load_machine(asked) if asked else self.notebook.machine or load_machine(DEFAULT_MACHINE)
 
 
-def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = "", **settings: Any) -> None:
-    """A text to be read; of it with `words` of the command's own."""
-    settings = {"metavar": "FILE", **settings}
-    parser.add_argument(name, help=f"{words or 'a notebook, TVMScript, TE text or a post'}; - reads standard input", **settings)
+TEXTS = "a notebook, TVMScript, TE text or a post"
+MOMENTS = f"{TEXTS}; FILE@3: after three lines of its schedule"
+
+
+def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = TEXTS, **settings: Any) -> None:
+    """A text that `source` reads."""
+    parser.add_argument(name, help=f"{words}; - reads standard input", **{"metavar": "FILE", **settings})
 
 
 def takes_machine(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,18 @@ from ...engine.hwsim import Knob, Report, load_machine, preset_names, sensitivit
 from ...engine.lower import PASSES, LowerError, lower, with_sizes
 from ...engine.script import to_script
 from ..document import with_origins
-from .opened import BAD_INPUT, FINE, REFUSED, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
+from .opened import (
+    BAD_INPUT,
+    FINE,
+    MOMENTS,
+    REFUSED,
+    RefusedError,
+    opened,
+    simulated,
+    takes_file,
+    takes_machine,
+    takes_sizes,
+)
 from .output import give, takes_json, tell, tell_json, working, written
 from .usage import add_command
 
@@ -24,7 +35,7 @@ def add_run(commands: Any) -> None:
         commands, "run", "apply a notebook's schedule, verify it, simulate it, print the report",
         "matmul.py", "- < matmul.py", "matmul.py@3 --machine gemmini --sensitivity", "matmul.py --size M=256,K=512 --json",
     )  # fmt: skip
-    takes_file(run)
+    takes_file(run, words=MOMENTS)
     takes_machine(run)
     takes_sizes(run)
     takes_json(run, "the report")
@@ -40,7 +51,7 @@ def add_lower(commands: Any) -> None:
         commands, "lower", "print a notebook's scheduled program as flat loops, or after one pass",
         "matmul.py", "matmul.py --until CompactBufferAllocation",
     )  # fmt: skip
-    takes_file(lowering)
+    takes_file(lowering, words=MOMENTS)
     lowering.add_argument(
         "--until", metavar="PASS", help=f"the last pass to run, by TVM's name: {', '.join(p.name for p in PASSES)}"
     )

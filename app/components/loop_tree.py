@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+import msgspec
 import param
 
 from .esm import Compiled, bundle, style
@@ -122,7 +122,7 @@ class LoopTree(Compiled):
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return msgspec.json.encode(value).decode()
 
 
 def _by_answer(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
