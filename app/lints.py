@@ -11,6 +11,7 @@ import msgspec
 from ..engine.hwsim import Machine, simulate
 from ..engine.ir import TilewrightError
 from ..engine.lint import Fix, LintFinding, lint
+from ..engine.schedule import Schedule
 from .document import Notebook, apply_lint
 
 MAX_ROUNDS = 50

@@ -21,7 +21,7 @@ from ..document import DocumentError, Notebook, evaluate, save_document
 from ..document.holes import branch_at, has_holes, notebook_space, with_auto
 from ..state import DEFAULT_MACHINE
 from .check import size_bytes
-from .opened import FINE, REFUSED, notebook_file, takes_file, takes_machine, takes_sizes, written_back
+from .opened import FINE, REFUSED, notebook_file, takes_file, takes_machine, takes_sizes, whole_only, written_back
 from .output import takes_json, tell, tell_json
 from .usage import add_command
 
@@ -98,7 +98,8 @@ def add_explore(commands: Any) -> None:
 
 
 def _explore(arguments: Namespace) -> int:
-    document, given = notebook_file(arguments.file, dict(arguments.size))
+    document, given, count = notebook_file(arguments.file, dict(arguments.size))
+    whole_only(arguments.file, count, "explore")
     output = written_back(document, arguments.output) if arguments.write else ""
     notebook = evaluate(document)
     if notebook.program is None or not notebook.states:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from ...engine.ir import Refusal
 from ...engine.lint import NOT_ABOUT_THE_SCHEDULE
-from ..document import DocumentError, save_document
+from ..document import save_document
 from ..lints import Mended, findings_of, is_serious, lint_text, mended, mended_text
 from .opened import (
     FINE,
@@ -20,6 +19,7 @@ from .opened import (
     takes_file,
     takes_machine,
     takes_sizes,
+    whole_only,
     written_back,
 )
 from .output import takes_json, tell, tell_json, working
@@ -44,8 +44,8 @@ def add_lint(commands: Any) -> None:
 
 def _lint(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
-    if arguments.fix and found.count is not None:
-        raise DocumentError(Refusal("not-a-whole", "--fix mends a whole schedule", found=arguments.file))
+    if arguments.fix:
+        whole_only(arguments.file, found.count, "--fix")
     output = written_back(found.notebook.document, arguments.output) if arguments.fix else ""
     notebook, machine, sizes = found.notebook, found.machine(arguments.machine), found.sizes
     with working(arguments, f"simulating on {machine.name}"):

@@ -136,18 +136,14 @@ def _size_list(text: str) -> list[tuple[str, int]]:
 
 def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
     """The notebook of a file with its lines applied. Raises what is wrong in it: RefusedError, TilewrightError."""
-    path, at = _parted(file)
-    document, given = notebook_file(path, sizes or {})
-    count = 0 if at == "start" else int(at) if at.isdecimal() else None
-    if at and count is None:
-        document = _on_branch(document, at)
+    document, given, count = notebook_file(file, sizes or {})
     notebook = evaluate(document)
     say_notes(notebook.notes)
     known = len(notebook.states) - 1
     if notebook.error is not None and (count is None or count > known or not notebook.states):
         raise RefusedError(notebook.error) if isinstance(notebook.error, ScheduleError) else notebook.error
     if count is not None and count > known:
-        found = f"its schedule has {known} lines"
+        path, found = _parted(file)[0], f"its schedule has {known} lines"
         raise DocumentError(
             Refusal("no-such-step", f"{path} has no step {count}", found, f"{path}@0 to {path}@{known}")
         )
@@ -174,6 +170,8 @@ def _on_branch(document: Document, name: str) -> Document:
 def source(file: str) -> Document:
     """The text of a path, of standard input, or in a link. Raises as `load`, `read_stream` and `text_of`."""
     if file == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise DocumentError(Refusal("no-such-file", "standard input is closed"))
         return read_document(_all_of(sys.stdin))
     return read_document(text_of(file)) if is_link(file) else load(file)
 
@@ -212,11 +210,21 @@ def no_such_file(path: Path) -> DocumentError:
     return DocumentError(replace(refusal, fix=tuple(near)))
 
 
-def notebook_file(path: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int]]:
-    """The file as a notebook: one of TE text or of posted code is made one, with its schedule as calls. And the sizes that the program
-    does not have as numbers afterwards."""
+def notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int], int | None]:
+    """The file as a notebook, on the branch that is asked for: one of TE text or of posted code is made one, with its schedule as calls.
+    And the sizes that the program does not have as numbers afterwards, and after how many of its lines it is to be looked at."""
+    path, at = _parted(file)
     found = whole(lambda: converted(source(path), DEFAULT_MACHINE, sizes))
-    return found.document, {} if found.sizes_used else dict(sizes)
+    count = 0 if at == "start" else int(at) if at.isdecimal() else None
+    document = _on_branch(found.document, at) if at and count is None else found.document
+    return document, {} if found.sizes_used else dict(sizes), count
+
+
+def whole_only(file: str, count: int | None, what: str) -> None:
+    """Refuse FILE@3 where it would be passed over: `what` is about all lines. Raises DocumentError "not-a-whole"."""
+    if count is not None:
+        path = _parted(file)[0]
+        raise DocumentError(Refusal("not-a-whole", f"{what} is about the whole schedule", found=file, fix=(path,)))
 
 
 def whole(read: Any) -> Converted:

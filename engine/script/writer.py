@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from ..ir import Node, Place
 from .source import Positions, PositionTable
@@ -21,47 +20,62 @@ class Writer:
     """Pieces of text appended one after the other; lines and columns count from 1."""
 
     def __init__(self) -> None:
-        self._lines: list[list[str]] = [[]]
+        self._lines: list[str] = []
+        self._pieces: list[str] = []  # of the line that is being written
         self._column = 1
-        self._indent = 0
+        self._margin = 0
         self._table = PositionTable()
 
     def write(self, text: str) -> None:
         """Append `text`, which has no line break; the first piece of a line is indented."""
-        if not self._lines[-1] and self._indent:
-            self._lines[-1].append(" " * (INDENT * self._indent))
-            self._column += INDENT * self._indent
-        self._lines[-1].append(text)
+        if not self._pieces and self._margin:
+            self._pieces.append(" " * self._margin)
+            self._column += self._margin
+        self._pieces.append(text)
         self._column += len(text)
 
     def line(self, text: str = "") -> None:
         """`text`, and the end of the line."""
         if text:
             self.write(text)
-        self._lines.append([])
+        self._lines.append("".join(self._pieces))
+        self._pieces = []
         self._column = 1
 
-    @contextmanager
-    def indented(self, wanted: bool = True) -> Generator[None]:
+    def indented(self, wanted: bool = True) -> AbstractContextManager[None]:
         """Lines inside begin one step further in; not when it is not `wanted`."""
-        self._indent += wanted
-        yield
-        self._indent -= wanted
+        return _Indented(self, INDENT * wanted)
+
+    def shift(self, columns: int) -> None:
+        """Move the margin of the lines to come."""
+        self._margin += columns
 
     def here(self) -> Start:
         """Where the next piece will stand."""
-        indent = INDENT * self._indent if not self._lines[-1] else 0
-        return len(self._lines), self._column + indent
+        return len(self._lines) + 1, self._column if self._pieces else self._column + self._margin
 
     def mark(self, node: Node, start: Start) -> None:
         """`node` stands from `start` to here."""
-        self._table.add(node, Place(*start, len(self._lines), self._column))
+        self._table.add(node, Place(*start, len(self._lines) + 1, self._column))
 
     def text(self) -> str:
-        return "\n".join("".join(pieces) for pieces in self._lines)
+        return "\n".join([*self._lines, "".join(self._pieces)])
 
     def positions(self) -> Positions:
         return self._table.freeze()
+
+
+class _Indented(AbstractContextManager[None]):
+    """A class, since a generator costs a tenth of a print."""
+
+    def __init__(self, out: Writer, columns: int) -> None:
+        self._out, self._columns = out, columns
+
+    def __enter__(self) -> None:
+        self._out.shift(self._columns)
+
+    def __exit__(self, *_: object) -> None:
+        self._out.shift(-self._columns)
 
 
 class Names:
@@ -101,12 +115,29 @@ class Names:
     def knows(self, node: Node) -> bool:
         return node in self._of
 
-    @contextmanager
-    def nested(self) -> Generator[None]:
-        depth = len(self._open)
-        yield
+    def nested(self) -> AbstractContextManager[None]:
+        """What is named inside is free again after it."""
+        return _Nest(self)
+
+    def depth(self) -> int:
+        """How many names are in use."""
+        return len(self._open)
+
+    def free(self, depth: int) -> None:
+        """Let go of the names given since there were `depth`."""
         self._taken.difference_update(self._open[depth:])
         del self._open[depth:]
+
+
+class _Nest(AbstractContextManager[None]):
+    def __init__(self, names: Names) -> None:
+        self._names, self._depth = names, names.depth()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._names.free(self._depth)
 
 
 def identifier(name: str) -> str:

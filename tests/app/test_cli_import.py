@@ -130,11 +130,11 @@ def test_given_a_trace_alone_then_2_and_what_is_missing(tmp_path: Path, capsys: 
 def test_given_standard_input_json_and_a_machine_then_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(TE))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TE.encode())))
     assert main(["import", "-", "--json", "--machine", "gemmini"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert 'tilewright.machine("gemmini")' in data["text"] and data["output"] is None and len(data["steps"]) == 3
-    monkeypatch.setattr("sys.stdin", io.StringIO(TE))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TE.encode())))
     assert main(["import", "-", "--machine", "toaster"]) == 2
     capsys.readouterr()
 
