@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from .api import Office
 from .cabinet import Cabinet, cabinet_of
 from .components.esm import STATIC, style
 from .document import load_document
+from .garbage import collect_while_idle
 from .guard import Door, make_door
 from .page import Page
 from .seats import Seats
@@ -154,16 +154,17 @@ async def _serve(path: str | Path | None, port: int, show: bool, door: Door, tel
     server = open_server(page, office, door, port, show=show, title="Tilewright")
     signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
     server.start()
-    gc.freeze()  # libraries stay: to look through them for garbage holds a drop up for 70 ms now and then
     sys.setswitchinterval(SWITCH_S)
     url = f"http://{door.address}:{server.port}/"
     tell(f"{url}{door.invitation}")
     ended = asyncio.Event()
     with suppress(NotImplementedError):  # where there are no such signals
         loop.add_signal_handler(signal.SIGTERM, ended.set)
+    tidying = asyncio.ensure_future(collect_while_idle())
     try:
         with written_down(door, url):
             await ended.wait()
     finally:
+        tidying.cancel()
         if cabinet is not None:
             cabinet.close()

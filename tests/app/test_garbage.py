@@ -1,0 +1,67 @@
+"""Garbage is looked for while nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+import weakref
+
+import pytest
+
+from tilewright.app import garbage
+from tilewright.app.garbage import OLD, collect_while_idle
+
+
+class Knot:
+    def __init__(self) -> None:
+        self.me = self
+
+
+def old_knot() -> weakref.ref[Knot]:
+    """A knot that nobody holds any more, and that has outlived the collections of what is young."""
+    knot = Knot()
+    found = weakref.ref(knot)
+    for _ in range(OLD):
+        gc.collect(1)
+    del knot
+    return found
+
+
+async def stays(seconds: float) -> bool:
+    """Whether an old knot is there still, after so long or sooner."""
+    task = asyncio.ensure_future(collect_while_idle(0.05))
+    await asyncio.sleep(0)
+    found = old_knot()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and found() is not None:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.wait([task])
+    return found() is not None
+
+
+def test_given_a_server_that_stands_still_then_old_garbage_is_found():
+    assert not asyncio.run(stays(10))
+
+
+def test_given_a_server_that_works_then_what_is_old_is_not_gone_through(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(garbage, "IDLE_SHARE", 1e-9)  # so that this much is work
+    assert asyncio.run(stays(0.5))
+
+
+def test_given_no_server_any_more_then_python_looks_by_itself_as_before(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(garbage, "TOO_OLD", 77)
+    before = gc.get_threshold(), gc.get_freeze_count()
+
+    async def seen() -> tuple[tuple[int, int, int], int]:
+        task = asyncio.ensure_future(collect_while_idle())
+        await asyncio.sleep(0)
+        found = gc.get_threshold(), gc.get_freeze_count()
+        task.cancel()
+        await asyncio.wait([task])
+        return found
+
+    during = asyncio.run(seen())
+    assert during[0] == (*before[0][:2], 77) and during[1] > before[1]
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
