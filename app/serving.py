@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -46,7 +47,7 @@ def open_server(page: Callable[[], Any], office: Office, door: Door, port: int, 
 def written_down(door: Door, url: str) -> Iterator[Path | None]:
     """A file with address and token while the server runs, for programs of the same user: {"url", "token", "pid"}.
 
-    None where no such file can be made; the server runs all the same.
+    None where no such file can be made, which is said on standard error; the server runs all the same.
     """
     path: Path | None = None
     try:
@@ -57,8 +58,9 @@ def written_down(door: Door, url: str) -> Iterator[Path | None]:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.encode({"url": url, "token": door.key, "pid": os.getpid()}))
-    except OSError:
+    except OSError as error:
         path = None
+        print(f"tilewright: programs cannot find this server: {error.strerror or error}", file=sys.stderr)
     try:
         yield path
     finally:
@@ -92,7 +94,7 @@ def runtime_folder() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if folder.is_symlink() or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise PermissionError(f"{folder} is not this user's own")
+        raise PermissionError(f"{folder} is not this user's alone: chmod 700")
     return folder
 
 

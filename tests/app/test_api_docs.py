@@ -1,9 +1,19 @@
-"""docs/api.md is the one that the code makes, and says something of everything."""
+"""docs/api.md is the one that the code makes, and says something of everything; the guide's program does what it says."""
 
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
 from support.record_api import PAGE, api_page
+from support.served import served
 
+from tilewright.app.serving import written_down
 from tilewright.app.views.account import PARTS
 from tilewright.app.wire import FORMS, described
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_page_is_current() -> None:
@@ -14,3 +24,16 @@ def test_every_intent_and_part_has_words_of_its_own() -> None:
     silent = [name for name, form in FORMS.items() if len(described(form)[0]) < 12]
     assert not silent, "their docstrings say nothing"
     assert all(part.__doc__ for part in PARTS.values())
+
+
+def test_the_guides_program_finds_a_server_and_the_best_drop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (DOCS / "guide" / "api.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.delenv("TILEWRIGHT_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with served() as server, written_down(server.door, server.url):
+        exec(program, {})
+    loop, cycles = capsys.readouterr().out.split()
+    assert loop == "mo" and 0 < int(cycles) < 300_000

@@ -41,10 +41,11 @@ def test_given_a_server_that_was_killed_then_the_next_takes_away_what_it_left(
         assert not left.exists() and living.exists() and (folder / "server-mine.json").exists()
 
 
-def test_given_a_folder_that_others_can_read_then_nothing_is_written_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_given_a_folder_that_others_can_read_then_nothing_is_written_there_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "run").mkdir(mode=0o755)
     monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(tmp_path / "run"))
     with written_down(make_door(), "http://127.0.0.1:1/") as path:
         assert path is None and list((tmp_path / "run").iterdir()) == []
+    assert f"{tmp_path / 'run'} is not this user's alone: chmod 700" in capsys.readouterr().err
