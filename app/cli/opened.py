@@ -172,7 +172,8 @@ def source(file: str) -> Document:
     if file == STANDARD_INPUT:
         if sys.stdin is None:
             raise DocumentError(Refusal("no-such-file", "standard input is closed"))
-        return read_document(_all_of(sys.stdin))
+        file = _all_of(sys.stdin)
+        return read_document(text_of(file) if is_link(file) else file)
     return read_document(text_of(file)) if is_link(file) else load(file)
 
 

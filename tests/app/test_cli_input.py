@@ -60,8 +60,8 @@ def test_given_a_file_standard_input_or_a_link_then_the_same_comes_of_it(
     code = main([*words, str(file)])
     said = capsys.readouterr()
     assert code in (0, 1) and said.out, said.err
-    for name in ("-", LINK):
-        pipe(CACHED)
+    for name, piped in (("-", CACHED), ("-", f"{LINK}\n"), (LINK, "")):
+        pipe(piped)
         assert main([*words, name]) == code
         assert capsys.readouterr().out == said.out.replace(str(file), name)
 
