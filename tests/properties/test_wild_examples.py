@@ -1172,6 +1172,22 @@ def main(A: T.Buffer((T.int64(5),), "int32"), C: T.Buffer((T.int64(3),), "int32"
         ),
         lambda s: (s.set_axis_separator("outer", ("read", 0), [1]), s.cache_read("outer", 0, "local")),
     ),
+    "an init under a condition on a loop outside and on one of one trip inside, which it does not stand in": (
+        function(
+            {"A": (2,), "C": (1,)},
+            """
+            for i, j, k in T.grid(2, 1, 2):
+                with T.sblock("C"):
+                    v = T.axis.spatial(1, 0)
+                    vk = T.axis.reduce(2, k)
+                    T.where(i + j < 1)
+                    with T.init():
+                        C[v] = 0
+                    C[v] = C[v] + A[vk]
+            """,
+        ),
+        lambda s: s.decompose_reduction("C", s.get_loops("C")[1]),
+    ),
     "a buffer that a call made, given as itself": (
         function(
             {"A": (4,), "C": (4,)},

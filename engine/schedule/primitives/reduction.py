@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import accessed_regions, is_covered, is_once, starts_with_init, surely_runs, writes_distinct
+from ...arith import simplify
 from ...ir import (
     Block,
     BlockRealize,
@@ -180,15 +181,14 @@ def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
 
 
 def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequence[For]) -> Expr:
-    """The part of the predicate that the init needs: terms that no dropped loop takes part in."""
-    dropped = {f.loop_var for f in loops if f not in driven}
+    """When the init runs: where the first of its terms does, with which sums start (`starts_with_init`)."""
+    dropped = {f.loop_var: f.min for f in loops if f not in driven}
     kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):
         used = free_vars(term)
-        if not used & dropped:
-            kept.append(term)
-        elif used & {f.loop_var for f in driven}:
+        if used & dropped.keys() and used & {f.loop_var for f in driven}:
             raise refuse("predicate-on-reduction", "a predicate ties spatial and reduction loops together", realize)
+        kept.append(simplify(substitute(term, dropped)) if used & dropped.keys() else term)
     return build.logical_and(*kept)
 
 
