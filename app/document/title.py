@@ -8,6 +8,9 @@ from pathlib import Path
 from .cells import Document
 from .workload import program_names
 
+LONGEST = 200
+"""Characters of a heading's line that are taken: bars, lists and file names say it."""
+
 
 def title_of(document: Document, named: str = "") -> str:
     """The first heading of a notebook; else what it was `named`, its file, its program."""
@@ -22,7 +25,7 @@ def heading_of(document: Document) -> str | None:
     """The first heading of the first rank, without its marks."""
     for cell in document.of_kind("markdown"):
         for line in cell.prose.splitlines():
-            if line.startswith("# ") and (words := plain(line[2:])):
+            if line.startswith("# ") and (words := plain(line[2:LONGEST])):
                 return words
     return None
 

@@ -60,6 +60,7 @@ def test_given_a_heading_that_is_written_anew_then_the_title_is_that_and_without
     assert headed.title == "A better matmul"
     assert act(headed, Undo()).title == "A matmul"
     assert act(state, EditProse(cell, "No heading.")).title == "my matmul"
+    assert len(act(state, EditProse(cell, "# " + "long " * 10_000)).title) < 200
     assert state.shown is state.notebook
     assert state.step_count == 3 + 1
     assert not state.looks_back
