@@ -23,6 +23,32 @@ def function(params, body):
 
 
 REFUSED = {
+    "a sum under a loop that takes its terms again in each iteration of one around both places": (
+        function(
+            {"A": (2, 5), "O": (1, 5)},
+            """
+            P = T.sblock_alloc_buffer((2, 5), "int32")
+            for i, j in T.grid(3, 5):
+                for a in range(2):
+                    with T.sblock("P"):
+                        vi = T.axis.spatial(2, i + a)
+                        vj = T.axis.spatial(5, j)
+                        T.where(i + a < 2)
+                        P[vi, vj] = A[vi, vj]
+                for w in range(2):
+                    with T.sblock("O"):
+                        vi = T.axis.spatial(1, i)
+                        vj = T.axis.spatial(5, j)
+                        vw = T.axis.reduce(2, w)
+                        T.where(i < 1)
+                        with T.init():
+                            O[vi, vj] = 0
+                        O[vi, vj] = O[vi, vj] + P[vi + vw, vj]
+            """,
+        ),
+        lambda s: s.reverse_compute_at("O", s.get_loops("P")[2]),
+        "reduction-repeated",
+    ),
     "an order of loops in which sums of digits do not start at their first": (
         function(
             {"A": (8, 6), "R": (8,)},

@@ -348,9 +348,10 @@ def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequenc
         return
     index = after.index
     realize = index.realize(realize.block.name)
-    outside = {f.loop_var for f in before}
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     reduced = [v for iv, v in pairs if iv.iter_type == "reduce"]
+    # Loops around both places ran no reduction before; what they run now counts.
+    outside = {f.loop_var for f in before if not any(uses_var(v, f.loop_var) for v in reduced)}
     if not any(uses_var(v, f.loop_var) for v in reduced for f in around):
         return
     loops = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize) if f.loop_var not in outside}
