@@ -55,6 +55,8 @@ class ProgramIndex:
         self._realizes: dict[str, BlockRealize] = {}
         self._loops: dict[Var, For] = {}
         self._loose: dict[Block, set[Buffer]] = {}
+        self._producers: dict[str, tuple[str, ...]] = {}
+        self._consumers: dict[str, tuple[str, ...]] = {}
         stack: list[Stmt] = [func.body]
         while stack:
             stmt = stack.pop()
@@ -171,15 +173,21 @@ class ProgramIndex:
 
     def producers(self, name: str) -> tuple[str, ...]:
         """Blocks of the same scope, before `name` in the text, that write what it reads or updates."""
-        block, position = self.block(name), self._positions[name]
-        makers = {n for r in (*block.reads, *block.writes) for n in self.writers(r.buffer)}
-        return tuple(n for n in self._in_scope_of(name, makers) if self._positions[n] < position)
+        if name not in self._producers:
+            block, position = self.block(name), self._positions[name]
+            makers = {n for r in (*block.reads, *block.writes) for n in self.writers(r.buffer)}
+            before = (n for n in self._in_scope_of(name, makers) if self._positions[n] < position)
+            self._producers[name] = tuple(before)
+        return self._producers[name]
 
     def consumers(self, name: str) -> tuple[str, ...]:
         """Blocks of the same scope, after `name` in the text, that read or update what it writes."""
-        written, position = {w.buffer for w in self.block(name).writes}, self._positions[name]
-        users = {n for b in written for n in (*self.readers(b), *self.writers(b))}
-        return tuple(n for n in self._in_scope_of(name, users) if self._positions[n] > position)
+        if name not in self._consumers:
+            written, position = {w.buffer for w in self.block(name).writes}, self._positions[name]
+            users = {n for b in written for n in (*self.readers(b), *self.writers(b))}
+            behind = (n for n in self._in_scope_of(name, users) if self._positions[n] > position)
+            self._consumers[name] = tuple(behind)
+        return self._consumers[name]
 
     def writers(self, buffer: Buffer) -> tuple[str, ...]:
         """All blocks but the root that write `buffer`, in text order."""
