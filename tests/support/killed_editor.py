@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import traceback
 from pathlib import Path
 
 from support.filed import Desk, filed, send, text_of
@@ -75,6 +76,8 @@ def main() -> None:
         if not child:
             try:
                 edit_until_killed(path, int(line))
+            except BaseException:
+                traceback.print_exc()  # why a child ended by itself
             finally:
                 os._exit(3)
         say("pid", str(child))
