@@ -23,6 +23,22 @@ def function(params, body):
 
 
 REFUSED = {
+    "a cache of an output that the block stores to before it reads it": (
+        function(
+            {"A": (3,), "P": (3,), "Q": (3,)},
+            """
+            for i in range(3):
+                with T.sblock("P"):
+                    v = T.axis.spatial(3, i)
+                    T.reads(A[v], P[v])
+                    T.writes(P[v], Q[v])
+                    P[v] = A[v] + 1
+                    Q[v] = P[v] * 2
+            """,
+        ),
+        lambda s: s.cache_inplace("P", 1, "local"),
+        "region-not-covered",
+    ),
     "a sum under a loop that takes its terms again in each iteration of one around both places": (
         function(
             {"A": (2, 5), "O": (1, 5)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...analysis import (
     ProgramIndex,
@@ -32,6 +32,7 @@ from ...ir import (
     Or,
     Range,
     Select,
+    Stmt,
     Var,
     build,
     children,
@@ -199,12 +200,22 @@ def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: st
 
 
 def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
-    """Whether a parameter comes with values: the first block that touches it reads it."""
+    """Whether a parameter comes with values: the first block that touches it reads it, before it stores to it."""
     leaves = (
         b for b in walk(index.func.body) if isinstance(b, Block) and not any(isinstance(n, Block) for n in walk(b.body))
     )
     first = next((b for b in leaves if does_read(b, buffer) or does_write(b, buffer)), None)
-    return first is not None and does_read(first, buffer)
+    return first is not None and does_read(first, buffer) and not _stores_first(first.body, buffer)
+
+
+def _stores_first(body: Stmt, buffer: Buffer) -> bool:
+    def accesses(node: Node) -> Iterator[Node]:
+        for child in children(node):  # what is stored stands below the store
+            yield from accesses(child)
+        if isinstance(node, BufferLoad | BufferStore) and node.buffer is buffer:
+            yield node
+
+    return isinstance(next(accesses(body), None), BufferStore)
 
 
 def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, *, given: bool = True) -> bool:
