@@ -50,7 +50,8 @@ RULES = """\
 
 ## Answers
 
-- About a session: `{"session", "version", "page", "pending": [...], "state": {part: value}}`. `version` is another one after each change of what its screen shows.
+- About a session: `{"session", "version", "page", "pending": [...], "state": {part: value}}`. `version` is another one after each
+  change of what its screen shows.
 - **202** in place of 200: the parts in `pending` are null, because they are worked out at this moment. Ask again, or with `wait`: seconds
   that the request may take until they are known (at most WAIT).
 - `since=VERSION` with `wait`: the answer comes when there is news, so that a program can follow a person.
