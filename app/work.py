@@ -4,14 +4,16 @@ Python runs one thread at a time, so that a simulation that goes on after the dr
 Giving work up raises `GivenUp` in its thread, between two instructions and not only between two pieces.
 
 The threads are bare ones: `Thread` objects are in a weak set, whose callback swallows what a thread is struck with that just collects
-garbage. Where another callback does, the piece is made to its end, for nobody.
+garbage. Where another callback does, the piece is made to its end, for nobody. An import is let end: half a module would be left.
 """
 
 from __future__ import annotations
 
 import _thread
 import ctypes
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +23,9 @@ from .clock import Clock
 from .turns import Turns
 
 Found = Callable[[Any], None]
+
+AGAIN_S = 0.001
+"""A module that is being imported is looked at again so much later."""
 
 
 class Doing(msgspec.Struct, frozen=True):
@@ -37,6 +42,16 @@ class Doing(msgspec.Struct, frozen=True):
 
 class GivenUp(BaseException):
     """Raised in a thread whose work nobody waits for. No `except Exception` keeps it."""
+
+
+def _imports(thread: int) -> bool:
+    """Whether a thread is importing a module just now."""
+    frame = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Work:
@@ -80,13 +95,20 @@ class Work:
         return True
 
     def give_up(self) -> None:
-        """End it now. The thread is gone as soon as Python lets it run, at the latest when a call into C returns."""
+        """End it now. The thread is gone as soon as Python lets it run, at the latest when a call into C returns or an import ends."""
         with self._lock:
             self.over = True
             if self._breakable and not self._struck:
-                self._struck = True
-                self._strike(GivenUp)
+                if _imports(self._thread):
+                    _thread.start_new_thread(self._give_up_soon, ())
+                else:
+                    self._struck = True
+                    self._strike(GivenUp)
         self._free.set()
+
+    def _give_up_soon(self) -> None:
+        time.sleep(AGAIN_S)
+        self.give_up()
 
     def hold(self) -> None:
         """Begin no other piece for now: somebody waits for the page."""

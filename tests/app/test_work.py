@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from support.paper import PaperClock
 
 from tilewright.app.work import Work
@@ -91,3 +94,31 @@ def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on
     work.go_on()
     clock.run_until(lambda: bool(done))
     assert told == [1, 2]
+
+
+SLOW = """
+import time
+for _ in range(300):
+    time.sleep(0.001)
+whole = True
+"""
+
+
+def test_given_work_that_imports_when_it_is_given_up_then_the_module_is_whole_before_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slowly_imported.py").write_text(SLOW)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    begun, ended = threading.Event(), []
+
+    def importing() -> Iterator[int]:
+        __import__("slowly_imported")
+        yield from turning(begun, ended)
+
+    work = started(importing(), lambda _: None, PaperClock(), [])
+    while "slowly_imported" not in sys.modules:
+        time.sleep(0.001)
+    module = sys.modules["slowly_imported"]
+    work.give_up()
+    assert work._done.wait(60)
+    assert module.whole and sys.modules.pop("slowly_imported") is module
