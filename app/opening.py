@@ -64,10 +64,10 @@ def opened(state: State, intent: OpenText) -> State:
 
 
 def opened_text(text: str, title: str) -> tuple[str, Notebook]:
-    """Title and notebook of a text, as if it were opened. Raises what opening it says."""
+    """A notebook as if it were opened, and its title: the given one, else what it says itself. Raises what opening it says."""
     state = opened(State(), OpenText(text, title))
     assert state.notebook is not None
-    return state.title, state.notebook
+    return title or state.title, state.notebook
 
 
 def notes_of(made: Converted) -> tuple[Note, ...]:

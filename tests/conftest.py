@@ -15,7 +15,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With pytest-xdist the tests in a browser stay together by file; each worker has a server and a Chromium of its own."""
+    """With pytest-xdist the tests in a browser share one worker: one server, one Chromium, and times that mean something;
+    two at once are slower on two cores than one after the other."""
     for item in items:
         if "e2e" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            item.add_marker(pytest.mark.xdist_group("browser"))
