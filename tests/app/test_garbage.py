@@ -8,6 +8,7 @@ import time
 import weakref
 
 import pytest
+from support.awaiting import awaited
 
 from tilewright.app import garbage
 from tilewright.app.garbage import OLD, collect_while_idle
@@ -42,12 +43,12 @@ async def stays(seconds: float) -> bool:
 
 
 def test_given_a_server_that_stands_still_then_old_garbage_is_found():
-    assert not asyncio.run(stays(10))
+    assert not awaited(stays(10))
 
 
 def test_given_a_server_that_works_then_what_is_old_is_not_gone_through(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(garbage, "IDLE_SHARE", 1e-9)  # so that this much is work
-    assert asyncio.run(stays(0.5))
+    assert awaited(stays(0.5))
 
 
 def test_given_no_server_any_more_then_python_looks_by_itself_as_before(monkeypatch: pytest.MonkeyPatch):
@@ -62,6 +63,6 @@ def test_given_no_server_any_more_then_python_looks_by_itself_as_before(monkeypa
         await asyncio.wait([task])
         return found
 
-    during = asyncio.run(seen())
+    during = awaited(seen())
     assert during[0] == (*before[0][:2], 77) and during[1] > before[1]
     assert (gc.get_threshold(), gc.get_freeze_count()) == before

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import socket
 from typing import Any
 
 import pytest
+from support.awaiting import awaited
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
 from tornado.testing import bind_unused_port
@@ -171,5 +171,5 @@ def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
         connection.close()
         server.stop()
 
-    asyncio.run(opened())
+    awaited(opened())
     assert found and all(found)
