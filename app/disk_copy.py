@@ -34,7 +34,6 @@ class DiskCopy:
 
     def write(self, text: str) -> bool:
         """Whether it holds `text` now: not where another program changed it. Raises DocumentError where it cannot be written."""
-        self.writing = text
         try:
             self._stamp = write_text(self._path, text, self._stamp)
             self.text, self._missing = text, 0
@@ -42,8 +41,6 @@ class DiskCopy:
             if error.code != "changed-on-disk":
                 raise
             return False
-        finally:
-            self.writing = None
         return True
 
     def look(self) -> bool:

@@ -183,9 +183,10 @@ class Forecast:
         end = time.monotonic() + LONGEST_WAIT_S
         while grab.trying == key and not grab.over and time.monotonic() < end:
             if grab.tried is not None and grab.tried.key == key:
-                return replace(intent, made=grab.tried.made)
+                break
             time.sleep(POLL_S)
-        return intent
+        tried = grab.tried  # it may be there already, and the next one be tried
+        return intent if tried is None or tried.key != key else replace(intent, made=tried.made)
 
     def dropped(self) -> None:
         """A move was made: what was found of it meanwhile is known, and nothing more is tried."""

@@ -324,6 +324,8 @@ class OpenFile:
             text = self._record()
             with self._lock:
                 due = self._may_write() and (final or time.monotonic() >= self._pace.next_write)
+                if due:  # from here on no other text is saved, also not the one that the file still holds
+                    self._disk.writing = text
             if due:
                 self._write(text)
             if not final and time.monotonic() >= self._pace.next_look:
@@ -356,8 +358,12 @@ class OpenFile:
     def _write(self, text: str) -> None:
         """`text` is in the history, so that a file that holds it is known to be ours."""
         self._pace.writing()
-        self._journal.writing(text)
-        if not self._disk.write(text):
+        try:
+            self._journal.writing(text)
+            written = self._disk.write(text)
+        finally:
+            self._disk.writing = None
+        if not written:
             self._look()
             return
         with self._lock:

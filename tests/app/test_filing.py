@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.filed import Desk, filed, send, text_of
@@ -43,7 +44,8 @@ def test_given_a_file_that_is_only_looked_at_then_nothing_is_written(desk: Desk,
     page = desk.page(path)
     desk.settle()
     page.close()
-    assert path.stat() == before
+    after = path.stat()
+    assert (after.st_ino, after.st_size, after.st_mtime_ns) == (before.st_ino, before.st_size, before.st_mtime_ns)
     assert [entry.name for entry in path.parent.iterdir()] == ["mine.py"]
 
 
@@ -94,6 +96,28 @@ def test_given_two_pages_then_each_has_what_the_other_does_and_undo_is_shared(de
     assert "sch.unroll(ki)" not in text_of(two) and len(two.state.past) == 1 and len(two.state.future) == 1
     desk.settle()
     assert path.read_text() == text_of(one)
+
+
+def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
+    desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = desk.page(path)
+    file = page.filing._file
+    assert file is not None
+    told: list[str] = []
+    record = file._journal.writing
+
+    def recording(text: str) -> None:
+        monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone in this moment
+        told.append(file.standing.status)
+        monkeypatch.setattr(file, "_now", now)
+        record(text)
+
+    now = file._now
+    monkeypatch.setattr(file._journal, "writing", recording)
+    parallel(page)
+    desk.until(lambda: "sch.parallel(i)" in path.read_text())
+    assert told == ["saving"]
 
 
 def test_given_something_typed_on_one_page_when_the_other_edits_then_both_are_in_it_in_the_end(

@@ -11,10 +11,12 @@ from support.slow import Slow
 
 from tilewright.app import forecast
 from tilewright.app.actions import Call, Calls
+from tilewright.app.document import Notebook, apply_call
 from tilewright.app.session import Session
 from tilewright.app.state import State
 from tilewright.app.store import Store
 from tilewright.app.views.gallery import load_examples
+from tilewright.engine.ir import Var
 
 COPY = "A_local.vtcm"
 
@@ -108,7 +110,13 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     monkeypatch.setattr(forecast, "report_of", trying)
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
     assert trying.begun.wait(60)
-    monkeypatch.setattr("tilewright.app.actions.apply_call", lambda *_: pytest.fail("the call is made again"))
+    calls: list[tuple[str, str]] = []  # of this drop, and of the next ones that are tried
+
+    def noted(notebook: Notebook, method: str, block: str, loop: Var, **how: object) -> Notebook:
+        calls.append((method, loop.name))
+        return apply_call(notebook, method, block, loop, **how)
+
+    monkeypatch.setattr("tilewright.app.actions.apply_call", noted)
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     session.receive({"kind": "select", "id": "ki"})
     assert session.transitions.busy and session.state.selected == "ki", "who looks around is answered"
@@ -116,6 +124,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     trying.may_end.set()
     clock.run_until(lambda: not session.transitions.busy)
     assert session.state.notice is None and len(session.state.past) == 1
+    assert ("compute_at", "ko") not in calls, "the call is made again"
     assert session.store.report_now(session.state) is not None
     session.close()
 
