@@ -31,7 +31,7 @@ from ..document.title import title_of
 from ..opening import as_notebook
 from ..state import DEFAULT_MACHINE
 from ..views.gallery import FOLDER as EXAMPLES
-from .opened import FINE, RefusedError, source, takes_file, takes_machine, takes_sizes, whole
+from .opened import FINE, RefusedError, source, takes_file, takes_setting, whole
 from .output import give, takes_json, tell, tell_json
 from .usage import add_command
 
@@ -52,8 +52,7 @@ def add_import(commands: Any) -> None:
         words="TVMScript, TE text, a program and schedule code for it, a TVM trace's JSON, or a link to a notebook",
     )
     takes_file(bring, "--program", "for a trace: the program that it starts from")
-    takes_machine(bring)
-    takes_sizes(bring)
+    takes_setting(bring)
     takes_json(bring, "the notebook and what is to be said of it")
     bring.add_argument("-o", "--output", metavar="OUT", help="the notebook to write (default: standard output)")
     bring.add_argument("--force", action="store_true", help="write over a file that is there")
@@ -71,8 +70,7 @@ def add_new(commands: Any) -> None:
     )
     takes_file(new, "--source", "begin with this TVMScript, TE text or post instead")
     new.add_argument("--list", action="store_true", help="name the templates and examples")
-    takes_machine(new)
-    takes_sizes(new)
+    takes_setting(new)
     takes_json(new, "what was written, or the names")
     new.add_argument("--force", action="store_true", help="write over a file that is there")
     new.set_defaults(run=_new)

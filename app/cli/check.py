@@ -24,8 +24,7 @@ from .opened import (
     opened,
     simulated,
     takes_file,
-    takes_machine,
-    takes_sizes,
+    takes_setting,
 )
 from .output import takes_json, tell, tell_json, verdict_line, working
 from .usage import add_command
@@ -63,8 +62,7 @@ def add_check(commands: Any) -> None:
         "matmul.py", "kernels/*.py --max-cycles 210000 --max-peak local.vtcm=64KiB", "matmul.py --require proved --lint warning --json",
     )  # fmt: skip
     takes_file(check, "files", "notebooks; FILE@NAME is a branch", nargs="+")
-    takes_machine(check)
-    takes_sizes(check)
+    takes_setting(check)
     takes_json(check, "every check")
     check.add_argument("--max-cycles", metavar="N", type=_cycles, help="the most cycles that it may take")
     check.add_argument(

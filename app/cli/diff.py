@@ -12,7 +12,7 @@ from ...engine.hwsim import Report
 from ...engine.ir import Expr, Node, TilewrightError, first_difference
 from ...engine.script import expr_text, to_script
 from ..views.differences import difference_table
-from .opened import FINE, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_machine, takes_sizes
+from .opened import FINE, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_setting
 from .output import takes_json, tell, tell_json, working
 from .usage import add_command
 
@@ -30,8 +30,7 @@ def add_diff(commands: Any) -> None:
     )  # fmt: skip
     takes_file(diff, "a", metavar="A")
     takes_file(diff, "b", "the other one; without it: what A's schedule made of its program", metavar="B", nargs="?")
-    takes_machine(diff)
-    takes_sizes(diff)
+    takes_setting(diff)
     takes_json(diff, "the differences")
     diff.add_argument(
         "--context", metavar="N", type=int, default=3, help="lines around each change (default: %(default)s)"

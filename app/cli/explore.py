@@ -21,7 +21,7 @@ from ..document import DocumentError, Notebook, evaluate, save_document
 from ..document.holes import branch_at, has_holes, notebook_space, with_auto
 from ..state import DEFAULT_MACHINE
 from .check import size_bytes
-from .opened import FINE, REFUSED, notebook_file, takes_file, takes_machine, takes_sizes, whole_only, written_back
+from .opened import FINE, REFUSED, notebook_file, takes_file, takes_setting, whole_only, written_back
 from .output import takes_json, tell, tell_json
 from .usage import add_command
 
@@ -42,8 +42,7 @@ def add_explore(commands: Any) -> None:
         "matmul.py --scheduler tcp://10.0.0.7:8786",
     )  # fmt: skip
     takes_file(exploring)
-    takes_machine(exploring)
-    takes_sizes(exploring)
+    takes_setting(exploring)
     takes_json(exploring, "the study")
     exploring.add_argument(
         "--auto", action="store_true", help="derive the holes from program and machine, in place of the file's schedule"

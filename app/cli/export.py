@@ -22,8 +22,7 @@ from .opened import (
     opened,
     simulated,
     takes_file,
-    takes_machine,
-    takes_sizes,
+    takes_setting,
 )
 from .output import give, takes_json, tell_json, working, written
 from .usage import add_command
@@ -68,8 +67,7 @@ def add_export(commands: Any) -> None:
         default=ADDRESS,
         help=f"with --to {LINK}: where Tilewright is served (default: %(default)s)",
     )
-    takes_machine(export)
-    takes_sizes(export)
+    takes_setting(export)
     takes_json(export, "the text, or where it was written")
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     export.set_defaults(run=_export)

@@ -17,8 +17,7 @@ from .opened import (
     opened,
     simulated,
     takes_file,
-    takes_machine,
-    takes_sizes,
+    takes_setting,
     whole_only,
     written_back,
 )
@@ -32,8 +31,7 @@ def add_lint(commands: Any) -> None:
         "matmul.py", "matmul.py --fix -o better.py",
     )  # fmt: skip
     takes_file(linting, words=MOMENTS)
-    takes_machine(linting)
-    takes_sizes(linting)
+    takes_setting(linting)
     takes_json(linting, "the findings")
     linting.add_argument(
         "--fix", action="store_true", help="write the best fix of each error and warning into the schedule"

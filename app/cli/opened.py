@@ -106,10 +106,12 @@ def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str =
     parser.add_argument(name, help=f"{words}; - reads standard input", **{"metavar": "FILE", **settings})
 
 
-def takes_machine(parser: argparse.ArgumentParser) -> None:
+def takes_setting(parser: argparse.ArgumentParser) -> None:
+    """What a program is run with: a machine, and numbers for its sizes."""
     parser.add_argument(
         "--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})"
     )
+    takes_sizes(parser)
 
 
 def takes_sizes(parser: argparse.ArgumentParser) -> None:
@@ -185,9 +187,10 @@ def _all_of(stream: TextIO) -> str:
 
 def written_back(document: Document, output: str | None) -> str:
     """Where a notebook that a command has changed goes: to `output`, else to where it is from. Raises DocumentError "no-path"."""
-    if output is not None or document.path is not None:
-        return output or document.path or ""
-    raise DocumentError(Refusal("no-path", "what was read from no file is not written back", fix=("-o FILE",)))
+    target = output or document.path
+    if not target:
+        raise DocumentError(Refusal("no-path", "what was read from no file is not written back", fix=("-o FILE",)))
+    return target
 
 
 def load(path: str | Path) -> Document:

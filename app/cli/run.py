@@ -23,7 +23,7 @@ from .opened import (
     opened,
     simulated,
     takes_file,
-    takes_machine,
+    takes_setting,
     takes_sizes,
 )
 from .output import give, takes_json, tell, tell_json, working, written
@@ -36,8 +36,7 @@ def add_run(commands: Any) -> None:
         "matmul.py", "- < matmul.py", "matmul.py@3 --machine gemmini --sensitivity", "matmul.py --size M=256,K=512 --json",
     )  # fmt: skip
     takes_file(run, words=MOMENTS)
-    takes_machine(run)
-    takes_sizes(run)
+    takes_setting(run)
     takes_json(run, "the report")
     run.add_argument(
         "--sensitivity", action="store_true", help="also say which figure of the machine limits: each twice as good"
