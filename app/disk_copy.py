@@ -18,7 +18,6 @@ class DiskCopy:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.text: str | None = None
-        self.writing: str | None = None
         self.trouble: Refusal | None = None
         self._stamp: Stamp | None = None
         self._missing = 0

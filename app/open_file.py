@@ -77,6 +77,7 @@ class OpenFile:
         self._followers: list[Follower] = []
         self._line: Line | None = None
         self._disk, self._journal = DiskCopy(path), Journal(history, self._name)
+        self._writing: str | None = None
         self._base: str | None = None
         self._untouched: str | None = None
         self._not_written: Refusal | None = None
@@ -165,7 +166,7 @@ class OpenFile:
 
     def _unsaved(self) -> bool:
         text = self._now().text
-        return text not in (self._disk.text, self._untouched) or self._disk.writing not in (None, text)
+        return text not in (self._disk.text, self._untouched) or self._writing not in (None, text)
 
     def join(self, follower: Follower) -> None:
         with self._lock:
@@ -325,7 +326,7 @@ class OpenFile:
             with self._lock:
                 due = self._may_write() and (final or time.monotonic() >= self._pace.next_write)
                 if due:  # from here on no other text is saved, also not the one that the file still holds
-                    self._disk.writing = text
+                    self._writing = text
             if due:
                 self._write(text)
             if not final and time.monotonic() >= self._pace.next_look:
@@ -362,7 +363,7 @@ class OpenFile:
             self._journal.writing(text)
             written = self._disk.write(text)
         finally:
-            self._disk.writing = None
+            self._writing = None
         if not written:
             self._look()
             return
