@@ -86,6 +86,11 @@ class Grab:
         """Whether all drops were told of."""
         return len(self.told) == self._count
 
+    def made_of(self, key: Asked) -> Notebook | None:
+        """The notebook after this drop, where it is the one that was tried last."""
+        tried = self.tried
+        return tried.made if tried is not None and tried.key == key else None
+
     def known(self, entry: Entry) -> None:
         """It need not be tried."""
         self._left.remove(entry)
@@ -181,12 +186,10 @@ class Forecast:
         if grab is None or not isinstance(intent, Call | Calls) or (key := _key(state.notebook, intent)) is None:
             return intent
         end = time.monotonic() + LONGEST_WAIT_S
-        while grab.trying == key and not grab.over and time.monotonic() < end:
-            if grab.tried is not None and grab.tried.key == key:
-                break
+        while grab.trying == key and grab.made_of(key) is None and not grab.over and time.monotonic() < end:
             time.sleep(POLL_S)
-        tried = grab.tried  # it may be there already, and the next one be tried
-        return intent if tried is None or tried.key != key else replace(intent, made=tried.made)
+        made = grab.made_of(key)  # also where the next one is being tried already
+        return intent if made is None else replace(intent, made=made)
 
     def dropped(self) -> None:
         """A move was made: what was found of it meanwhile is known, and nothing more is tried."""
