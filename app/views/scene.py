@@ -139,20 +139,17 @@ class Scene:
 
     def tasks_between(self, start: int, end: int, *, folded: bool) -> int:
         """How many tasks begin from `start` to `end`, exclusive, in times of the timeline or of the clock."""
-        begun = (self._begun_as_played if folded else self._begun_by_the_clock).before([start, end])
+        starts = self.line.starts
+        if folded:
+            return int(np.count_nonzero((start <= starts) & (starts < end)))
+        begun = self._begun.before([start, end])
         return int(begun[1, 0] - begun[0, 0])
 
     @cached_property
-    def _begun_by_the_clock(self) -> Density:
-        return _density((self._beginnings(),), (1,), self.folding)
-
-    @cached_property
-    def _begun_as_played(self) -> Density:
-        return _density((self._beginnings(),), (1,), self.unfolded)
-
-    def _beginnings(self) -> Spans:
+    def _begun(self) -> Density:
+        """How many tasks began by a moment of the clock: each lasts one cycle of the timeline."""
         starts = self.line.starts
-        return Spans(starts, starts + 1, np.zeros(len(starts), np.int64))
+        return _density((Spans(starts, starts + 1, np.zeros(len(starts), np.int64)),), (1,), self.folding)
 
     def _density(self, folding: Folding) -> Density:
         each = (self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans)
