@@ -301,7 +301,7 @@ def _pads(ctx: Context, block: Block, accesses: Sequence[_Access], grown: Grown)
         old = access.buffer
         shape = tuple(_padded_size(i, size, grown) for i, size in zip(access.indices, old.shape, strict=True))
         padded = Buffer(ctx.fresh_buffer_name(f"{old.name}_pad"), shape, old.dtype, old.scope)
-        copied = tuple(Range(build.const(0, e.dtype), e) for e in (old.shape if access.is_output else shape))
+        copied = build.full_region(old if access.is_output else padded).region
         if not access.is_output and ctx.index.writers(old):
             copied = tuple(doms.get(i, whole) for i, whole in zip(access.indices, copied, strict=True))
         pads.append(_Pad(old, padded, access.is_output, copied))
