@@ -69,7 +69,7 @@ def layer_space(layer: Layer, target: Target) -> Space:
 def space_text(layer: Layer, target: Target) -> str:
     """Its lines, as they stand in a notebook below `sch = tilewright.Schedule(…)`."""
     rows, columns, depth, loops = _loops(layer)
-    lines = ['C = sch.get_block("C")', f"{', '.join(loops)} = sch.get_loops(C)",
+    lines = ['C = sch.get_block("C")', copied_in(layer, target), f"{', '.join(loops)} = sch.get_loops(C)",
              f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", "{loops[0]}_all"])']  # fmt: skip
     pairs, depths = _tiles(layer, target)
     lines += [f'tile = choose("tile", {pairs})', f'tile_{depth} = choose("depth", {depths})']
@@ -82,7 +82,6 @@ def space_text(layer: Layer, target: Target) -> str:
         *lines,
         f'places = choose("places", {_quoted(places)})',
         f"sch.reorder(places[0], places[1], places[2], {depth}o, {', '.join(inner)})",
-        f'A_in = sch.cache_read(C, 0, "{target.operands}")',
         f'B_in = sch.cache_read(C, 1, "{target.operands}")',
         f'C_out = sch.cache_write(C, 0, "{target.results}")',
         "sch.compute_at(A_in, places[3])",
@@ -150,6 +149,15 @@ def _loops(layer: Layer) -> tuple[str, str, str, list[str]]:
     if layer.out is not None:
         return "y", "f", "c", ["y", "x", "f", "dy", "dx", "c"]
     return "i", "j", "k", ["i", "j", "k"] if layer.batch == 1 else ["b", "i", "j", "k"]
+
+
+def copied_in(layer: Layer, target: Target) -> str:
+    """The copy of the first operand. Where single pixels are read with a step, those between them stay where they are; `dy` and `dx` are
+    zero there, but the element is told from them, so that the place must be."""
+    if layer.window == (1, 1) and layer.step > 1:
+        place = "lambda y, x, f, dy, dx, c: [y + dy, x + dx, c]"
+        return f'A_in = sch.reindex_cache_read(C, 0, "{target.operands}", {place})'
+    return f'A_in = sch.cache_read(C, 0, "{target.operands}")'
 
 
 def banking(layer: Layer, target: Target) -> list[str]:

@@ -14,7 +14,7 @@ from tilewright.engine.explore import Space, space_of
 from tilewright.engine.hwsim import Machine
 from tilewright.engine.script import read_calls
 
-from .layer_spaces import Target, banking
+from .layer_spaces import Target, banking, copied_in
 from .layers import Layer
 
 LOOPS = {
@@ -34,7 +34,7 @@ def loma_space(layer: Layer, target: Target, found: Mapping[str, Sequence[Sequen
     spread = SPREAD[target.machine]
     tile = {d: spread.get(d, 1) * prod(n for e, n in order[:first] if e == d) for d in names}
     outer: list[tuple[str, str]] = [("", "root")]
-    lines = ['C = sch.get_block("C")']
+    lines = ['C = sch.get_block("C")', copied_in(layer, target)]
     dims = [d for d in names if d != "B" or layer.batch > 1]
     lines.append(f"{', '.join(names[d] for d in dims)} = sch.get_loops(C)")
     lines.append(
@@ -56,7 +56,6 @@ def loma_space(layer: Layer, target: Target, found: Mapping[str, Sequence[Sequen
     lines.append(f"sch.reorder({', '.join([name for _, name in outer] + inner)})")
     at = {operand: _loop(outer, end) for operand, end in ends.items()}
     lines += [
-        f'A_in = sch.cache_read(C, 0, "{target.operands}")',
         f'B_in = sch.cache_read(C, 1, "{target.operands}")',
         f'C_out = sch.cache_write(C, 0, "{target.results}")',
         *(
