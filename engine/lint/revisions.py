@@ -6,7 +6,7 @@ to be another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import msgspec
@@ -14,6 +14,9 @@ import msgspec
 from ..ir import Var, build
 from ..schedule import Schedule, ScheduleError, Step, Target
 from ..schedule.trace import renamed
+
+Chain = Callable[[Schedule], object]
+"""Calls on a schedule that it may have for itself. One that is refused ends the chain."""
 
 MOVES = ("compute_at", "reverse_compute_at")
 
@@ -62,9 +65,9 @@ def other_places(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Rev
     for target in targets:
         if not target.legal or target.primitive != before.method or target.loop is before.argument("loop"):
             continue
-        found = _replayed(schedule, moment, number, {"loop": target.loop})
+        found = _revised(schedule, moment, number, _again(before, {"loop": target.loop}))
         if found is not None:
-            yield found, Revision(number, before, found.trace.steps[number])
+            yield found
 
 
 def left_where_it_was(schedule: Schedule, block: str) -> tuple[Schedule, Revision] | None:
@@ -72,8 +75,7 @@ def left_where_it_was(schedule: Schedule, block: str) -> tuple[Schedule, Revisio
     number = last_move(schedule, block)
     if number is None:
         return None
-    found = _replayed(schedule, before_step(schedule, number), number, None)
-    return None if found is None else (found, Revision(number, schedule.trace.steps[number], None))
+    return _revised(schedule, before_step(schedule, number), number, None)
 
 
 def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revision]]:
@@ -95,26 +97,44 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
     )
     for divisor in (d for d in nearest if d):
         wanted = tuple(divisor if f == given[0] else f for f in factors)
-        found = _replayed(schedule, moment, number, {"factors": wanted})
+        found = _revised(schedule, moment, number, _again(steps[number], {"factors": wanted}))
         if found is not None:
-            yield found, Revision(number, steps[number], found.trace.steps[number])
+            yield found
 
 
-def _replayed(schedule: Schedule, moment: Schedule, number: int, other: Mapping[str, Any] | None) -> Schedule | None:
-    """The moment after the step with other arguments (without the step where these are None), and all later ones; None where one is
-    refused."""
+def other_call(
+    schedule: Schedule, block: str, method: str, call: Callable[[Schedule, Step], object]
+) -> tuple[Schedule, Revision] | None:
+    """The schedule with another call in place of the one of `method` that made a block, as far as the later steps go with that. `call` gets
+    the schedule as it was then, and the step."""
+    steps = schedule.trace.steps
+    number = next((n for n, s in enumerate(steps) if s.method == method and block in s.results), None)
+    if number is None:
+        return None
+    return _revised(schedule, before_step(schedule, number), number, lambda sch: call(sch, steps[number]))
+
+
+def _revised(
+    schedule: Schedule, moment: Schedule, number: int, instead: Chain | None
+) -> tuple[Schedule, Revision] | None:
+    """The moment before the step `number` after one call instead of it (none where None), and all later ones; None where one is refused."""
+    steps = schedule.trace.steps
     found = moment.copy()
     new: dict[Any, Any] = {}
     try:
-        for n, step in enumerate(schedule.trace.steps[number:], number):
-            if n == number and other is None:
-                continue
-            arguments = renamed(dict(step.arguments), new)
-            if n == number:
-                arguments |= other or {}
-            listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
-            getattr(found, step.method)(*cast("tuple[object, ...]", listed[0] if listed else ()), **arguments)
-            new.update(zip(step.results, found.trace.steps[-1].results, strict=True))
+        for step in steps[number:]:
+            call = _again(step, {}, new) if step is not steps[number] else instead
+            if call is not None:
+                call(found)
+                new.update(zip(step.results, found.trace.steps[-1].results, strict=True))
     except (ScheduleError, TypeError, ValueError):
         return None
-    return found
+    return found, Revision(number, steps[number], None if instead is None else found.trace.steps[number])
+
+
+def _again(step: Step, other: dict[str, Any], new: dict[Any, Any] | None = None) -> Chain:
+    """A step's call once more, with other arguments; loops and buffers that are others by now are found in `new`."""
+    arguments = renamed(dict(step.arguments), new or {}) | other
+    listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
+    args = cast("tuple[object, ...]", listed[0] if listed else ())
+    return lambda sch: getattr(sch, step.method)(*args, **arguments)

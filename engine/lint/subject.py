@@ -11,11 +11,8 @@ from ..analysis import ProgramIndex
 from ..hwsim import DmaEngine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
 from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
 from ..lower import with_sizes
-from ..schedule import Schedule, ScheduleError, Target
-from .revisions import Revision, left_where_it_was, other_places, other_splits
-
-Chain = Callable[[Schedule], object]
-"""Calls on a schedule that it may have for itself. One that is refused ends the chain."""
+from ..schedule import Schedule, ScheduleError, Step, Target
+from .revisions import Chain, Revision, left_where_it_was, other_call, other_places, other_splits
 
 
 class Simulate(Protocol):
@@ -87,16 +84,21 @@ class Subject:
 
     def elsewhere(self, block: str) -> Iterator[Subject]:
         """The subject with a block put under another loop by the call that put it where it is, and without that call."""
-        without = left_where_it_was(self.schedule, block)
-        return self._revised((*other_places(self.schedule, block), *([] if without is None else [without])))
+        return self._revised((*other_places(self.schedule, block), left_where_it_was(self.schedule, block)))
 
     def split_otherwise(self, loop: Var) -> Iterator[Subject]:
         """The subject with the loop that `loop` is a part of split by a number that divides it."""
         return self._revised(other_splits(self.schedule, loop))
 
-    def _revised(self, found: Iterable[tuple[Schedule, Revision]]) -> Iterator[Subject]:
-        for schedule, revision in found:
-            yield Subject(schedule, self.machine, self.sizes, self._simulate, revision=revision)
+    def made_otherwise(self, block: str, method: str, call: Callable[[Schedule, Step], object]) -> Iterator[Subject]:
+        """The subject with a block made by another call than that of `method` which made it (`revisions.other_call`)."""
+        return self._revised([other_call(self.schedule, block, method, call)])
+
+    def _revised(self, found: Iterable[tuple[Schedule, Revision] | None]) -> Iterator[Subject]:
+        for other in found:
+            if other is not None:
+                schedule, revision = other
+                yield Subject(schedule, self.machine, self.sizes, self._simulate, revision=revision)
 
     # Facts.
 

@@ -16,6 +16,7 @@ from .guards import find_guards, remedies_guard
 from .machines import find_refused, find_scalar_work, remedies_reach
 from .placement import find_recomputed, find_whole, remedies_recompute, remedies_whole
 from .rule import Lint
+from .skipped import find_skipped, remedies_skipped
 from .slots import find_idle_slots, remedies_idle_slots
 from .subject import Simulate, Subject
 from .told_only import find_caches_left_out, find_uncoalesced, find_wrapped_parts
@@ -37,6 +38,7 @@ LINTS: tuple[Lint, ...] = (
         told=True,
     ),
     Lint("short-runs", "warning", "Short DMA runs", find_short_runs, remedies_short_runs, mild=True),
+    Lint("skipped", "warning", "Copied and never read", find_skipped, remedies_skipped, mild=True),
     Lint(
         "double-buffer-idle",
         "warning",

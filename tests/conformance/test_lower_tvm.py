@@ -33,7 +33,7 @@ THEIRS = {
     "StmtSimplify": X.StmtSimplify,
     "RemoveNoOp": X.RemoveNoOp,
 }
-"""All passes but InjectDoubleBuffer: TVM's does nothing here, and fails on buffers of two axes."""
+"""All passes but InjectDoubleBuffer: TVM's does nothing here, and fails on buffers of two axes. The last three are compared as one."""
 
 ALLOCATION_NOTES = (
     r', annotations=\{"buffer_allocated_addr": \[\], "buffer_data_alignment": 64(, "buffer_dim_align": [^}]*)?\}'
@@ -69,9 +69,8 @@ def assert_lowers_alike(func: PrimFunc, until: str) -> None:
     if "with T.LetStmt(" in ours:
         return  # TVM 0.27 has no word for a let that ends before its neighbours do
     names = [p.name for p in PASSES]
-    if names.index(until) >= names.index("FlattenBuffer"):
+    if until == "RemoveNoOp":
         # TVM flattens parameters too.
-        ours, theirs = to_script(lower(func)), tvm_lowered(tvm_parse(to_script(func)), "RemoveNoOp")
         ours = X.RemoveNoOp()(X.StmtSimplify()(X.FlattenBuffer()(tvm_parse(ours)))).script()
     if until in ("InjectSoftwarePipeline", "LowerOpaqueBlock") and "software_pipeline" in to_script(func):
         # TVM leaves conditions and indices such as `i - 1 + 1` there.
@@ -186,7 +185,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("until", THEIRS)
+@pytest.mark.parametrize("until", [name for name in THEIRS if name not in ("FlattenBuffer", "StmtSimplify")])
 @pytest.mark.parametrize("name", CASES)
 def test_given_a_schedule_when_lowered_then_as_tvm(name, until):
     text, steps = CASES[name]

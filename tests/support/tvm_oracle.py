@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -21,8 +22,9 @@ Calls = Callable[[Any], object]
 """Schedule calls, written once for both: `get_sblock`, TVM's method names, handles passed through."""
 
 
+@lru_cache(maxsize=64)
 def tvm_parse(text: str) -> Any:
-    """`tvm_read`, as an IRModule."""
+    """`tvm_read`, as an IRModule. Nobody changes one: passes and schedules make new ones."""
     found = tvm_read(text)
     return (
         found

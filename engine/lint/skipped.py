@@ -1,0 +1,104 @@
+"""Elements that are copied and never read: a box is copied, and every second element of it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from math import gcd, prod
+
+from ..arith import linear
+from ..ir import Block, BufferLoad, BufferStore, Expr, IndexMap, Var, build, substitute, walk
+from ..schedule import Schedule, Step
+from .finding import LintFinding
+from .subject import Subject
+
+MOST_READ = 0.7
+"""A copy of which a larger part is read is said to be read."""
+
+ORDINALS = {2: "2nd", 3: "3rd"}
+
+
+def find_skipped(subject: Subject) -> Iterator[LintFinding]:
+    """A copy moves a box of elements of which its readers take only every second, or third, along an axis, as a convolution with a step
+    does: what lies between them costs time on the way and room on chip."""
+    for placement in subject.placements():
+        name, shape = placement.buffer.name, [build.int_value(n) for n in placement.buffer.shape]
+        copies, readers = subject.writers(name), subject.readers(name)
+        if len(copies) != 1 or not readers or not subject.is_copy(copies[0]) or None in shape:
+            continue
+        taken = _steps(_loads(name, [subject.index.block(r) for r in readers]))
+        given = _steps(_stored(subject.index.block(copies[0])))
+        axes = [n for n, (t, g) in enumerate(zip(taken, given, strict=True)) if t > g == 1]
+        sizes = [n for n in shape if n is not None]
+        read = prod(-(-n // taken[axis]) if axis in axes else n for axis, n in enumerate(sizes))
+        if read <= MOST_READ * prod(sizes):
+            each = " and ".join(f"every {ORDINALS.get(taken[n], f'{taken[n]}th')} along axis {n}" for n in axes)
+            yield LintFinding(
+                "skipped", "warning",
+                f"{copies[0]} copies {prod(sizes)} elements at a time, of which {' and '.join(readers)} "
+                f"{'reads' if len(readers) == 1 else 'read'} {read}: {each}",
+                (*copies, *readers), buffers=(name,),
+            )  # fmt: skip
+
+
+def remedies_skipped(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`reindex_cache_read` in place of the `cache_read` that made the copy: only what is read is copied, each element to the place that the
+    reader's iterators tell."""
+    copy = finding.blocks[0]
+    (read,) = subject.index.block(copy).reads
+
+    def gathered(sch: Schedule, step: Step) -> None:
+        given = step.argument("block"), step.argument("read_buffer_index"), step.argument("storage_scope")
+        sch.reindex_cache_read(*given, _places(sch.index.block(given[0]), read.buffer.name))
+
+    yield from subject.made_otherwise(copy, "cache_read", gathered)
+
+
+def _loads(name: str, blocks: Sequence[Block]) -> list[tuple[Expr, ...]]:
+    """The elements of a buffer that blocks load. What has but one value counts as that value."""
+    return [
+        tuple(substitute(i, _single(block)) for i in node.indices)
+        for block in blocks
+        for node in walk(block)
+        if isinstance(node, BufferLoad) and node.buffer.name == name
+    ]
+
+
+def _stored(block: Block) -> list[tuple[Expr, ...]]:
+    assert isinstance(block.body, BufferStore)
+    return [tuple(substitute(i, _single(block)) for i in block.body.indices)]
+
+
+def _single(block: Block) -> dict[Var, Expr]:
+    """Iterators of one value, and the value."""
+    return {iv.var: iv.dom.min for iv in block.iter_vars if build.is_const(iv.dom.extent, 1)}
+
+
+def _steps(elements: Sequence[tuple[Expr, ...]]) -> list[int]:
+    """Of each axis a number that divides the distance of any two of the elements; 1 where none is known, or all are one."""
+    return [_step(list(axis)) for axis in zip(*elements, strict=True)]
+
+
+def _step(indices: list[Expr]) -> int:
+    sums = [linear(i) for i in indices]
+    known = [s for s in sums if s is not None]
+    factors = [factor for s in known for _, factor in s.terms]
+    apart = [s.constant - known[0].constant for s in known]
+    return gcd(*factors, *apart) or 1 if len(known) == len(sums) else 1
+
+
+def _places(block: Block, buffer: str) -> IndexMap:
+    """The elements of a buffer that a block loads, numbered without those between them. Raises ValueError where they are no sums of the
+    block's iterators."""
+    (load,) = (node for node in walk(block) if isinstance(node, BufferLoad) and node.buffer.name == buffer)
+    return IndexMap(tuple(iv.var for iv in block.iter_vars), tuple(_place(block, index) for index in load.indices))
+
+
+def _place(block: Block, index: Expr) -> Expr:
+    """An iterator of one value tells no place, but `reindex_cache_read` asks that the map uses what the element is told from."""
+    found, single = linear(index), _single(block)
+    if found is None or not all(isinstance(atom, Var) for atom, _ in found.terms):
+        raise ValueError("no sum of iterators")
+    step = gcd(*(factor for atom, factor in found.terms if atom not in single)) or 1
+    terms = [build.mul(atom, 1 if atom in single else factor // step) for atom, factor in found.terms]
+    return reduce(build.add, terms, build.const(0, index.dtype))
