@@ -267,12 +267,12 @@ def _copy_at(sch: Schedule, block: st.SearchStrategy[str], side: str) -> st.Sear
 
 Map = Callable[..., list[Any]]
 
-MAPS: tuple[Map, ...] = (
+MAPS: tuple[Map, ...] = (  # of a scalar's no axes, all of them make none
     lambda *i: list(reversed(i)),
-    lambda *i: [i[0] // 2, *i[1:], i[0] % 2],
-    lambda *i: [i[-1] % 3, AXIS_SEPARATOR, *i[:-1], i[-1] // 3],
-    lambda *i: [*i[:-1], i[-1] * 2],
-    lambda *i: [sum(i[1:], i[0])],
+    lambda *i: [i[0] // 2, *i[1:], i[0] % 2] if i else [],
+    lambda *i: [i[-1] % 3, AXIS_SEPARATOR, *i[:-1], i[-1] // 3] if i else [],
+    lambda *i: [*i[:-1], i[-1] * 2] if i else [],
+    lambda *i: [sum(i[1:], i[0])] if i else [],
 )
 
 

@@ -42,7 +42,8 @@ from ...ir import (
 from ..checks import out_of_order, require_in_blocks, require_iterators_only
 from ..context import BlockRV, Context, Result, with_allocations
 from ..errors import refuse
-from ..moves import require_complete_or_reduction, require_full_domain
+from ..moves import require_complete_or_reduction
+from .staging_checks import require_there
 
 
 def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
@@ -59,7 +60,7 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     with an input that becomes zero there. Nothing divides by what is padded.
     Returns: nothing. The blocks `A_pad`, … are named after the padded buffers; the block and its loops live on.
     Errors: bad-padding, not-complete, not-an-einsum, not-padded-with-zeros, order-dependent, opaque-iterator, partial-domain,
-    not-in-blocks.
+    region-not-covered, not-in-blocks.
     Source: TVM src/s_tir/schedule/primitive/pad_einsum.cc, PadEinsum.
     """
     realize = ctx.realize(block)
@@ -70,7 +71,6 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     require_own_nest(ctx, realize, grown)
     require_elements_of_its_own(realize, accesses, grown)
     require_outputs_filled(ctx, realize, accesses, grown)
-    require_inputs_there(ctx, realize, accesses, grown)
     require_whole_axes(realize, accesses, grown)
     require_zeros_harmless(realize, grown)
     if not grown:
@@ -78,12 +78,16 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
 
     pads = _pads(ctx, realize.block, accesses, grown)
     nest = ctx.index.loops_above(realize)[0]
-    before = [_copy_in(ctx, p) for p in pads if not p.is_output]
-    behind = [_copy_out(ctx, p) for p in pads if p.is_output]
+    before = [_copy_in(p) for p in pads if not p.is_output]
+    behind = [_copy_out(p) for p in pads if p.is_output]
     stmts: list[Stmt] = [*before, _padded_nest(nest, realize, pads, grown), *behind]
     scope = ctx.index.scope_of(realize)
     body = build.seq([s for item in _items(scope.body) for s in (stmts if item is nest else [item])])
-    return Result(ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [p.padded for p in pads])}))
+    func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [p.padded for p in pads])})
+    for pad in pads:
+        if not pad.is_output and ctx.index.writers(pad.buffer):
+            require_there(ctx, realize, Context(func), pad.name, pad.buffer)
+    return Result(func)
 
 
 class _Access(msgspec.Struct, frozen=True, eq=False):
@@ -99,10 +103,11 @@ class _Access(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Pad(msgspec.Struct, frozen=True, eq=False):
-    """A buffer, and the larger one that the block uses instead."""
+    """A buffer, the larger one that the block uses instead, and the block that copies from the one to the other."""
 
     buffer: Buffer
     padded: Buffer
+    name: str
     is_output: bool
     domain: tuple[Range, ...]
     """What is copied: of an input, with the zeros; of an output, without."""
@@ -241,12 +246,6 @@ def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequen
             raise _not_einsum(realize, f"elements of {access.buffer.name!r} that it may not write")
 
 
-# Of what a block makes the copy in takes what the iterators ask for: the block itself must do so.
-def require_inputs_there(ctx: Context, realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
-    if any(not a.is_output and a.grows(grown) and ctx.index.writers(a.buffer) for a in accesses):
-        require_full_domain(ctx, realize)
-
-
 # A padded reduction takes terms too many, which must not count; and what is computed too much must do no harm.
 def require_zeros_harmless(realize: BlockRealize, grown: Grown) -> None:
     block = realize.block
@@ -303,8 +302,8 @@ def _pads(ctx: Context, block: Block, accesses: Sequence[_Access], grown: Grown)
         padded = Buffer(ctx.fresh_buffer_name(f"{old.name}_pad"), shape, old.dtype, old.scope)
         copied = build.full_region(old if access.is_output else padded).region
         if not access.is_output and ctx.index.writers(old):
-            copied = tuple(doms.get(i, whole) for i, whole in zip(access.indices, copied, strict=True))
-        pads.append(_Pad(old, padded, access.is_output, copied))
+            copied = tuple(_within(doms.get(i, whole), whole) for i, whole in zip(access.indices, copied, strict=True))
+        pads.append(_Pad(old, padded, ctx.fresh_block_name(padded.name), access.is_output, copied))
     return pads
 
 
@@ -314,20 +313,27 @@ def _padded_size(index: Expr, size: Expr, grown: Grown) -> Expr:
     return grown.get(index, size)
 
 
-def _copy_in(ctx: Context, pad: _Pad) -> Stmt:
+def _within(dom: Range, whole: Range) -> Range:
+    """What an iterator takes of an axis: a condition may keep it from the rest."""
+    begin = simplify(build.maximum(dom.min, whole.min))
+    end = build.minimum(build.add(dom.min, dom.extent), build.add(whole.min, whole.extent))
+    return Range(begin, simplify(build.sub(end, begin)))
+
+
+def _copy_in(pad: _Pad) -> Stmt:
     """`A_pad[v0, v1] = if_then_else(v1 < n, A[v0, v1], 0)`."""
     variables, nest = _copy_nest(pad.domain)
     pairs = zip(variables, pad.buffer.shape, pad.padded.shape, strict=True)
     inside = build.logical_and(*(build.lt(v, old) for v, old, new in pairs if not prove_equal(old, new)))
     value = build.if_then_else(inside, BufferLoad(pad.buffer, variables), build.const(0, pad.buffer.dtype))
-    return nest(ctx.fresh_block_name(pad.padded.name), pad.buffer, BufferStore(pad.padded, value, variables))
+    return nest(pad.name, pad.buffer, BufferStore(pad.padded, value, variables))
 
 
-def _copy_out(ctx: Context, pad: _Pad) -> Stmt:
+def _copy_out(pad: _Pad) -> Stmt:
     """`C[v0, v1] = C_pad[v0, v1]`."""
     variables, nest = _copy_nest(pad.domain)
     copy = BufferStore(pad.buffer, BufferLoad(pad.padded, variables), variables)
-    return nest(ctx.fresh_block_name(pad.padded.name), pad.padded, copy)
+    return nest(pad.name, pad.padded, copy)
 
 
 def _copy_nest(domain: Sequence[Range]):

@@ -39,7 +39,7 @@ PARTS = """
 @T.prim_func
 def main(A: T.Buffer((7, 9), "int32"), B: T.Buffer((9,), "int32"), C: T.Buffer((7,), "int32")):
     D = T.alloc_buffer((7, 9), "int32")
-    for i, k in T.grid(5, 9):
+    for i, k in T.grid({made}, 9):
         with T.block("D"):
             vi, vk = T.axis.remap("SS", [i, k])
             D[vi + 1, vk] = A[vi + 1, vk]
@@ -162,12 +162,42 @@ def test_given_a_split_loop_when_padded_then_refused():
 
 
 def test_given_an_input_of_which_a_part_is_made_when_padded_then_that_part_is_copied():
-    sch = Schedule(parse(PARTS.format(loops=5)).program)
+    sch = Schedule(parse(PARTS.format(made=5, loops=5)).program)
     sch.pad_einsum("C", [1, 4])
     assert "for i0 in range(1, 6)" in to_script(sch.func)
     assert_kept(sch)
 
 
-def test_given_loops_that_ask_for_less_of_such_an_input_then_refused():
-    sch = Schedule(parse(PARTS.format(loops=4)).program)
+def test_given_loops_that_ask_for_less_of_such_an_input_then_accepted_where_all_of_it_was_made():
+    sch = Schedule(parse(PARTS.format(made=5, loops=4)).program)
+    sch.pad_einsum("C", [1, 4])
+    assert_kept(sch)
+    sch = Schedule(parse(PARTS.format(made=4, loops=4)).program)
     assert_refused("partial-domain", lambda: sch.pad_einsum("C", [1, 4]))
+
+
+GUARDED = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def guarded(A: T.Buffer((7, 6), "int32"), C: T.Buffer((7, 8), "int32")):
+    B = T.sblock_alloc_buffer((7, 6), "int32")
+    for i, j in T.grid(7, {made}):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 3
+    for i, j in T.grid(7, 8):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.if_then_else(vj < {made}, B[vi, vj], 0)
+"""
+
+
+def test_given_an_input_that_a_condition_keeps_to_its_axis_when_padded_then_the_copy_ends_with_the_axis():
+    sch = Schedule(parse(GUARDED.format(made=6)).program)
+    sch.pad_einsum("C", [2, 1])
+    assert "for i0, i1 in T.grid(8, 6)" in to_script(sch.func)
+    assert_kept(sch)
+
+
+def test_given_an_input_that_a_condition_keeps_to_what_was_made_then_refused():
+    sch = Schedule(parse(GUARDED.format(made=5)).program)
+    assert_refused("region-not-covered", lambda: sch.pad_einsum("C", [2, 1]))
