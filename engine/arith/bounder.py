@@ -72,6 +72,8 @@ class Bounder:
         extremes = [d for d in form.digits if d.source.__class__ in _EXTREMES]
         if len(form.digits) == 1 or len(extremes) > _MOST_EXTREMES:
             return found
+        if len(form.digits) == 2 and not _paired_clamps(form.digits)[0] and 0 in (found.low, found.high):
+            return found  # two clamps of one limit, and it is known which is the larger
         return Bounds(
             _any(max, found.low, self._by_operands(form, lowest=True)),
             _any(min, found.high, self._by_operands(form, lowest=False)),
