@@ -29,21 +29,39 @@ def old_knot() -> weakref.ref[Knot]:
     return found
 
 
-async def stays(seconds: float) -> bool:
-    """Whether an old knot is there still, after so long or sooner."""
+async def stays(seconds: float, *, held_before: bool = False) -> bool:
+    """Whether an old knot is there still, after so long or sooner; one that was held when all that was new was gone through."""
     task = asyncio.ensure_future(collect_while_idle(0.05))
     await asyncio.sleep(0)
+    held = Knot()
     found = old_knot()
+    if held_before:
+        assert not await lives(found, 10)
+        found = weakref.ref(held)
+    del held
+    alive = await lives(found, seconds)
+    task.cancel()
+    await asyncio.wait([task])
+    return alive
+
+
+async def lives(found: weakref.ref[Knot], seconds: float) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end and found() is not None:
         await asyncio.sleep(0.01)
-    task.cancel()
-    await asyncio.wait([task])
     return found() is not None
 
 
 def test_given_a_server_that_stands_still_then_old_garbage_is_found():
     assert not awaited(stays(10))
+
+
+def test_given_what_survived_once_then_it_is_garbage_to_a_server_that_stands_still_for_long_alone(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    assert awaited(stays(1, held_before=True))
+    monkeypatch.setattr(garbage, "LONG", 3)
+    assert not awaited(stays(10, held_before=True))
 
 
 def test_given_a_server_that_works_then_what_is_old_is_not_gone_through(monkeypatch: pytest.MonkeyPatch):
