@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -51,20 +52,22 @@ def mended(
 ) -> tuple[Notebook, tuple[Mended, ...], tuple[LintFinding, ...]]:
     """The notebook after the best fix of each error and warning that has one, the worst first; what was mended, and what is left."""
     done: list[Mended] = []
-    assert notebook.schedule is not None
-    found = findings_of(notebook.schedule, machine, sizes, max_accesses)
-    for _ in range(MAX_ROUNDS):
-        finding = next((f for f in found if is_serious(f) and f.fixes), None)
-        if finding is None:
-            break
-        try:
-            notebook = apply_lint(notebook, finding.fixes[0])
-        except TilewrightError:
-            break
-        done.append(Mended(finding, finding.fixes[0]))
+    while True:
         assert notebook.schedule is not None
         found = findings_of(notebook.schedule, machine, sizes, max_accesses)
-    return notebook, tuple(done), found
+        better = next(_better(notebook, found), None) if len(done) < MAX_ROUNDS else None
+        if better is None:
+            return notebook, tuple(done), found
+        notebook, mend = better
+        done.append(mend)
+
+
+def _better(notebook: Notebook, found: Sequence[LintFinding]) -> Iterator[tuple[Notebook, Mended]]:
+    """The notebook after each of the fixes that its lines go with, those of the worst finding first."""
+    for finding in filter(is_serious, found):
+        for fix in finding.fixes:
+            with suppress(TilewrightError):
+                yield apply_lint(notebook, fix), Mended(finding, fix)
 
 
 def is_serious(finding: LintFinding) -> bool:

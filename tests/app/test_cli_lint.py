@@ -11,9 +11,11 @@ from support.notebooks import with_lines
 from support.seeds import SEEDS
 from support.te_sources import MATMUL_VTCM
 
+from tilewright.app import lints
 from tilewright.app.cli import main
-from tilewright.app.document import evaluate, load_document
-from tilewright.engine.lint import LINTS
+from tilewright.app.document import Notebook, apply_lint, evaluate, load_document
+from tilewright.engine.ir import Refusal, TilewrightError
+from tilewright.engine.lint import LINTS, Fix
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
 
@@ -117,6 +119,21 @@ def test_given_the_post_of_seed_002_then_sizes_are_asked_for_and_its_fix_is_writ
     capsys.readouterr()
     assert main(["run", str(out), *sizes]) == 0
     assert capsys.readouterr().out.startswith("203,064 cycles")
+
+
+def test_given_a_fix_that_the_lines_do_not_go_with_then_the_next_one_is_written(
+    trip: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unlucky(notebook: Notebook, fix: Fix) -> Notebook:
+        if any("compute_inline" in call for call in fix.calls):
+            raise TilewrightError(Refusal("unknown-name", "a later line does not go with that"))
+        return apply_lint(notebook, fix)
+
+    monkeypatch.setattr(lints, "apply_lint", unlucky)
+    assert main(["lint", str(trip), "--fix", "--json"]) == 0
+    (done,) = json.loads(capsys.readouterr().out)["mended"]
+    assert done["calls"] == ['sch.set_scope("mm_local", 0, "local")']
+    assert "sch.set_scope(" in trip.read_text()
 
 
 def test_given_the_post_of_seed_003_then_the_round_trip_is_mended(
