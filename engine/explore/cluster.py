@@ -5,6 +5,7 @@ Dask sees to it that the candidates of a worker that dies are tried by another; 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import uuid4
@@ -15,9 +16,12 @@ from ..ir import Refusal
 from .job import Job, encoded, job_from, outcome_from, question_from
 from .outcome import LOST, Outcome
 from .trials import Question
-from .workers import Hands, WorkersError
+from .workers import Enough, Hands, WorkersError
 
 CONNECT_SECONDS = 5
+
+LOOK_SECONDS = 0.02
+"""While nothing is ready it is looked so often whether something is."""
 
 
 class Cluster:
@@ -35,7 +39,7 @@ class Cluster:
         self._name = f"tilewright-{uuid4().hex}"
         self._client.register_plugin(HandsPlugin(encoded(job)), name=self._name)
 
-    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]:
+    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]:
         futures = {
             self._client.submit(
                 tried_there, self._name, encoded(question), key=f"{self._name}-{question.number}", pure=False
@@ -44,8 +48,14 @@ class Cluster:
         }
         try:
             done: Any = as_completed(list(futures), loop=self._client.loop, with_results=True, raise_errors=False)
-            for future, answer in done:
-                yield futures[future], self._outcome(future, answer)
+            while done.count():
+                if done.has_ready():
+                    future, answer = next(done)
+                    yield futures[future], self._outcome(future, answer)
+                elif enough():
+                    return
+                else:
+                    time.sleep(LOOK_SECONDS)
         finally:
             self._client.cancel(list(futures))
 

@@ -77,7 +77,8 @@ def explore(
 
     `workers` try them: 0 for one after the other in this thread, a number of processes, or the address of a Dask scheduler,
     "tcp://…". `store` is a file that outcomes are kept in, and that a study which was ended is taken up again from. `watch` is told of
-    each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough. `checking` is told
+    each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough, and by and by while
+    others try them. `checking` is told
     before each check of the best; where it answers True, the others are not checked, and not offered.
     The result depends on space, machine and settings alone.
 
@@ -227,7 +228,7 @@ class _Search:
                 left.append(question)
             else:
                 yield Trial(question.number, question.point, outcome)
-        for question, outcome in workers.tried(left) if left else ():
+        for question, outcome in workers.tried(left, self._is_enough) if left else ():
             trial = Trial(question.number, question.point, outcome)
             if self._kept is not None:
                 self._kept.keep(trial)

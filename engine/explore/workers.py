@@ -6,8 +6,8 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -32,21 +32,27 @@ STARTS = 2
 """Times that a worker is started before it is said that none starts."""
 
 
-class Workers(Protocol):
-    """Tries the questions of a batch, each once; answers come in any order."""
+LOOK_SECONDS = 0.2
+"""While all are at work it is asked so often whether that is enough."""
 
-    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]: ...
+Enough = Callable[[], bool]
+
+
+class Workers(Protocol):
+    """Tries the questions of a batch, each once; answers come in any order. Fewer where it is `enough` while all are at work."""
+
+    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]: ...
 
     def close(self) -> None: ...
 
 
 class InProcess:
-    """One after the other, here. No limit of time or memory holds."""
+    """One after the other, here. No limit of time or memory holds, and what was begun is ended."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
-    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]:
+    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]:
         for question in questions:
             yield question, self._bench.tried(question)
 
@@ -201,11 +207,15 @@ class Processes:
         self.hands = Hands(job)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="explore")
 
-    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]:
+    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]:
         waiting = {self._threads.submit(self.hands.tried, question): question for question in questions}
         try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
+            while waiting:
+                done, _ = wait(waiting, LOOK_SECONDS, FIRST_COMPLETED)
+                if not done and enough():
+                    return
+                for future in done:
+                    yield waiting.pop(future), future.result()
         finally:
             for future in waiting:
                 future.cancel()

@@ -31,6 +31,7 @@ from tilewright.engine.explore import (
 from tilewright.engine.explore import search as search_module
 from tilewright.engine.explore import trials as trials_module
 from tilewright.engine.explore.study import front_of
+from tilewright.engine.explore.workers import Enough
 from tilewright.engine.hwsim import Report, TaskProgram, load_machine, simulate
 
 GEMMINI = load_machine("gemmini")
@@ -52,8 +53,8 @@ class Backwards:
     def __init__(self, settings: Settings) -> None:
         self._bench = Bench(SPACE, GEMMINI, settings.objectives, settings.budgets, settings.limits)
 
-    def tried(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Outcome]]:
-        return InProcess(self._bench).tried(questions[::-1])
+    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]:
+        return InProcess(self._bench).tried(questions[::-1], enough)
 
     def close(self) -> None: ...
 

@@ -113,6 +113,15 @@ def test_given_a_candidate_that_ends_every_worker_then_it_is_given_up_and_the_st
     assert {t.outcome.code for t in study.trials} == {"worker-lost"} and study.ended and study.offers == ()
 
 
+def test_given_candidates_that_take_long_when_stopped_then_nobody_waits_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
+    asked: list[int] = []
+    study = explore(SPACE, GEMMINI, SETTINGS, workers=2, stop=lambda: bool(asked.append(1)) or len(asked) > 3)
+    assert study.trials == () and not study.ended and len(asked) == 4
+
+
 @pytest.mark.parametrize("script", ["exit 9", "exec sleep 60"], ids=["it ends", "it says nothing"])
 def test_given_workers_that_do_not_start_then_the_study_says_so_and_does_not_wait_for_ever(
     script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
