@@ -244,7 +244,7 @@ class Comparison:
         dtype = a.final.store.buffer.dtype
         if a.operator is not b.operator or dtype != b.final.store.buffer.dtype:
             raise self._differs(a, b, relation)
-        if not Pairing(self, a, b, relation).check() and dt.is_float(dtype):
+        if not Pairing(self, a, b, relation).check():
             self.reassociated = a.final.store.buffer.name
 
     def _differs(self, a: Head, b: Head, relation: isl.Map) -> Differs:
