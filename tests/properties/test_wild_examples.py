@@ -23,6 +23,37 @@ def function(params, body):
 
 
 REFUSED = {
+    "a cache of an output that a block inside stores to through a view of a view before another one reads it": (
+        function(
+            {"A": (1,), "R": (1,)},
+            """
+            with T.sblock("outer"):
+                vo = T.axis.spatial(1, 0)
+                T.reads(R[0], A[0])
+                T.writes(R[0])
+                with T.sblock("first"):
+                    T.reads()
+                    T.writes(R[0])
+                    V = T.match_buffer(R[0], (1,), "int32")
+                    with T.sblock("second"):
+                        T.reads()
+                        T.writes(V[0])
+                        W = T.match_buffer(V[0], (1,), "int32")
+                        with T.sblock("begin"):
+                            T.reads()
+                            T.writes(W[0])
+                            W[0] = 0
+                for i, j in T.grid(1, 3):
+                    with T.sblock("add"):
+                        T.where(i * 3 + j < 1)
+                        T.reads(R[0], A[0])
+                        T.writes(R[0])
+                        R[0] = R[0] + A[0]
+            """,
+        ),
+        lambda s: s.cache_inplace("outer", 0, "local"),
+        "region-not-covered",
+    ),
     "a cache of an output that the block stores to before it reads it": (
         function(
             {"A": (3,), "P": (3,), "Q": (3,)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ...analysis import (
     ProgramIndex,
@@ -42,7 +42,7 @@ from ..checks import require_updates_own_element
 from ..context import BlockRV, Context
 from ..errors import refuse
 from ..moves import require_full_domain, require_not_loose
-from .staging import Site, does_read, does_write
+from .staging import Site, does_read
 
 
 # A block that reads what it writes has no fixed content to stage.
@@ -200,19 +200,21 @@ def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: st
 
 
 def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
-    """Whether a parameter comes with values: the first block that touches it reads it, before it stores to it."""
-    leaves = (
-        b for b in walk(index.func.body) if isinstance(b, Block) and not any(isinstance(n, Block) for n in walk(b.body))
-    )
-    first = next((b for b in leaves if does_read(b, buffer) or does_write(b, buffer)), None)
-    return first is not None and does_read(first, buffer) and not _stores_first(first.body, buffer)
+    """Whether a parameter comes with values: the first block that touches it, or a view of it, reads it, before it stores to it."""
+    blocks = [node for node in walk(index.func.body) if isinstance(node, Block)]
+    names = {buffer}
+    for block in blocks:  # those around come first: a view may be one of a view
+        names |= {match.buffer for match in block.match_buffers if match.source.buffer in names}
+    leaves = (b for b in blocks if not any(isinstance(n, Block) for n in walk(b.body)))
+    first = next((b for b in leaves if any(r.buffer in names for r in (*b.reads, *b.writes))), None)
+    return first is not None and any(r.buffer in names for r in first.reads) and not _stores_first(first.body, names)
 
 
-def _stores_first(body: Stmt, buffer: Buffer) -> bool:
+def _stores_first(body: Stmt, names: Collection[Buffer]) -> bool:
     def accesses(node: Node) -> Iterator[Node]:
         for child in children(node):  # what is stored stands below the store
             yield from accesses(child)
-        if isinstance(node, BufferLoad | BufferStore) and node.buffer is buffer:
+        if isinstance(node, BufferLoad | BufferStore) and node.buffer in names:
             yield node
 
     return isinstance(next(accesses(body), None), BufferStore)
