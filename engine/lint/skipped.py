@@ -7,7 +7,7 @@ from functools import reduce
 from math import gcd, prod
 
 from ..arith import linear
-from ..ir import Block, BufferLoad, BufferStore, Expr, IndexMap, Var, build, substitute, walk
+from ..ir import Block, BufferLoad, BufferStore, Expr, IndexMap, Var, addressed_buffers, build, substitute, walk
 from ..schedule import Schedule, Step
 from .finding import LintFinding
 from .subject import Subject
@@ -24,9 +24,10 @@ def find_skipped(subject: Subject) -> Iterator[LintFinding]:
     for placement in subject.placements():
         name, shape = placement.buffer.name, [build.int_value(n) for n in placement.buffer.shape]
         copies, readers = subject.writers(name), subject.readers(name)
-        if len(copies) != 1 or not readers or not subject.is_copy(copies[0]) or None in shape:
+        loads = [_loads(name, subject.index.block(reader)) for reader in readers]
+        if len(copies) != 1 or not subject.is_copy(copies[0]) or not loads or not all(loads) or None in shape:
             continue
-        taken = _steps(_loads(name, [subject.index.block(r) for r in readers]))
+        taken = _steps([load for of_reader in loads for load in of_reader])
         given = _steps(_stored(subject.index.block(copies[0])))
         axes = [n for n, (t, g) in enumerate(zip(taken, given, strict=True)) if t > g == 1]
         sizes = [n for n in shape if n is not None]
@@ -54,14 +55,15 @@ def remedies_skipped(subject: Subject, finding: LintFinding) -> Iterator[Subject
     yield from subject.made_otherwise(copy, "cache_read", gathered)
 
 
-def _loads(name: str, blocks: Sequence[Block]) -> list[tuple[Expr, ...]]:
-    """The elements of a buffer that blocks load. What has but one value counts as that value."""
-    return [
-        tuple(substitute(i, _single(block)) for i in node.indices)
-        for block in blocks
-        for node in walk(block)
-        if isinstance(node, BufferLoad) and node.buffer.name == name
-    ]
+def _loads(name: str, block: Block) -> list[tuple[Expr, ...]]:
+    """The elements of a buffer that a block loads, an iterator of one value as that value; none where it may read others, by a view or an
+    address."""
+    nodes = list(walk(block))
+    views = {m.source.buffer.name for b in nodes if isinstance(b, Block) for m in b.match_buffers}
+    if name in views | {b.name for b in addressed_buffers(block)}:
+        return []
+    found = (n for n in nodes if isinstance(n, BufferLoad) and n.buffer.name == name)
+    return [tuple(substitute(i, _single(block)) for i in load.indices) for load in found]
 
 
 def _stored(block: Block) -> list[tuple[Expr, ...]]:

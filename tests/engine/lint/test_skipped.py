@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 from support.layers import Layer
+from support.vectors import STAGED
 
 from tilewright.app.document import apply_lint, evaluate, read_document
 from tilewright.engine.execute import verify
 from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import Ramp, walk
 from tilewright.engine.lint import LintFinding, lint
 from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse, to_script
 
 NPU = load_machine("dual-bank-npu")
 
@@ -77,3 +80,23 @@ def test_given_windows_apart_from_each_other_then_it_is_said_and_no_call_is_know
     assert notebook.schedule is not None
     (finding,) = found(notebook.schedule)
     assert finding.severity == "info" and finding.fixes == ()
+
+
+def test_given_a_reader_that_sees_the_copy_as_a_view_then_nobody_knows_what_it_reads() -> None:
+    view = """
+            V = T.match_buffer(A[vy * 2 + vdy, vx * 2 + vdx, 0:32], (32,), "float16", offset_factor=1)
+"""
+    text = staged(1, 2).replace("            with T.init():", f"{view}            with T.init():", 1)
+    text = text.replace("A[vy * 2 + vdy, vx * 2 + vdx, vc])", "V[vc])")
+    text = text[: text.index("sch.transform_layout")]
+    notebook = evaluate(read_document(text))
+    assert notebook.schedule is not None and notebook.error is None
+    assert "match_buffer(A_local_vtcm[" in to_script(notebook.schedule.func)
+    assert found(notebook.schedule) == []
+
+
+@pytest.mark.parametrize("text", [STAGED], ids=["vectors"])
+def test_given_copies_of_whole_vectors_then_nothing_is_said(text: str) -> None:
+    schedule = Schedule(parse(text).program)
+    assert any(isinstance(n, Ramp) for n in walk(schedule.func.body))
+    assert found(schedule) == []
