@@ -2,7 +2,7 @@
 
 import { hear } from "./redraw.js";
 
-/** An element with attributes (`on…` are listeners, `class`, `style`, `data-…`), and children: nodes or text. */
+/** An element with attributes (`on…` are listeners, `class`, `style`, `data-…`), and children: nodes, text, lists of them. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   const listeners = {};
@@ -13,7 +13,7 @@ export function h(tag, attributes = {}, ...children) {
     else element.setAttribute(name, value === true ? "" : value);
   }
   hear(element, listeners);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
+from support.layers import Layer
 from support.page import number, steps
 
 OURS = ('class="problem', 'class="fix', 'class="sign', "Choose ", "Apply")
@@ -98,6 +99,41 @@ def test_given_a_line_that_is_better_left_out_then_the_keyboard_alone_takes_it_o
     page.locator(".problems").focus()
     page.keyboard.press("Control+z")
     expect(page.locator(".step code")).to_have_count(len(lines))
+
+
+STRIDED = f"""# %% machine
+machine = tilewright.machine("dual-bank-npu")
+# %% workload
+{Layer("small", 64, 64, 32, 1, (8, 8), (1, 1), 2).text("float16", "float32")}
+# %% schedule
+sch = tilewright.Schedule(convolution)
+C = sch.get_block("C")
+A_in = sch.cache_read(C, 0, "local.vtcm")
+B_in = sch.cache_read(C, 1, "local.vtcm")
+C_out = sch.cache_write(C, 0, "local.acc")
+"""
+
+
+def test_given_a_call_that_is_better_another_one_then_both_are_shown_and_one_click_writes_the_line_anew(
+    open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path]
+) -> None:
+    page = open_page()
+    page.goto(app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(STRIDED)
+    page.get_by_role("button", name="Open").click()
+    page.get_by_role("tab", name="Problems").click()
+    fix = fixes(page, "skipped")
+    expect(fix).to_have_count(1, timeout=SLOW)
+    expect(fix.locator(".fix-calls")).to_have_text(
+        'in place of sch.cache_read("C", 0, "local.vtcm")'
+        'sch.reindex_cache_read("C", 0, "local.vtcm", lambda vy, vx, vf, vdy, vdx, vc: [vy + vdy, vx + vdx, vc])'
+    )
+    shoot(page, "lints-skipped")
+    lines = steps(page)
+    fix.get_by_role("button", name="Apply").click()
+    expect(problem(page, "skipped")).to_have_count(0)
+    assert len(steps(page)) == len(lines)
+    assert any(line.startswith("A_in = sch.reindex_cache_read(C, 0") for line in steps(page))
 
 
 def test_given_what_does_not_fit_then_one_click_places_both_copies(problems_of: Callable[..., Page]) -> None:
