@@ -86,6 +86,11 @@ class WatchedPage:
         self.page.on("pageerror", lambda e: self.problems.append(f"exception: {e}"))
         context.route("**/*", self._local_only)
 
+    def look(self) -> None:
+        """At what stands there in the end: values that were no text are written so by the browser."""
+        if not self.page.is_closed():
+            self.problems += self.page.get_by_text("[object ").all_inner_texts()
+
     def _local_only(self, route: Any) -> None:
         url = route.request.url
         if url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "blob:", "data:")):
@@ -119,6 +124,7 @@ def open_page(
     for number, watched in enumerate(opened):
         if report is not None and report.failed:
             _shoot(watched.page, f"failed-{request.node.name}-{number}")
+        watched.look()
         watched.context.close()
     problems = [problem for watched in opened for problem in watched.problems]
     assert not problems, "\n".join(problems)
