@@ -24,11 +24,11 @@ from .prefixes import Prefixes
 from .space import Point, Space
 from .study import Checking, Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
 from .trials import Bench, Question
-from .workers import InProcess, Processes, Workers
+from .workers import Enough, InProcess, Processes, Workers
 
 Watch = Callable[[Progress], object]
 Check = Callable[[Checking], object]
-Stop = Callable[[], bool]
+Stop = Enough
 
 
 class ExploreError(TilewrightError):
@@ -78,8 +78,8 @@ def explore(
     `workers` try them: 0 for one after the other in this thread, a number of processes, or the address of a Dask scheduler,
     "tcp://…". `store` is a file that outcomes are kept in, and that a study which was ended is taken up again from. `watch` is told of
     each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough, and by and by while
-    others try them. `checking` is told
-    before each check of the best; where it answers True, the others are not checked, and not offered.
+    others try them. `checking` is told before each check of the best; where it answers True, the others are not checked, and not
+    offered.
     The result depends on space, machine and settings alone.
 
     Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask",

@@ -31,7 +31,6 @@ START_SECONDS = 90.0
 STARTS = 2
 """Times that a worker is started before it is said that none starts."""
 
-
 LOOK_SECONDS = 0.2
 """While all are at work it is asked so often whether that is enough."""
 
