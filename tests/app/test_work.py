@@ -48,6 +48,7 @@ def test_given_work_that_is_slow_when_it_is_waited_for_then_the_loop_goes_on_wit
     begun, ended = threading.Event(), []
     work = started(turning(begun, ended), lambda _: None, PaperClock(), [])
     assert not work.wait(0.01)
+    assert begun.wait(60)
     work.give_up()
     assert work._done.wait(60)
     assert ended == ["unwound"]

@@ -105,6 +105,8 @@ def open_page(
     browser: Browser, request: pytest.FixtureRequest, serve: object, serve_command: object
 ) -> Iterator[Callable[..., Page]]:
     """Made after the servers, so that pages are closed before them: a page that lost its server has errors to tell."""
+    if "server" in request.fixturenames:
+        request.getfixturevalue("server")
     opened: list[WatchedPage] = []
 
     def open_one(*, width: int = 1280, height: int = 800, dark: bool = False, **context: Any) -> Page:
@@ -138,10 +140,7 @@ def server() -> Iterator[Served]:
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest, open_page: Callable[..., Page]) -> Page:
-    """Made after the server of a test that has one, so that it is closed before it."""
-    if "server" in request.fixturenames:
-        request.getfixturevalue("server")
+def page(open_page: Callable[..., Page]) -> Page:
     return open_page()
 
 
