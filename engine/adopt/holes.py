@@ -7,6 +7,7 @@ written back as `tile = 64`, byte for byte as it stood in the list.
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 import msgspec
 
@@ -79,8 +80,9 @@ def _refers(value: CallValue) -> bool:
     return isinstance(value, Ref | dict)
 
 
+@lru_cache(maxsize=256)
 def _texts(line: str) -> tuple[str, ...]:
-    """The values as they stand in the line, each in one line."""
+    """The values as they stand in the line, each in one line. A search comes by the same lines for each candidate."""
     (node,) = ast.parse(line.strip()).body
     assert isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
     call = node.value

@@ -95,8 +95,7 @@ def after_line(
                 expected=f"{schedule_name}.method(...)",
             )
         )
-    args = tuple(argument for a in call.args for argument in _arguments(a, state))
-    kwargs = {k: _value(v, state) for k, v in call.kwargs.items()}
+    args, kwargs = arguments_of(call, state)
     if trial is not None and trial.is_of(state, call.method, args, kwargs):
         schedule, result = trial.schedule, trial.results
     else:
@@ -105,6 +104,12 @@ def after_line(
     if call.index is not None:
         result = _item(result, call.index, call.method)
     return LineState(schedule, {**state.names, **_assigned(call, result)})
+
+
+def arguments_of(call: CallStep, state: LineState) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a line, with what its variables hold: by position, and by name. Raises LineError."""
+    args = tuple(argument for a in call.args for argument in _arguments(a, state))
+    return args, {k: _value(v, state) for k, v in call.kwargs.items()}
 
 
 def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -1,13 +1,18 @@
-"""Points looked at: each schedule is applied as far as it takes to see what it moves and holds, once for all that are alike so far."""
+"""Points looked at: each schedule is applied as far as it takes to see what it moves and holds, once for all that are alike so far.
+
+A look sees no layouts, which may take more room than it knows of. That is learned from candidates that were tried.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from math import inf
 
 from ..analysis import ProgramIndex
-from ..hwsim import Machine
+from ..hwsim import Look, Machine, look_at
+from ..ir import TilewrightError
 from ..lower import with_sizes
-from .look import Look, look_at
+from .outcome import Outcome
 from .prefixes import Prefixes, Refused
 from .space import Point, Space
 
@@ -19,29 +24,80 @@ class Looking:
         self._space = space
         self._machine = machine
         self._prefixes = prefixes
+        self.holes = prefixes.seen
         self._known: dict[Point, Look | None] = {}
+        self._room: defaultdict[tuple[Point, str], _Room] = defaultdict(_Room)
 
     def at(self, point: Point) -> Look | None:
         """How a point looks; None where one of its calls is refused."""
-        values = self._prefixes.early_values(point)
+        values = self._seen(point)
         if values not in self._known:
             self._known[values] = self._found(point)
         return self._known[values]
 
     def has(self, point: Point) -> bool:
-        """Whether it was looked at already, or one that is the same so far."""
-        return self._prefixes.early_values(point) in self._known
+        """Whether it was looked at already, or one that looks the same."""
+        return self._seen(point) in self._known
+
+    def mixed(self, point: Point, rest: Point) -> Point:
+        """What decides how `point` looks, with all else as in `rest`."""
+        return tuple(point[n] if n in self.holes else at for n, at in enumerate(rest))
 
     def is_hopeful(self, point: Point, cycles: float = inf) -> bool:
         """Whether it looks as if it would be accepted, fit, and take fewer `cycles`."""
         look = self.at(point)
-        return look is not None and look.fits and look.moving < cycles
+        if look is None or not look.fits or look.busy >= cycles:
+            return False
+        late = self._late(point)
+        return all(self._room[late, scope].has(filled) for scope, filled in look.filled.items())
+
+    def tell(self, point: Point, outcome: Outcome) -> None:
+        """What came of a point that was tried: how full a memory may look."""
+        look = self._known.get(self._seen(point))
+        if look is None:
+            return
+        late = self._late(point)
+        for scope, filled in look.filled.items():
+            if outcome.status in ("fits", "pruned"):
+                self._room[late, scope].took(filled)
+            elif outcome.full.partition("[")[0] == scope:
+                self._room[late, scope].refused(filled)
+
+    def _seen(self, point: Point) -> Point:
+        return tuple(point[n] for n in self.holes)
+
+    def _late(self, point: Point) -> Point:
+        """What of a point no look sees."""
+        return tuple(at for n, at in enumerate(point) if n not in self.holes)
 
     def _found(self, point: Point) -> Look | None:
         state = self._prefixes.early(point)
         if isinstance(state, Refused):
             return None
-        schedule = state.schedule
-        if not self._space.sizes:
-            return look_at(schedule.index, self._machine)
-        return look_at(ProgramIndex(with_sizes(schedule.func, self._space.sizes).func), self._machine)
+        try:
+            pipelines = self._prefixes.pipelines(point, state)
+        except TilewrightError:
+            return None
+        index = state.schedule.index
+        if self._space.sizes:
+            index = ProgramIndex(with_sizes(state.schedule.func, self._space.sizes).func)
+        return look_at(index, self._machine, pipelines)
+
+
+class _Room:
+    """How full a memory may look: what fitted once is no reason, whatever else was too much."""
+
+    def __init__(self) -> None:
+        self._most = 0.0
+        self._too_much: list[float] = []
+
+    def has(self, filled: float) -> bool:
+        return all(filled < least for least in self._too_much)
+
+    def took(self, filled: float) -> None:
+        self._most = max(self._most, filled)
+        self._too_much = [least for least in self._too_much if least > self._most]
+
+    def refused(self, filled: float) -> None:
+        if filled > self._most:
+            self._too_much.append(filled)

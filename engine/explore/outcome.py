@@ -62,13 +62,15 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a candidate. `code` and `message` say why it does not fit, `line` which line of the space was refused."""
+    """What came of a candidate. `code` and `message` say why it does not fit, `line` which line of the space was refused, `full` the row
+    of memory that would have to hold more than it has."""
 
     status: Status
     figures: Figures | None = None
     code: str = ""
     message: str = ""
     line: int | None = None
+    full: str = ""
 
     @property
     def fits(self) -> bool:

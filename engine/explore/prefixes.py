@@ -7,17 +7,22 @@ that a candidate begins where another one was that chose the same so far.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ..adopt import LineState, after_line, is_hole
-from ..ir import TilewrightError
+from ..adopt import LineState, after_line, arguments_of, is_hole
+from ..export import named_arguments
+from ..ir import TilewrightError, Var
+from ..script import CallStep, CallValue, Ref, is_value
 from .space import Point, Space, require_point, start_of
 
 MOST_KEPT = 512
 """Moments that are kept; those go first that nobody came by for the longest time."""
 
-LATE = frozenset({"transform_layout", "set_layout", "storage_align", "pipeline", "annotate", "unannotate"})
+PIPELINE = "pipeline"
+
+LATE = frozenset({"transform_layout", "set_layout", "storage_align", PIPELINE, "annotate", "unannotate"})
 """Calls that move nothing to another loop or memory."""
 
 
@@ -40,6 +45,8 @@ class Prefixes:
         self._cuts = sorted({*holes, early, len(space.lines)})
         self._chosen = [sum(hole < cut for hole in holes) for cut in self._cuts]
         self._early = self._cuts.index(early)
+        self._late = space.lines[early:]
+        self._seen = _seen_holes(space, self._chosen[self._early], self._late)
         self._known: OrderedDict[tuple[int, Point], LineState | Refused] = OrderedDict()
 
     def at(self, point: Point) -> LineState | Refused:
@@ -50,9 +57,23 @@ class Prefixes:
         """The same before the calls in the end that are LATE: all is where it will be, and takes what it will take or less."""
         return self._at(point, self._early)
 
-    def early_values(self, point: Point) -> Point:
-        """What of a point decides how it is early."""
-        return point[: self._chosen[self._early]]
+    def pipelines(self, point: Point, early: LineState) -> dict[Var, tuple[int, ...]]:
+        """The stages that the late calls give to the statements of loops, unchecked. Raises what is wrong with their arguments."""
+        found: dict[Var, tuple[int, ...]] = {}
+        state, chosen = early, self._space.chosen_at(point)
+        for line in self._late:
+            if is_hole(line) or is_value(line):
+                state = after_line(state, line, self._space.schedule_name, chosen=chosen)
+            elif line.method == PIPELINE:
+                given = named_arguments(PIPELINE, *arguments_of(line, state))
+                loop = given["loop"]
+                found[state.schedule.get_loop(loop) if isinstance(loop, str) else loop] = tuple(given["stages"])
+        return found
+
+    @property
+    def seen(self) -> tuple[int, ...]:
+        """The holes that decide what of a point is early, and its pipelines."""
+        return self._seen
 
     def _at(self, point: Point, last: int) -> LineState | Refused:
         keys = [(cut, point[: self._chosen[cut]]) for cut in range(last + 1)]
@@ -80,6 +101,25 @@ class Prefixes:
             except TilewrightError as error:
                 return Refused(number, error)
         return state
+
+
+def _seen_holes(space: Space, early: int, late: Sequence[CallStep]) -> tuple[int, ...]:
+    named = {
+        name
+        for line in late
+        if line.method == PIPELINE or is_value(line)
+        for name in _names((*line.args, *line.kwargs.values()))
+    }
+    return tuple(n for n, hole in enumerate(space.holes) if n < early or hole.target in named)
+
+
+def _names(value: CallValue) -> Iterator[str]:
+    """The variables that an argument has in it."""
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _names(item)
 
 
 __all__ = ["LATE", "Prefixes", "Refused"]

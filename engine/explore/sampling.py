@@ -11,17 +11,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from ..adopt import Hole
+from .ahead import Ahead
 from .looking import Looking
 from .outcome import CYCLES, Outcome, vector
 from .pareto import Front
+from .scale import Scale
 from .space import Point, Space
 from .study import Method, Settings, Trial, add_to
 
@@ -29,14 +29,20 @@ POPULATION = 50
 TRIES = 64
 """Draws for a point that was not tried yet, before one is looked for."""
 
-DRAWN = 16
-"""Points that are looked at before each of the first batches, for a half of it."""
-
-FIRST = 8
+FIRST = 4
 """The first batch is no larger, and each no larger than all before it."""
 
-LOOKED = 3
-"""Points that are looked at anew, for each of a batch. After so many, what comes is tried."""
+BEGIN = 64
+"""Looks before the first batch."""
+
+AHEAD = 4
+"""Looks ahead for each of a batch."""
+
+BEGINNING = 16
+"""For other objectives than cycles, of which looks tell nothing, only so many of the first points are those that look best."""
+
+LOOKED = 1
+"""Looks for each of a batch that Optuna or chance asks for. After so many, what comes is tried."""
 
 ASKED = 4
 """Times that Optuna is asked for a point that looks as if it would fit."""
@@ -58,7 +64,9 @@ class Sampled:
         self._objectives = settings.objectives
         self._looking = looking
         self._random = random.Random(settings.seed)
-        self._scales = [_Scale(hole) for hole in space.holes]
+        self._scales = [Scale(hole) for hole in space.holes]
+        self._distributions = {scale.name: _distribution(scale) for scale in self._scales}
+        self._ahead = Ahead(space, looking, self._scales, self._random)
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
@@ -70,19 +78,38 @@ class Sampled:
         size = min(size, self.total - len(self._asked), max(FIRST, len(self._asked)))
         points: list[Point] = []
         self._looks_left = LOOKED * size
+        if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING:
+            self._ahead.further(AHEAD * size if self._asked else BEGIN)
         if size > 0 and not self._asked:
-            points = [self._taken(self._space.default), *self._begin(size - 1)]
-        elif len(self._asked) < DRAWN + FIRST:
-            points += self._begin(size // 2)
+            points = [self._taken(self._space.default)]
+        if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING:
+            points += self._promising(size // 2 if self._front.items else size - len(points))
         near = self._neighbours()
         while len(points) < size:
             turn = next(near, None) if len(points) % 2 else None
             points.append(self._taken(turn) if turn is not None else self._sampled())
         return points
 
+    def _promising(self, count: int) -> list[Point]:
+        """Of what was looked at the best; what a look does not see is as in the best that was tried."""
+        best = self._front.items[0].point if self._front.items else self._space.default
+        cycles = self._best_cycles
+        found: list[Point] = []
+        for point in (self._looking.mixed(p, best) for p in self._ahead.best()):
+            if len(found) == count:
+                break
+            if point not in self._asked and self._looking.is_hopeful(point, cycles):
+                found.append(self._taken(point))
+        return found
+
+    @property
+    def _best_cycles(self) -> float:
+        return self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
+
     def tell(self, trials: Sequence[Trial]) -> None:
         """What came of the points of the last batch."""
         for trial in trials:
+            self._looking.tell(trial.point, trial.outcome)
             self._hear(trial.point, _told(trial.outcome, self._objectives))
             add_to(self._front, trial, self._objectives)
 
@@ -92,16 +119,6 @@ class Sampled:
             self._study.tell(asked, values)
         else:
             self._study.add_trial(self._known(point, values))
-
-    def _begin(self, count: int) -> list[Point]:
-        """Of some points those that look best."""
-        size = self._space.size
-        drawn = dict.fromkeys(self._space.point_at(self._random.randrange(size)) for _ in range(DRAWN))
-        looks = {
-            point: look for point in drawn if point not in self._asked and (look := self._looking.at(point)) is not None
-        }
-        fit = sorted((point for point in looks if looks[point].fits), key=lambda point: looks[point].rank)
-        return [self._taken(point) for point in fit[:count]]
 
     def _sampled(self) -> Point:
         """What Optuna asks for; where that was tried already, something that was not."""
@@ -123,8 +140,7 @@ class Sampled:
             if not self._looks_left:
                 return True
             self._looks_left -= 1
-        best = self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
-        return self._looking.is_hopeful(point, best)
+        return self._looking.is_hopeful(point, self._best_cycles)
 
     def _taken(self, point: Point) -> Point:
         self._asked.add(point)
@@ -152,45 +168,21 @@ class Sampled:
             point = list(self._random.choice(best).point)
             for _ in range(1 + n % 2):
                 hole = self._random.randrange(len(point))
-                point[hole] = self._scales[hole].near(point[hole], self._random)
+                near = self._scales[hole].near(point[hole])
+                point[hole] = self._random.choice(near) if near else point[hole]
             if tuple(point) not in self._asked and self._is_hopeful(tuple(point)):
                 yield tuple(point)
-
-    @property
-    def _distributions(self) -> dict[str, BaseDistribution]:
-        return {scale.name: scale.distribution for scale in self._scales}
 
     def _known(self, point: Point, values: Sequence[float]) -> FrozenTrial:
         params = {scale.name: scale.rank(at) for scale, at in zip(self._scales, point, strict=True)}
         return create_trial(params=params, distributions=self._distributions, values=list(values))
 
 
-class _Scale:
-    """A hole as Optuna sees it: numbers by their ranks, all else as categories."""
-
-    def __init__(self, hole: Hole) -> None:
-        self.name = hole.name
-        self._is_ordered = all(isinstance(v, int) and not isinstance(v, bool) for v in hole.values)
-        positions = range(len(hole.values))
-        numbers: list[Any] = list(hole.values)
-        self._order = sorted(positions, key=lambda n: numbers[n]) if self._is_ordered else list(positions)
-        most = len(self._order) - 1
-        self.distribution: BaseDistribution = (
-            IntDistribution(0, most) if self._is_ordered else CategoricalDistribution(tuple(range(most + 1)))
-        )
-
-    def position(self, rank: int) -> int:
-        return self._order[rank]
-
-    def rank(self, position: int) -> int:
-        return self._order.index(position)
-
-    def near(self, position: int, chance: random.Random) -> int:
-        """Another value: the next number up or down, or any other category."""
-        ranks = range(len(self._order))
-        here = self.rank(position)
-        near = [r for r in ranks if abs(r - here) == 1] if self._is_ordered else [r for r in ranks if r != here]
-        return self._order[chance.choice(near)] if near else position
+def _distribution(scale: Scale) -> BaseDistribution:
+    """A hole as Optuna sees it."""
+    if scale.is_ordered:
+        return IntDistribution(0, scale.size - 1)
+    return CategoricalDistribution(tuple(range(scale.size)))
 
 
 def _told(outcome: Outcome, objectives: Sequence[str]) -> tuple[float, ...]:

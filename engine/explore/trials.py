@@ -83,7 +83,7 @@ class Bench:
             return Outcome("failed", None, refused.code, refused.refusal.message)
         over = self._overflow(first_peaks(program))
         if over is not None:
-            return Outcome("over", None, *over)  # most of those that do not fit, without counting their tasks
+            return over  # most of those that do not fit, without counting their tasks
         least = least_figures(least_of(program, self._limits.tasks), self._far)
         over = self._over(least)
         if over is not None:
@@ -95,26 +95,31 @@ class Bench:
         figures = figures_of(report, self._far)
         errors = [f for f in report.findings if f.severity == "error"]
         if errors:
-            return Outcome("over", figures, errors[0].code, errors[0].message)
+            full = self._full(figures.peaks)
+            return Outcome("over", figures, errors[0].code, errors[0].message, full=full or "")
         return self._over(figures) or Outcome("fits", figures)
 
     def _over(self, figures: Figures) -> Outcome | None:
         """Why these figures are too much for the machine or the budgets, if they are."""
-        over = self._overflow(figures.peaks)
+        over = self._overflow(figures.peaks, figures)
         if over is not None:
-            return Outcome("over", figures, *over)
+            return over
         for name, most in self._budgets.items():
             if figures.figure(name) > most:
                 message = f"{name} of {figures.figure(name):,.0f}, at most {most:,.0f}"
                 return Outcome("over", figures, "budget", message)
         return None
 
-    def _overflow(self, peaks: Mapping[str, int]) -> tuple[str, str] | None:
-        """Code and message, where a row of memory would have to hold more than it has."""
-        for row, capacity in self._capacities.items():
-            if peaks.get(row, 0) > capacity:
-                return "capacity-overflow", f"{row} would have to hold {peaks[row]:,} bytes, and has {capacity:,}"
-        return None
+    def _overflow(self, peaks: Mapping[str, int], figures: Figures | None = None) -> Outcome | None:
+        """What comes of it where a row of memory would have to hold more than it has."""
+        row = self._full(peaks)
+        if row is None:
+            return None
+        message = f"{row} would have to hold {peaks[row]:,} bytes, and has {self._capacities[row]:,}"
+        return Outcome("over", figures, "capacity-overflow", message, full=row)
+
+    def _full(self, peaks: Mapping[str, int]) -> str | None:
+        return next((row for row, capacity in self._capacities.items() if peaks.get(row, 0) > capacity), None)
 
     @cached_property
     def _capacities(self) -> dict[str, int]:

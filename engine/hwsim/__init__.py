@@ -7,6 +7,7 @@ from .errors import MachineError
 from .figures import operations_per_cycle
 from .folding import Density, Folding
 from .least import Least, first_peaks, least_of
+from .look import Look, look_at
 from .machine import Machine
 from .machine_file import load_machine, preset_names, read_machine
 from .occupancy import Occupancy, Steps, Tile, Tiles
@@ -57,6 +58,7 @@ __all__ = [
     "Knob",
     "Least",
     "Listing",
+    "Look",
     "Lost",
     "Machine",
     "MachineError",
@@ -94,6 +96,7 @@ __all__ = [
     "first_peaks",
     "least_of",
     "load_machine",
+    "look_at",
     "operations_per_cycle",
     "preset_names",
     "ranked",

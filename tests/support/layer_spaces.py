@@ -69,7 +69,8 @@ def layer_space(layer: Layer, target: Target) -> Space:
 def space_text(layer: Layer, target: Target) -> str:
     """Its lines, as they stand in a notebook below `sch = tilewright.Schedule(…)`."""
     rows, columns, depth, loops = _loops(layer)
-    lines = ['C = sch.get_block("C")', copied_in(layer, target), f"{', '.join(loops)} = sch.get_loops(C)",
+    lines = ['C = sch.get_block("C")', copied_in(layer, target), f'B_in = sch.cache_read(C, 1, "{target.operands}")',
+             f'C_out = sch.cache_write(C, 0, "{target.results}")', f"{', '.join(loops)} = sch.get_loops(C)",
              f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", "{loops[0]}_all"])']  # fmt: skip
     pairs, depths = _tiles(layer, target)
     lines += [f'tile = choose("tile", {pairs})', f'tile_{depth} = choose("depth", {depths})']
@@ -82,8 +83,6 @@ def space_text(layer: Layer, target: Target) -> str:
         *lines,
         f'places = choose("places", {_quoted(places)})',
         f"sch.reorder(places[0], places[1], places[2], {depth}o, {', '.join(inner)})",
-        f'B_in = sch.cache_read(C, 1, "{target.operands}")',
-        f'C_out = sch.cache_write(C, 0, "{target.results}")',
         "sch.compute_at(A_in, places[3])",
         "sch.compute_at(B_in, places[4])",
         "sch.reverse_compute_at(C_out, places[2])",
@@ -126,7 +125,9 @@ def _tiles(layer: Layer, target: Target) -> tuple[list[list[int]], list[int]]:
     height, width = layer.out or (layer.rows, 1)
     room = target.result_bytes // 4
     columns = tiles_of(layer.columns, target.grain)
-    rows = [n for n in tiles_of(height, 1) if n * width >= 2 * target.grain] or [height]
+    sizes = {*tiles_of(height, 1), *(() if layer.out else range(target.grain, height, target.grain))}
+    sizes = {n for n in sizes if height % n == 0 or n in tiles_of(height, 1)}
+    rows = [n for n in sorted(sizes, reverse=True) if n * width >= 2 * target.grain] or [height]
     pairs = [[r, c] for r in rows for c in columns if r * width * c <= room]
     most = max(r * width * c for r, c in pairs)
     pairs = [[r, c] for r, c in pairs if r * width * c * 4 >= most]
