@@ -38,6 +38,9 @@ BEGIN = 64
 AHEAD = 4
 """Looks ahead for each of a batch."""
 
+NEAR = 1.1
+"""What looks as if it took so many times the cycles of the best is not tried for its look: a look is seldom so far off."""
+
 BEGINNING = 16
 """For other objectives than cycles, of which looks tell nothing, only so many of the first points are those that look best."""
 
@@ -79,7 +82,10 @@ class Sampled:
         points: list[Point] = []
         self._looks_left = LOOKED * size
         if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING:
-            self._ahead.further(AHEAD * size if self._asked else BEGIN)
+            if self._asked:
+                self._ahead.further(AHEAD * size)
+            else:
+                self._ahead.begin(BEGIN)
         if size > 0 and not self._asked:
             points = [self._taken(self._space.default)]
         if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING:
@@ -93,12 +99,12 @@ class Sampled:
     def _promising(self, count: int) -> list[Point]:
         """Of what was looked at the best; what a look does not see is as in the best that was tried."""
         best = self._front.items[0].point if self._front.items else self._space.default
-        cycles = self._best_cycles
         found: list[Point] = []
-        for point in (self._looking.mixed(p, best) for p in self._ahead.best()):
+        for point in self._ahead.best(NEAR * self._best_cycles):
+            point = self._looking.mixed(point, best)
             if len(found) == count:
                 break
-            if point not in self._asked and self._looking.is_hopeful(point, cycles):
+            if point not in self._asked and self._looking.is_hopeful(point, self._best_cycles):
                 found.append(self._taken(point))
         return found
 
