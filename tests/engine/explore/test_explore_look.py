@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from math import inf
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,15 +12,20 @@ from support.layer_spaces import TARGETS, layer_space
 from support.layers import Layer
 from support.spaces import gemm_space
 
-from tilewright.engine.explore import Bench, Question, Space, prefixes
+from tilewright.engine.explore import Bench, Outcome, Question, Space, prefixes
+from tilewright.engine.explore.ahead import Ahead
 from tilewright.engine.explore.looking import Looking
 from tilewright.engine.explore.prefixes import Prefixes, Refused
-from tilewright.engine.hwsim import load_machine
+from tilewright.engine.explore.scale import Scale
+from tilewright.engine.explore.space import Point
+from tilewright.engine.hwsim import Look, load_machine
 from tilewright.engine.ir import TilewrightError, structural_equal
 
 GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
 LAYER = layer_space(Layer("small", 64, 64, 128), TARGETS["dual-bank-npu"])
+LATE = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "banks")
+LOOKS = Looking(SPACE, GEMMINI, Prefixes(SPACE))
 
 
 def looking(space: Space, machine: str) -> Looking:
@@ -44,25 +52,69 @@ def test_given_moments_that_are_kept_or_gone_then_schedules_and_refusals_are_tho
                 assert structural_equal(found.schedule.func, expected.schedule.func)
 
 
+def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, Look | None]]:
+    """Candidates all over a space: what came of each, and how it had looked."""
+    looks, bench = looking(space, machine), Bench(space, load_machine(machine), ("cycles",))
+    points = [space.point_at(n) for n in range(0, space.size, max(1, space.size // count))]
+    return [(point, bench.tried(Question(n, point)), looks.at(point)) for n, point in enumerate(points)]
+
+
 @pytest.mark.parametrize(("space", "machine"), [(SPACE, "gemmini"), (LAYER, "dual-bank-npu")], ids=["gemm", "layer"])
-def test_given_candidates_then_those_that_fit_look_so_and_what_they_move_takes_no_longer_than_they_do(
+def test_given_candidates_then_those_that_fit_look_so_and_those_that_are_refused_early_have_no_look(
     space: Space, machine: str
 ) -> None:
-    looks = looking(space, machine)
-    bench = Bench(space, load_machine(machine), ("cycles",))
-    seen = refused = 0
-    for number in range(0, space.size, max(1, space.size // 40)):
-        point = space.point_at(number)
-        outcome, look = bench.tried(Question(number, point)), looks.at(point)
-        if outcome.fits:
-            assert look is not None and look.fits and outcome.figures is not None
-            assert 0 < look.moving <= outcome.figures.cycles and look.tasks > 0
-            assert looks.is_hopeful(point) and not looks.is_hopeful(point, look.moving)
-            seen += 1
-        if look is None:
-            assert outcome.status == "refused" and not looks.is_hopeful(point)
-            refused += 1
-    assert seen > 5 and refused > 0
+    found = tried(space, machine, 40)
+    fit = [(outcome, look) for _, outcome, look in found if outcome.fits]
+    assert len(fit) > 5 and all(look is not None and look.fits for _, look in fit)
+    refused = [outcome.status for _, outcome, look in found if look is None]
+    assert refused and set(refused) == {"refused"}
+
+
+def test_given_candidates_then_what_looks_short_is_short() -> None:
+    found = [(o.figures.cycles, x) for _, o, x in tried(LAYER, "dual-bank-npu", 160) if o.fits and o.figures and x]
+    assert len(found) > 50
+    assert all(0 < look.busy <= look.cycles and 0.5 < look.cycles / cycles < 2 for cycles, look in found)
+    pairs = [(a, b) for n, a in enumerate(found) for b in found[:n] if a[0] != b[0] and a[1].cycles != b[1].cycles]
+    in_order = sum((a[0] < b[0]) == (a[1].cycles < b[1].cycles) for a, b in pairs)
+    assert in_order > 0.85 * len(pairs)
+    best = min(found, key=lambda pair: pair[1].rank)
+    assert best[0] <= 1.25 * min(cycles for cycles, _ in found)
+
+
+def test_given_sums_in_two_sets_then_they_look_twice_as_large_and_leave_while_others_are_worked_on() -> None:
+    looks = looking(LAYER, "dual-bank-npu")
+    sums = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "sums")
+    assert LAYER.holes[sums].texts == ("[0, 1]", "[0, 0]") and sums in looks.holes
+    shorter = 0
+    for two in [p for p in map(LAYER.point_at, range(0, LAYER.size, 5)) if p[sums] == 0]:
+        one = tuple(1 if n == sums else at for n, at in enumerate(two))
+        in_two, in_one = looks.at(two), looks.at(one)
+        if in_two is None or in_one is None:
+            assert in_two is in_one
+            continue
+        assert in_two.filled["local.acc"] == 2 * in_one.filled["local.acc"]
+        assert in_two.filled["local.vtcm"] == in_one.filled["local.vtcm"]
+        assert in_two.busy == in_one.busy and in_two.cycles <= in_one.cycles
+        shorter += in_two.cycles < in_one.cycles
+    assert shorter > 5
+
+
+def test_given_candidates_that_were_too_large_then_what_looks_fuller_is_not_hopeful_until_something_like_it_fits() -> (
+    None
+):
+    looks = looking(LAYER, "dual-bank-npu")
+    by_size = sorted(
+        {(look.filled["local.vtcm"], point) for point in map(LAYER.point_at, range(0, LAYER.size, 7))
+         if (look := looks.at(point)) is not None and look.fits and point[LATE] == 0}
+    )  # fmt: skip
+    (_, small), (size, middle), (more, large) = by_size[0], by_size[len(by_size) // 2], by_size[-1]
+    assert size < more and all(map(looks.is_hopeful, (small, middle, large)))
+    looks.tell(middle, Outcome("over", None, "capacity-overflow", full="local.vtcm[0]"))
+    assert [looks.is_hopeful(point) for point in (small, middle, large)] == [True, False, False]
+    otherwise = tuple(1 if n == LATE else at for n, at in enumerate(large))
+    assert looks.is_hopeful(otherwise), "with another layout it may have room"
+    looks.tell(large, Outcome("fits"))
+    assert looks.is_hopeful(middle) and looks.is_hopeful(large)
 
 
 def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
@@ -71,13 +123,45 @@ def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
     bench = Bench(SPACE, small, ("cycles",))
     points = list(SPACE.points())
     over = [p for p in points if (look := looks.at(p)) is not None and not look.fits]
-    assert over and {bench.tried(Question(0, point)).status for point in over} == {"over"}
+    outcomes = [bench.tried(Question(0, point)) for point in over]
+    assert over and {(outcome.status, outcome.full.partition("[")[0]) for outcome in outcomes} == {
+        ("over", "local.scratchpad")
+    }
 
 
-def test_given_late_calls_then_those_that_differ_in_them_only_look_the_same() -> None:
+def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> None:
     shared = Prefixes(LAYER)
     one = LAYER.default
-    banks, sums = (n for n, hole in enumerate(LAYER.holes) if hole.name in ("banks", "sums"))
-    other = tuple(1 if n in (banks, sums) else at for n, at in enumerate(one))
-    assert shared.early_values(one) == shared.early_values(other) != one
+    other = tuple(1 if n == LATE else at for n, at in enumerate(one))
+    assert LAYER.holes[LATE].name == "banks" and LATE not in shared.seen
     assert shared.early(one) is shared.early(other)
+    looks = Looking(LAYER, load_machine("dual-bank-npu"), shared)
+    assert looks.at(one) is looks.at(other)
+
+
+@given(st.integers(0, 1000), st.lists(st.integers(1, 40), max_size=6))
+@settings(max_examples=20)
+def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
+    def walked() -> list[Point]:
+        ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(seed))
+        ahead.begin(16)
+        for looks in more:
+            ahead.further(looks)
+        return list(ahead.best(inf))
+
+    found = walked()
+    ranks = [look.rank for point in found if (look := LOOKS.at(point)) is not None]
+    assert len(found) == len(ranks) == len(set(found)) and ranks == sorted(ranks)
+    assert walked() == found
+
+
+def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
+    ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(0))
+    ahead.begin(16)
+    for _ in range(30):
+        ahead.further(SPACE.size)
+    fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
+    assert set(ahead.best(inf)) == fit
+    cycles = {point: look.cycles for point in fit if (look := LOOKS.at(point)) is not None}
+    least = min(cycles.values())
+    assert {cycles[point] for point in ahead.best(least)} == {least}
