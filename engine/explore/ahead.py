@@ -16,6 +16,7 @@ from math import inf
 from .looking import Looking
 from .scale import Scale
 from .space import Point, Space
+from .study import Enough
 
 DRAWN = 16
 """Looks at points anywhere, before any other."""
@@ -40,21 +41,23 @@ class Ahead:
         self._left: list[tuple[Rank, int, Point]] = []
         self._ways = cycle([self._beside_the_best(), self._downhill()])
 
-    def begin(self, looks: int) -> None:
-        """Look at the first points: some of them anywhere, the others beside the best of these and the default."""
+    def begin(self, looks: int, enough: Enough) -> None:
+        """Look at the first points: some of them anywhere, the others beside the best of these and the default. Fewer where it is
+        `enough`."""
         self._rank(self._space.default)
         for _ in range(DRAWN):
-            self._rank(self._anywhere())
+            if not enough():
+                self._rank(self._anywhere())
         way = self._beside_the_best()
-        while len(self._ranks) < looks and next(way, None):
+        while len(self._ranks) < looks and not enough() and next(way, None):
             pass
 
-    def further(self, looks: int) -> None:
-        """Look at so many more points."""
+    def further(self, looks: int, enough: Enough) -> None:
+        """Look at so many more points, or fewer where it is `enough`."""
         most = len(self._ranks) + looks
         for _ in range(STEPS * looks):
             next(next(self._ways), None)
-            if len(self._ranks) >= most:
+            if len(self._ranks) >= most or enough():
                 break
 
     def best(self, cycles: float) -> Iterator[Point]:

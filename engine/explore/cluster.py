@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 from dask.distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
+from distributed.client import ClosedClientError
 
 from ..ir import Refusal
 from .job import Job, encoded, job_from, outcome_from, question_from
 from .outcome import LOST, Outcome
+from .study import Enough
 from .trials import Question
-from .workers import Enough, Hands, WorkersError
+from .workers import Hands, WorkersError
 
 CONNECT_SECONDS = 5
 
@@ -57,7 +60,8 @@ class Cluster:
                 else:
                     time.sleep(LOOK_SECONDS)
         finally:
-            self._client.cancel(list(futures))
+            with suppress(ClosedClientError):  # of a scheduler that is gone
+                self._client.cancel(list(futures))
 
     def _outcome(self, future: Any, answer: Any) -> Outcome:
         if future.status == "finished":

@@ -23,17 +23,17 @@ from .outcome import CYCLES, Outcome, vector
 from .pareto import Front
 from .scale import Scale
 from .space import Point, Space
-from .study import Method, Settings, Trial, add_to
+from .study import Enough, Method, Settings, Trial, add_to
 
 POPULATION = 50
 TRIES = 64
 """Draws for a point that was not tried yet, before one is looked for."""
 
 FIRST = 4
-"""The first batch is no larger, and each no larger than all before it."""
+"""The batch after the default is no larger, and each no larger than all before it."""
 
-BEGIN = 64
-"""Looks before the first batch."""
+BEGIN = 48
+"""Looks before any point but the default is tried."""
 
 AHEAD = 4
 """Looks ahead for each of a batch."""
@@ -76,33 +76,32 @@ class Sampled:
         self._looks_left = 0
         self._study = _study(settings, self.method)
 
-    def batch(self, size: int) -> Sequence[Point]:
-        """The next points: at the beginning the default and what looks best, in small batches, so that soon more is known."""
+    def batch(self, size: int, enough: Enough) -> Sequence[Point]:
+        """The next points: the default alone, then what looks best, in small batches at the beginning, so that soon more is known."""
+        if not self._asked:
+            return [self._taken(self._space.default)] if self.total else []
         size = min(size, self.total - len(self._asked), max(FIRST, len(self._asked)))
-        points: list[Point] = []
         self._looks_left = LOOKED * size
-        if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING:
-            if self._asked:
-                self._ahead.further(AHEAD * size)
-            else:
-                self._ahead.begin(BEGIN)
-        if size > 0 and not self._asked:
-            points = [self._taken(self._space.default)]
-        if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING:
-            points += self._promising(size // 2 if self._front.items else size - len(points))
+        points = self._promising(size, enough) if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING else []
         near = self._neighbours()
-        while len(points) < size:
+        while len(points) < size and not enough():
             turn = next(near, None) if len(points) % 2 else None
             points.append(self._taken(turn) if turn is not None else self._sampled())
         return points
 
-    def _promising(self, count: int) -> list[Point]:
-        """Of what was looked at the best; what a look does not see is as in the best that was tried."""
+    def _promising(self, size: int, enough: Enough) -> list[Point]:
+        """For a batch the best of what was looked at, at first all of it and then a half; what a look does not see is as in the best that
+        was tried."""
+        begins = len(self._asked) == 1
+        if begins:
+            self._ahead.begin(BEGIN, enough)
+        else:
+            self._ahead.further(AHEAD * size, enough)
         best = self._front.items[0].point if self._front.items else self._space.default
         found: list[Point] = []
         for point in self._ahead.best(NEAR * self._best_cycles):
             point = self._looking.mixed(point, best)
-            if len(found) == count:
+            if len(found) == (size if begins else size // 2):
                 break
             if point not in self._asked and self._looking.is_hopeful(point, self._best_cycles):
                 found.append(self._taken(point))

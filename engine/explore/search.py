@@ -22,9 +22,9 @@ from .outcome import Status, require_objectives
 from .pareto import Front
 from .prefixes import Prefixes
 from .space import Point, Space
-from .study import Checking, Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
+from .study import Checking, Enough, Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
 from .trials import Bench, Question
-from .workers import Enough, InProcess, Processes, Workers
+from .workers import InProcess, Processes, Workers
 
 Watch = Callable[[Progress], object]
 Check = Callable[[Checking], object]
@@ -36,12 +36,13 @@ class ExploreError(TilewrightError):
 
 
 class Asker(Protocol):
-    """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end. `tell` has their outcomes."""
+    """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end, anything where it is `enough`. `tell`
+    has their outcomes."""
 
     method: Method
     total: int
 
-    def batch(self, size: int) -> Sequence[Point]: ...
+    def batch(self, size: int, enough: Enough) -> Sequence[Point]: ...
 
     def tell(self, trials: Sequence[Trial]) -> None: ...
 
@@ -55,7 +56,7 @@ class Exhaustive:
         self.total = space.size
         self._points = space.points()
 
-    def batch(self, size: int) -> Sequence[Point]:
+    def batch(self, size: int, enough: Enough) -> Sequence[Point]:
         return tuple(islice(self._points, size))
 
     def tell(self, trials: Sequence[Trial]) -> None:
@@ -202,7 +203,9 @@ class _Search:
     def _batches(self, workers: Workers) -> bool:
         """Whether no batch was cut short."""
         while not self._is_enough():
-            points = self._asker.batch(self._settings.batch)
+            points = self._asker.batch(self._settings.batch, self._is_enough)
+            if self._is_enough():
+                return False
             if not points:
                 return True
             # What a batch may leave out is settled before it begins, so that it does not matter who is faster.

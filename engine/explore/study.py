@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
@@ -16,7 +16,11 @@ from .space import Point, Space
 from .trials import Limits
 
 Method = Literal["exhaustive", "tpe", "nsga2"]
+
 """How points are chosen: all of them; by Optuna's tree-structured Parzen estimator; by its genetic algorithm, for several objectives."""
+
+Enough = Callable[[], bool]
+"""Whether somebody, or the clock, says that a study has gone on long enough."""
 
 BATCH = 32
 EXHAUSTIVE = 512

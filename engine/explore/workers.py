@@ -6,7 +6,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -15,6 +15,7 @@ from typing import Protocol
 from ..ir import Refusal, TilewrightError
 from .job import Job, encoded, outcome_from
 from .outcome import LOST, Outcome
+from .study import Enough
 from .trials import Bench, Question
 from .wire import READY, receive, send
 
@@ -33,8 +34,6 @@ STARTS = 2
 
 LOOK_SECONDS = 0.2
 """While all are at work it is asked so often whether that is enough."""
-
-Enough = Callable[[], bool]
 
 
 class Workers(Protocol):

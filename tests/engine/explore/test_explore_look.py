@@ -28,6 +28,10 @@ LATE = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "banks")
 LOOKS = Looking(SPACE, GEMMINI, Prefixes(SPACE))
 
 
+def never() -> bool:
+    return False
+
+
 def looking(space: Space, machine: str) -> Looking:
     return Looking(space, load_machine(machine), Prefixes(space))
 
@@ -144,9 +148,9 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
 def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
     def walked() -> list[Point]:
         ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(seed))
-        ahead.begin(16)
+        ahead.begin(16, never)
         for looks in more:
-            ahead.further(looks)
+            ahead.further(looks, never)
         return list(ahead.best(inf))
 
     found = walked()
@@ -157,11 +161,19 @@ def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again
 
 def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
     ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(0))
-    ahead.begin(16)
+    ahead.begin(16, never)
     for _ in range(30):
-        ahead.further(SPACE.size)
+        ahead.further(SPACE.size, never)
     fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
     assert set(ahead.best(inf)) == fit
     cycles = {point: look.cycles for point in fit if (look := LOOKS.at(point)) is not None}
     least = min(cycles.values())
     assert {cycles[point] for point in ahead.best(least)} == {least}
+
+
+def test_given_that_it_is_enough_then_nothing_more_is_looked_at() -> None:
+    looks = looking(SPACE, "gemmini")
+    ahead = Ahead(SPACE, looks, [Scale(hole) for hole in SPACE.holes], random.Random(0))
+    ahead.begin(16, lambda: True)
+    ahead.further(16, lambda: True)
+    assert sum(map(looks.has, {looks.mixed(p, SPACE.default) for p in SPACE.points()})) <= 2

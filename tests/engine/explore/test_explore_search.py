@@ -30,8 +30,7 @@ from tilewright.engine.explore import (
 )  # fmt: skip
 from tilewright.engine.explore import search as search_module
 from tilewright.engine.explore import trials as trials_module
-from tilewright.engine.explore.study import front_of
-from tilewright.engine.explore.workers import Enough
+from tilewright.engine.explore.study import Enough, front_of
 from tilewright.engine.hwsim import Report, TaskProgram, load_machine, simulate
 
 GEMMINI = load_machine("gemmini")
