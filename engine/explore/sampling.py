@@ -78,16 +78,20 @@ class Sampled:
 
     def batch(self, size: int, enough: Enough) -> Sequence[Point]:
         """The next points: the default alone, then what looks best, in small batches at the beginning, so that soon more is known."""
-        if not self._asked:
-            return [self._taken(self._space.default)] if self.total else []
-        size = min(size, self.total - len(self._asked), max(FIRST, len(self._asked)))
+        before = len(self._asked)
+        if before >= self.total:
+            return []
+        if not before:
+            return [self._taken(self._space.default)]
+        # A batch is made whole and then cut, so that a study of more trials begins like this one.
+        size = min(size, self._space.size - before, max(FIRST, before))
         self._looks_left = LOOKED * size
-        points = self._promising(size, enough) if self._objectives == (CYCLES,) or len(self._asked) < BEGINNING else []
+        points = self._promising(size, enough) if self._objectives == (CYCLES,) or before < BEGINNING else []
         near = self._neighbours()
         while len(points) < size and not enough():
             turn = next(near, None) if len(points) % 2 else None
             points.append(self._taken(turn) if turn is not None else self._sampled())
-        return points
+        return points[: self.total - before]
 
     def _promising(self, size: int, enough: Enough) -> list[Point]:
         """For a batch the best of what was looked at, at first all of it and then a half; what a look does not see is as in the best that

@@ -199,11 +199,12 @@ def test_a_study_that_was_stopped_goes_on_as_if_it_had_not_been(
     assert [q.number for q in asked] == list(range(after, 24))
 
 
-def test_given_more_trials_then_a_study_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trials", [1, 7, 10, 16, 19])
+def test_given_more_trials_then_a_study_goes_on(tmp_path: Path, trials: int) -> None:
     store = tmp_path / "study.sqlite"
-    few = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=16, batch=8), store=store)
+    few = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=trials, batch=8), store=store)
     more = explore(SPACE, GEMMINI, SAMPLED, store=store)
-    assert found(more)[:16] == found(few) and len(more.trials) == 24
+    assert found(more)[:trials] == found(few) and len(more.trials) == 24
 
 
 def test_given_another_study_or_no_study_then_the_file_is_refused(tmp_path: Path) -> None:
