@@ -16,7 +16,7 @@ from .geometry import Course, Domain, Layout, box_elements, courses, layout
 from .parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from .place import Places
 from .ports import PortSpec, demands, over
-from .product import product_of
+from .product import passes_of, product_of, tiles_of
 from .systolic import array_cycles, fold
 from .vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from .work import Access, Work, element_bytes
@@ -183,9 +183,7 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) ->
         cells = engine.tile_rows * engine.tile_columns
         tiles = over(where.iterations, cells)
         return Tiling(tiles, where.iterations, tiles * cells)
-    product = product_of(work, where)
-    tiles = over(product.rows, engine.tile_rows) * over(product.columns, engine.tile_columns)
-    tiles *= product.batch * over(product.depth, engine.tile_depth)
+    tiles = tiles_of(engine, product_of(work, where))
     return Tiling(tiles, where.iterations, tiles * engine.tile_rows * engine.tile_columns * engine.tile_depth)
 
 
@@ -197,7 +195,7 @@ def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
 
 
 def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
-    return over(max(element_bytes(a) for a in work.reads), engine.element_bytes) ** 2
+    return passes_of(engine, max(element_bytes(a) for a in work.reads))
 
 
 def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:

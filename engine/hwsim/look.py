@@ -36,7 +36,7 @@ from .choose import PREFERENCE
 from .machine import Machine
 from .parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from .ports import over
-from .product import Product
+from .product import Product, passes_of, tiles_of
 from .systolic import array_cycles
 from .work import Kind
 
@@ -242,11 +242,10 @@ def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task, loads: Seque
     rows, columns, depth = first & result - second, second & result - first, (first & second) - result
     others = task.loops.keys() - rows - columns - depth
     product = Product(*(task.times(group) for group in (rows, columns, depth, others)))
-    passes = over(max(dt.size_bytes(load.buffer.dtype) for load in loads), engine.element_bytes) ** 2
+    passes = passes_of(engine, max(dt.size_bytes(load.buffer.dtype) for load in loads))
     if isinstance(engine, SystolicEngine):
         return array_cycles(engine, product) * passes
-    tiles = over(product.rows, engine.tile_rows) * over(product.columns, engine.tile_columns)
-    return product.batch * tiles * over(product.depth, engine.tile_depth) * engine.cycles_per_tile * passes
+    return tiles_of(engine, product) * engine.cycles_per_tile * passes
 
 
 def _memory(buffer: Buffer, machine: Machine) -> Memory:

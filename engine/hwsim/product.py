@@ -10,6 +10,8 @@ import msgspec
 from ..ir import Var
 from .geometry import Domain
 from .grid import used_vars
+from .parts import MatrixEngine, SystolicEngine
+from .ports import over
 from .work import Access, Work
 
 
@@ -21,6 +23,17 @@ class Product(msgspec.Struct, frozen=True):
     columns: int
     depth: int
     batch: int = 1
+
+
+def tiles_of(engine: MatrixEngine, product: Product) -> int:
+    """How many tiles of a matrix engine cover the rows, columns and depth of each product; those at the edge count as whole ones."""
+    tiles = over(product.rows, engine.tile_rows) * over(product.columns, engine.tile_columns)
+    return product.batch * tiles * over(product.depth, engine.tile_depth)
+
+
+def passes_of(engine: MatrixEngine | SystolicEngine, element_bytes: int) -> int:
+    """How often a product is done for elements wider than the engine is made for."""
+    return over(element_bytes, engine.element_bytes) ** 2
 
 
 def product_of(work: Work, where: Domain) -> Product:
