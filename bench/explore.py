@@ -59,10 +59,10 @@ def candidate_seconds(study: Study) -> tuple[float, float]:
     each = (time.process_time() - begun) / len(study.trials)
     sampler = Sampled(study.space, study.settings, Looking(study.space, study.machine, Prefixes(study.space)))
     begun = time.process_time()
-    for n in range(0, len(study.trials), study.settings.batch):
-        part = study.trials[n : n + study.settings.batch]
-        sampler.batch(len(part))
-        sampler.tell(part)
+    told = 0
+    while points := sampler.batch(study.settings.batch, lambda: False):
+        sampler.tell(study.trials[told : told + len(points)])
+        told += len(points)
     return each, (time.process_time() - begun) / len(study.trials)
 
 

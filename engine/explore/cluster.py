@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 from dask.distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
-from distributed.client import ClosedClientError
 
 from ..ir import Refusal
 from .job import Job, encoded, job_from, outcome_from, question_from
@@ -60,7 +58,7 @@ class Cluster:
                 else:
                     time.sleep(LOOK_SECONDS)
         finally:
-            with suppress(ClosedClientError):  # of a scheduler that is gone
+            if self._client.status == "running":  # else its scheduler is gone, and what it was asked with it
                 self._client.cancel(list(futures))
 
     def _outcome(self, future: Any, answer: Any) -> Outcome:
