@@ -1,6 +1,7 @@
 """Points looked at: each schedule is applied as far as it takes to see what it moves and holds, once for all that are alike so far.
 
-A look sees no layouts, which may take more room than it knows of. That is learned from candidates that were tried.
+A look sees no layouts, which may take more room than it knows of, and knows of machines what is simple. How far it may be trusted is
+learned from candidates that were tried.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Looking:
         self.holes = prefixes.seen
         self._known: dict[Point, Look | None] = {}
         self._room: defaultdict[tuple[Point, str], _Room] = defaultdict(_Room)
+        self._beyond = 1.0
 
     def at(self, point: Point) -> Look | None:
         """How a point looks; None where one of its calls is refused."""
@@ -46,17 +48,19 @@ class Looking:
     def is_hopeful(self, point: Point, cycles: float = inf) -> bool:
         """Whether it looks as if it would be accepted, fit, and take fewer `cycles`."""
         look = self.at(point)
-        if look is None or not look.fits or look.busy >= cycles:
+        if look is None or not look.fits or look.busy >= self._beyond * cycles:
             return False
         late = self._late(point)
         return all(self._room[late, scope].has(filled) for scope, filled in look.filled.items())
 
     def tell(self, point: Point, outcome: Outcome) -> None:
-        """What came of a point that was tried: how full a memory may look."""
+        """What came of a point that was tried: how full a memory may look, and how much busier than it is the machine looks."""
         look = self._known.get(self._seen(point))
         if look is None:
             return
         late = self._late(point)
+        if outcome.fits and outcome.figures is not None:
+            self._beyond = max(self._beyond, look.busy / max(outcome.figures.cycles, 1))
         for scope, filled in look.filled.items():
             if outcome.status in ("fits", "pruned"):
                 self._room[late, scope].took(filled)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard, cast
 
 import msgspec
 
 from ..adopt import LineState, after_line, arguments_of, is_hole
-from ..export import named_arguments
 from ..ir import TilewrightError, Var
 from ..script import CallStep, CallValue, Ref, is_value
 from .space import Point, Space, require_point, start_of
@@ -58,16 +58,21 @@ class Prefixes:
         return self._at(point, self._early)
 
     def pipelines(self, point: Point, early: LineState) -> dict[Var, tuple[int, ...]]:
-        """The stages that the late calls give to the statements of loops, unchecked. Raises what is wrong with their arguments."""
+        """The stages that the late calls give to the statements of loops. What is wrong with a call is left to whoever makes it; raises
+        TilewrightError where a name has no value."""
         found: dict[Var, tuple[int, ...]] = {}
         state, chosen = early, self._space.chosen_at(point)
         for line in self._late:
             if is_hole(line) or is_value(line):
                 state = after_line(state, line, self._space.schedule_name, chosen=chosen)
             elif line.method == PIPELINE:
-                given = named_arguments(PIPELINE, *arguments_of(line, state))
-                loop = given["loop"]
-                found[state.schedule.get_loop(loop) if isinstance(loop, str) else loop] = tuple(given["stages"])
+                args, kwargs = arguments_of(line, state)
+                given = {**dict(zip(("loop", "stages"), args, strict=False)), **kwargs}
+                loop, stages = given.get("loop"), given.get("stages")
+                if isinstance(loop, str):
+                    loop = state.schedule.get_loop(loop)
+                if isinstance(loop, Var) and _are_stages(stages):
+                    found[loop] = tuple(stages)
         return found
 
     @property
@@ -101,6 +106,10 @@ class Prefixes:
             except TilewrightError as error:
                 return Refused(number, error)
         return state
+
+
+def _are_stages(value: object) -> TypeGuard[Sequence[int]]:
+    return isinstance(value, list | tuple) and all(isinstance(n, int) for n in cast("Sequence[object]", value))
 
 
 def _seen_holes(space: Space, early: int, late: Sequence[CallStep]) -> tuple[int, ...]:

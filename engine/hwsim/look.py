@@ -181,11 +181,12 @@ def _engine_of(task: _Task, machine: Machine) -> tuple[Engine | None, list[Buffe
     body = task.leaf.block.body
     if not isinstance(body, BufferStore):
         return None, []
-    loads = [e for e in walk(body.value) if isinstance(e, BufferLoad) and e.buffer is not body.buffer]
+    every = [e for e in walk(body.value) if isinstance(e, BufferLoad)]
+    loads = [load for load in every if load.buffer is not body.buffer]
     kind: Kind = "elementwise"
     if isinstance(body.value, BufferLoad) and loads:
         kind = "copy"
-    elif task.leaf.block.init is not None:
+    elif len(loads) < len(every):
         kind = "mac" if any(isinstance(e, Mul) for e in walk(body.value)) and len(loads) == 2 else "reduce"
     target = _memory(body.buffer, machine).name
     sources = {_memory(load.buffer, machine).name for load in loads}

@@ -12,14 +12,15 @@ from support.layer_spaces import TARGETS, layer_space
 from support.layers import Layer
 from support.spaces import gemm_space
 
-from tilewright.engine.explore import Bench, Outcome, Question, Space, prefixes
+from tilewright.engine.explore import Bench, Figures, Outcome, Question, Space, prefixes, space_of
 from tilewright.engine.explore.ahead import Ahead
 from tilewright.engine.explore.looking import Looking
 from tilewright.engine.explore.prefixes import Prefixes, Refused
 from tilewright.engine.explore.scale import Scale
 from tilewright.engine.explore.space import Point
-from tilewright.engine.hwsim import Look, load_machine
+from tilewright.engine.hwsim import Look, load_machine, look_at
 from tilewright.engine.ir import TilewrightError, structural_equal
+from tilewright.engine.script import read_calls
 
 GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
@@ -177,3 +178,38 @@ def test_given_that_it_is_enough_then_nothing_more_is_looked_at() -> None:
     ahead.begin(16, lambda: True)
     ahead.further(16, lambda: True)
     assert sum(map(looks.has, {looks.mixed(p, SPACE.default) for p in SPACE.points()})) <= 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["jo", "jo, stages=3", 'jo, stages=["a", "b"]', '"jo", [0, 1]', "C, [0, 1]", '"none", [0, 1]', "3, [0]"],
+)
+def test_given_a_pipeline_that_is_wrong_then_looking_says_no_more_than_trying(arguments: str) -> None:
+    lines = (
+        'C = sch.get_block("C")\ntile = choose("tile", [4, 8])\n'
+        'i, j, k = sch.get_loops(C)\njo, ji = sch.split(j, [None, tile], names=["jo", "ji"])\n'
+    )
+    space = space_of(SPACE.program, read_calls(f"{lines}sch.pipeline({arguments})\n"))
+    looks, bench = looking(space, "gemmini"), Bench(space, GEMMINI, ("cycles",))
+    for point in space.points():
+        assert bench.tried(Question(0, point)).status == "refused"
+        assert looks.at(point) is None or looks.is_hopeful(point)
+
+
+def test_given_a_reduction_in_two_blocks_then_its_updates_look_like_those_in_one() -> None:
+    lines = 'C = sch.get_block("C")\ni, j, k = sch.get_loops(C)\n'
+    one, two = (
+        space_of(SPACE.program, read_calls(lines + more)).schedule_at(()).schedule.index
+        for more in ("", "D = sch.decompose_reduction(C, k)\n")
+    )
+    whole, parted = look_at(one, GEMMINI), look_at(two, GEMMINI)
+    assert whole.busy <= parted.busy < 1.5 * whole.busy
+
+
+def test_given_a_machine_that_looked_busier_than_it_was_then_what_looks_as_busy_is_hopeful_again() -> None:
+    looks = looking(SPACE, "gemmini")
+    look = looks.at(SPACE.default)
+    assert look is not None and not looks.is_hopeful(SPACE.default, look.busy)
+    half = Figures(look.busy // 2, 1, "dma", 0.0, 0, {})
+    looks.tell(SPACE.default, Outcome("fits", half))
+    assert looks.is_hopeful(SPACE.default, look.busy) and not looks.is_hopeful(SPACE.default, look.busy // 3)
