@@ -13,6 +13,7 @@ from typing import TypeGuard, cast
 import msgspec
 
 from ..adopt import LineState, after_line, arguments_of, is_hole
+from ..export import named_arguments
 from ..ir import TilewrightError, Var
 from ..script import CallStep, CallValue, Ref, is_value
 from .space import Point, Space, require_point, start_of
@@ -66,9 +67,11 @@ class Prefixes:
             if is_hole(line) or is_value(line):
                 state = after_line(state, line, self._space.schedule_name, chosen=chosen)
             elif line.method == PIPELINE:
-                args, kwargs = arguments_of(line, state)
-                given = {**dict(zip(("loop", "stages"), args, strict=False)), **kwargs}
-                loop, stages = given.get("loop"), given.get("stages")
+                try:
+                    given = named_arguments(PIPELINE, *arguments_of(line, state))
+                except TypeError:
+                    continue
+                loop, stages = given["loop"], given["stages"]
                 if isinstance(loop, str):
                     loop = state.schedule.get_loop(loop)
                 if isinstance(loop, Var) and _are_stages(stages):

@@ -28,7 +28,6 @@ from .workers import InProcess, Processes, Workers
 
 Watch = Callable[[Progress], object]
 Check = Callable[[Checking], object]
-Stop = Enough
 
 
 class ExploreError(TilewrightError):
@@ -71,7 +70,7 @@ def explore(
     workers: int | str | Workers = 0,
     store: str | Path | None = None,
     watch: Watch | None = None,
-    stop: Stop | None = None,
+    stop: Enough | None = None,
     checking: Check | None = None,
 ) -> Study:
     """Try candidates of `space` on `machine`, and check the best.
@@ -180,7 +179,7 @@ def verdict_of(space: Space, point: Point) -> Verdict:
 class _Search:
     """The trials so far."""
 
-    def __init__(self, asker: Asker, settings: Settings, watch: Watch, stop: Stop, kept: Kept | None) -> None:
+    def __init__(self, asker: Asker, settings: Settings, watch: Watch, stop: Enough, kept: Kept | None) -> None:
         self._asker = asker
         self._settings = settings
         self._watch = watch
@@ -246,4 +245,4 @@ class _Search:
         self._watch(Progress(trial, len(self.trials), self._asker.total, dict(self._counts), best, front))
 
 
-__all__ = ["Asker", "Check", "Exhaustive", "Stop", "Watch", "explore", "offers_of", "verdict_of"]
+__all__ = ["Asker", "Check", "Exhaustive", "Watch", "explore", "offers_of", "verdict_of"]

@@ -95,8 +95,7 @@ class Bench:
         figures = figures_of(report, self._far)
         errors = [f for f in report.findings if f.severity == "error"]
         if errors:
-            full = self._full(figures.peaks)
-            return Outcome("over", figures, errors[0].code, errors[0].message, full=full or "")
+            return Outcome("over", figures, errors[0].code, errors[0].message, full=self._full(figures.peaks))
         return self._over(figures) or Outcome("fits", figures)
 
     def _over(self, figures: Figures) -> Outcome | None:
@@ -113,13 +112,14 @@ class Bench:
     def _overflow(self, peaks: Mapping[str, int], figures: Figures | None = None) -> Outcome | None:
         """What comes of it where a row of memory would have to hold more than it has."""
         row = self._full(peaks)
-        if row is None:
+        if not row:
             return None
         message = f"{row} would have to hold {peaks[row]:,} bytes, and has {self._capacities[row]:,}"
         return Outcome("over", figures, "capacity-overflow", message, full=row)
 
-    def _full(self, peaks: Mapping[str, int]) -> str | None:
-        return next((row for row, capacity in self._capacities.items() if peaks.get(row, 0) > capacity), None)
+    def _full(self, peaks: Mapping[str, int]) -> str:
+        """The first row of memory that would have to hold more than it has; "" where none would."""
+        return next((row for row, capacity in self._capacities.items() if peaks.get(row, 0) > capacity), "")
 
     @cached_property
     def _capacities(self) -> dict[str, int]:

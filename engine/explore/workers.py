@@ -25,7 +25,6 @@ DEATHS = 2
 GRACE_SECONDS = 30.0
 """A worker tells by itself that a candidate is too slow. One that has not, so much later by the clock, is ended."""
 
-
 START_SECONDS = 90.0
 """A worker says its first word within this by the clock, or is ended. It takes a second or two where nothing else runs."""
 

@@ -35,8 +35,8 @@ from ..lower import DOUBLE_BUFFER_KEY
 from .choose import PREFERENCE
 from .machine import Machine
 from .parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
-from .ports import over
-from .product import Product, passes_of, tiles_of
+from .ports import PortSpec, memory_port, over
+from .product import passes_of, product_over, tiles_of
 from .systolic import array_cycles
 from .work import Kind
 
@@ -80,7 +80,8 @@ def look_at(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None =
         if memory is not None and memory is not machine.far and not index.is_param(buffer):
             held[memory] += slots[buffer].count * _footprint(buffer, leaves_of, paths)
     filled = {memory.scope: size / memory.capacity_bytes for memory, size in held.items()}
-    return Look(filled, *_cycles([_task_of(leaf, paths[leaf], below) for leaf in leaves], slots, machine))
+    tasks = [task for leaf in leaves if (task := _task_of(leaf, paths[leaf], below)) is not None]
+    return Look(filled, *_cycles(tasks, slots, machine))
 
 
 Paths = Mapping[BlockRealize, Sequence[Stmt]]
@@ -88,9 +89,12 @@ Paths = Mapping[BlockRealize, Sequence[Stmt]]
 
 
 class _Task(msgspec.Struct, frozen=True, eq=False):
-    """A leaf as so many alike tasks, its own loops by the variables that its iterators take their values from."""
+    """A leaf's store as so many alike tasks. `loads` are of other buffers than it writes; `loops` are the leaf's own, `used` those that its
+    iterators take their values from."""
 
-    leaf: BlockRealize
+    store: BufferStore
+    loads: tuple[BufferLoad, ...]
+    kind: Kind
     count: int
     loops: dict[Var, int]
     used: dict[Var, frozenset[Var]]
@@ -114,33 +118,46 @@ class _Slots(msgspec.Struct, frozen=True):
     turns: int = 1
 
 
-def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> _Task:
+def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> _Task | None:
+    """None where the leaf is no store."""
+    store = leaf.block.body
+    if not isinstance(store, BufferStore):
+        return None
+    every = [e for e in walk(store.value) if isinstance(e, BufferLoad)]
+    loads = tuple(load for load in every if load.buffer is not store.buffer)
+    kind: Kind = "elementwise"
+    if isinstance(store.value, BufferLoad) and loads:
+        kind = "copy"
+    elif len(loads) < len(every):
+        kind = "mac" if any(isinstance(e, Mul) for e in walk(store.value)) and len(loads) == 2 else "reduce"
     loops = {s.loop_var: build.int_value(s.extent) or 1 for s in path if below[s] == 1 and isinstance(s, For)}
     values = zip(leaf.block.iter_vars, leaf.iter_values, strict=True)
     used = {iv.var: frozenset(v for v in free_vars(value) if v in loops) for iv, value in values}
-    return _Task(leaf, _times(s for s in path if below[s] > 1), loops, used)
+    return _Task(store, loads, kind, _times(s for s in path if below[s] > 1), loops, used)
 
 
 def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Machine) -> tuple[int, int]:
     """How long the busiest is at work, and about how long all takes."""
-    copying: Counter[str] = Counter()
+    copying: Counter[str | PortSpec] = Counter()
     working: Counter[str] = Counter()
     copies: list[_Copy] = []
     last = 0
     for task in tasks:
-        engine, loads = _engine_of(task, machine)
+        engine = _engine_of(task, machine)
         if engine is None:
             continue
-        one = engine.setup_cycles + _duration(engine, task, loads, machine)
+        one = engine.setup_cycles + _duration(engine, task, machine)
+        unit = engine.unit or engine.name
         if not isinstance(engine, DmaEngine):
-            working[engine.unit or engine.name] += task.count * one
+            working[unit] += task.count * one
             last = max(last, one)
             continue
-        source, target = (_memory(b, machine) for b in (loads[0].buffer, _target(task)))
-        for who in {engine.unit or engine.name, _port(source, "read"), _port(target, "write")}:
+        read, written = task.loads[0].buffer, task.store.buffer
+        source, target = _memory(read, machine), _memory(written, machine)
+        for who in {unit, memory_port(source, written=False), memory_port(target, written=True)}:
             copying[who] += task.count * one
         leaves = target is machine.far
-        copies.append(_Copy(task.count, slots[loads[0].buffer if leaves else _target(task)].turns, one, leaves))
+        copies.append(_Copy(task.count, slots[read if leaves else written].turns, one, leaves))
     moving, work = (max(busy.values(), default=0) for busy in (copying, working))
     alone, idle = _unhidden(copies, last)
     return max(moving, work), max(moving + min(work, idle), work + alone)
@@ -176,53 +193,40 @@ def _unhidden(copies: Sequence[_Copy], last: int) -> tuple[int, int]:
     return alone, idle
 
 
-def _engine_of(task: _Task, machine: Machine) -> tuple[Engine | None, list[BufferLoad]]:
-    """Who does a task, and what it loads: the best of its kind that reaches what it reads and writes."""
-    body = task.leaf.block.body
-    if not isinstance(body, BufferStore):
-        return None, []
-    every = [e for e in walk(body.value) if isinstance(e, BufferLoad)]
-    loads = [load for load in every if load.buffer is not body.buffer]
-    kind: Kind = "elementwise"
-    if isinstance(body.value, BufferLoad) and loads:
-        kind = "copy"
-    elif len(loads) < len(every):
-        kind = "mac" if any(isinstance(e, Mul) for e in walk(body.value)) and len(loads) == 2 else "reduce"
-    target = _memory(body.buffer, machine).name
-    sources = {_memory(load.buffer, machine).name for load in loads}
-    for wanted in PREFERENCE[kind]:
+def _engine_of(task: _Task, machine: Machine) -> Engine | None:
+    """Who does a task: the best of its kind that reaches what it reads and writes."""
+    target = _memory(task.store.buffer, machine).name
+    sources = {_memory(load.buffer, machine).name for load in task.loads}
+    for wanted in PREFERENCE[task.kind]:
         for engine in machine.engines:
             if KINDS[type(engine)] == wanted and target in engine.writes and sources <= {*engine.reads}:
-                return engine, loads
-    return None, loads
+                return engine
+    return None
 
 
-def _duration(engine: Engine, task: _Task, loads: Sequence[BufferLoad], machine: Machine) -> int:
+def _duration(engine: Engine, task: _Task, machine: Machine) -> int:
     match engine:
         case DmaEngine():
-            return _copied(engine, task, loads[0], machine)
-        case MatrixEngine() | SystolicEngine() if len(loads) == 2:
-            return _multiplied(engine, task, loads)
+            return _copied(engine, task, machine)
+        case MatrixEngine() | SystolicEngine() if len(task.loads) == 2:
+            return _multiplied(engine, task)
         case VectorEngine():
-            lanes = max(1, engine.vector_bytes // dt.size_bytes(_target(task).dtype))
-            turns = len(loads) + 1 if engine.operands == "in_turn" else 1
+            lanes = max(1, engine.vector_bytes // dt.size_bytes(task.store.buffer.dtype))
+            turns = len(task.loads) + 1 if engine.operands == "in_turn" else 1
             return over(task.iterations, lanes) * turns * engine.cycles_per_operation
         case MatrixEngine() | SystolicEngine():
             return task.iterations
         case _:
-            return task.iterations * (len(loads) + 1) * engine.cycles_per_operation
+            return task.iterations * (len(task.loads) + 1) * engine.cycles_per_operation
 
 
-def _copied(engine: DmaEngine, task: _Task, load: BufferLoad, machine: Machine) -> int:
+def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
     """Each contiguous run in the far buffer moves in whole bursts, at the pace of the slowest port."""
-    body = task.leaf.block.body
-    assert isinstance(body, BufferStore)
-    source, target = _memory(load.buffer, machine), _memory(body.buffer, machine)
-    access, memory = (load, source) if source is machine.far else (body, target)
+    source, target = _memory(task.loads[0].buffer, machine), _memory(task.store.buffer, machine)
+    access, memory = (task.loads[0], source) if source is machine.far else (task.store, target)
     run = min(_run(task, access), task.iterations)
-    moved = (
-        task.iterations // run * over(run * dt.size_bytes(body.buffer.dtype), memory.burst_bytes) * memory.burst_bytes
-    )
+    bursts = over(run * dt.size_bytes(task.store.buffer.dtype), memory.burst_bytes)
+    moved = task.iterations // run * bursts * memory.burst_bytes
     return over(moved, min(engine.bytes_per_cycle, source.read_bytes_per_cycle, target.write_bytes_per_cycle))
 
 
@@ -236,14 +240,10 @@ def _run(task: _Task, access: BufferLoad | BufferStore) -> int:
     return prod(taken for taken, _ in axes[-1 - len(whole) :])
 
 
-def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task, loads: Sequence[BufferLoad]) -> int:
-    body = task.leaf.block.body
-    assert isinstance(body, BufferStore)
-    first, second, result = (task.reach(*a.indices) for a in (*loads, body))
-    rows, columns, depth = first & result - second, second & result - first, (first & second) - result
-    others = task.loops.keys() - rows - columns - depth
-    product = Product(*(task.times(group) for group in (rows, columns, depth, others)))
-    passes = passes_of(engine, max(dt.size_bytes(load.buffer.dtype) for load in loads))
+def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task) -> int:
+    first, second, result = (task.reach(*a.indices) for a in (*task.loads, task.store))
+    product = product_over(first, second, result, task.loops, task.times)
+    passes = passes_of(engine, max(dt.size_bytes(load.buffer.dtype) for load in task.loads))
     if isinstance(engine, SystolicEngine):
         return array_cycles(engine, product) * passes
     return tiles_of(engine, product) * engine.cycles_per_tile * passes
@@ -253,35 +253,25 @@ def _memory(buffer: Buffer, machine: Machine) -> Memory:
     return machine.find_memory(buffer.scope) or machine.far
 
 
-def _port(memory: Memory, way: str) -> str:
-    return f"{memory.name} {way}" if memory.ports == "separate" else memory.name
-
-
-def _target(task: _Task) -> Buffer:
-    return task.leaf.block.writes[0].buffer
-
-
 def _slots_of(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths, pipelines: Pipelines) -> _Slots:
     """Two that take turns in all loops, or in each of a pipeline's loops one for each stage from the first that uses it to the last."""
     if any(key == DOUBLE_BUFFER_KEY for user in users if _writes(user, buffer) for key, _ in user.block.annotations):
         return _Slots(2, sys.maxsize)
     found = [_Slots()]
-    for loop, stages in pipelines.items():
-        distance = _distance(loop, stages, users, paths)
-        around = next((s for s in paths[users[0]] if isinstance(s, For) and s.loop_var is loop), None)
-        if distance and around is not None:
-            found.append(_Slots(1 + distance, build.int_value(around.extent) or 1))
+    for var, stages in pipelines.items():
+        loop = next((s for s in paths[users[0]] if isinstance(s, For) and s.loop_var is var), None)
+        if loop is not None and (distance := _distance(loop, stages, users, paths)):
+            found.append(_Slots(1 + distance, build.int_value(loop.extent) or 1))
     return max(found, key=lambda slots: slots.count)
 
 
-def _distance(loop: Var, stages: Sequence[int], users: Sequence[BlockRealize], paths: Paths) -> int:
+def _distance(loop: For, stages: Sequence[int], users: Sequence[BlockRealize], paths: Paths) -> int:
     """Stages between the first and the last statement of a loop that uses a buffer."""
     found: list[int] = []
     for user in users:
-        at = next((n for n, s in enumerate(paths[user]) if isinstance(s, For) and s.loop_var is loop), None)
-        if at is None:
+        if loop not in paths[user]:
             return 0
-        below = (user, *paths[user][:at])
+        below = (user, *paths[user][: paths[user].index(loop)])
         around = next((s for s in reversed(below) if isinstance(s, SeqStmt)), None)
         found += [stage for item, stage in zip(around.seq if around else (), stages, strict=False) if item in below]
     return max(found, default=0) - min(found, default=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Set
 from math import prod
 
 import msgspec
@@ -40,9 +40,15 @@ def product_of(work: Work, where: Domain) -> Product:
     """Rows, columns and depth are the loops that index one operand and the result, the other and the result, both operands alone;
     any others repeat the product. A square reads its one operand twice."""
     first, second, result = (indexing(a, where) for a in (work.reads[0], work.reads[-1], work.writes[0]))
+    return product_over(first, second, result, where.active, lambda loops: _count(loops, where))
+
+
+def product_over(
+    first: Set[Var], second: Set[Var], result: Set[Var], loops: Iterable[Var], count: Callable[[Set[Var]], int]
+) -> Product:
+    """The product of operands and a result that depend on these of the `loops`; `count` says how many values some take together."""
     rows, columns, depth = first & result - second, second & result - first, (first & second) - result
-    others = where.active.keys() - rows - columns - depth
-    return Product(*(_count(group, where) for group in (rows, columns, depth, others)))
+    return Product(*map(count, (rows, columns, depth, {*loops} - rows - columns - depth)))
 
 
 def indexing(access: Access, where: Domain) -> set[Var]:

@@ -125,8 +125,9 @@ def _tiles(layer: Layer, target: Target) -> tuple[list[list[int]], list[int]]:
     height, width = layer.out or (layer.rows, 1)
     room = target.result_bytes // 4
     columns = tiles_of(layer.columns, target.grain)
-    sizes = {*tiles_of(height, 1), *(() if layer.out else range(target.grain, height, target.grain))}
-    sizes = {n for n in sizes if height % n == 0 or n in tiles_of(height, 1)}
+    sizes = set(tiles_of(height, 1))
+    if not layer.out:
+        sizes |= {n for n in range(target.grain, height, target.grain) if height % n == 0}
     rows = [n for n in sorted(sizes, reverse=True) if n * width >= 2 * target.grain] or [height]
     pairs = [[r, c] for r in rows for c in columns if r * width * c <= room]
     most = max(r * width * c for r, c in pairs)
