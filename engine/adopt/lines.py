@@ -5,13 +5,12 @@ Nothing is executed: a call reaches only what `PRIMITIVES` and `QUERIES` name, a
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 
-from ..export import named_arguments
+from ..export import named_arguments, signature_of
 from ..ir import Refusal, TilewrightError
 from ..schedule import PRIMITIVES, Schedule
 from ..script import CallStep, Ref, is_value
@@ -119,16 +118,16 @@ def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: 
         raise LineError(
             Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known))
         )
-    function = getattr(schedule, method)
-    signature = inspect.signature(function)
+    signature = signature_of(method)
     try:
-        signature.bind(*args, **kwargs)
+        signature.bind(schedule, *args, **kwargs)
     except TypeError as error:
+        _, *parameters = signature.parameters
         raise LineError(
-            Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(signature.parameters)})")
+            Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(parameters)})")
         ) from error
     try:
-        return function(*args, **kwargs)
+        return getattr(schedule, method)(*args, **kwargs)
     except TilewrightError:
         raise
     except Exception as error:

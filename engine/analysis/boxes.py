@@ -31,6 +31,14 @@ def holds(outer: Sequence[Ends], inner: Sequence[Ends], known: Analyzer, limits:
     return all(_holds(m, n, known, limit) for m, n, limit in zip(outer, inner, cut, strict=True))
 
 
+def holds_all(outer: Sequence[Ends], limits: Sequence[Expr], known: Analyzer) -> bool:
+    """Whether all from 0 to below the `limits` is within `outer`."""
+    return all(
+        _is_up(m.first.scaled(-1), known) and _is_up(m.end.plus(known.form(limit), -1), known)
+        for m, limit in zip(outer, limits, strict=True)
+    )
+
+
 def _holds(outer: Ends, inner: Ends, known: Analyzer, limit: Expr | None) -> bool:
     starts = _is_up(inner.first.plus(outer.first, -1), known)
     if not starts and (limit is None or not _is_up(outer.first.scaled(-1), known)):

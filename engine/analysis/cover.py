@@ -38,7 +38,7 @@ from ..ir import (
     substitute,
     uses_var,
 )
-from .boxes import holds, hull_of
+from .boxes import holds, holds_all, hull_of
 from .index import ProgramIndex
 from .joins import joined_splits
 from .pullback import pull_back
@@ -210,12 +210,14 @@ def _covers(
     if not _leaves_no_gaps(producer, write, {**inner, **outer}, build.conjuncts(consumer.predicate), whole=whole):
         return False
     written = realized(write.regions[0], producer)
-    consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
-    running = {**theirs, **read.loops}
     known, limits = Analyzer(outer), None if whole else written.buffer.shape
     if not dense(written, inner, outer):
         return False
     made = hull_of(written, inner, known)
+    if limits is not None and holds_all(made, limits, known):
+        return True
+    consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
+    running = {**theirs, **read.loops}
     return all(holds(made, hull_of(realized(r, consumer), running, known), known, limits) for r in read.regions)
 
 

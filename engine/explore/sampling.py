@@ -9,7 +9,9 @@ so that a study that is taken up again asks for the same points as before.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from math import inf
 
 import optuna
@@ -21,7 +23,7 @@ from .ahead import Ahead
 from .looking import Looking
 from .outcome import CYCLES, Outcome, vector
 from .pareto import Front
-from .scale import Scale
+from .scale import Scale, beside
 from .space import Point, Space
 from .study import Enough, Method, Settings, Trial, add_to
 
@@ -32,7 +34,7 @@ TRIES = 64
 FIRST = 4
 """The batch after the default is no larger, and each no larger than all before it."""
 
-BEGIN = 48
+BEGIN = 80
 """Looks before any point but the default is tried."""
 
 AHEAD = 4
@@ -88,25 +90,27 @@ class Sampled:
         self._looks_left = LOOKED * size
         points = self._promising(size, enough) if self._objectives == (CYCLES,) or before < BEGINNING else []
         near = self._neighbours()
-        while len(points) < size and not enough():
-            turn = next(near, None) if len(points) % 2 else None
+        for is_near in cycle([True, False]):
+            if len(points) == size or enough():
+                break
+            turn = next(near, None) if is_near else None
             points.append(self._taken(turn) if turn is not None else self._sampled())
         return points[: self.total - before]
 
     def _promising(self, size: int, enough: Enough) -> list[Point]:
-        """For a batch the best of what was looked at, at first all of it and then a half; what a look does not see is as in the best that
-        was tried."""
+        """For a batch the best of what was looked at, at first all of it and then a half. What no look sees is as in the best that was
+        tried; of those that look the same it is another one in each."""
         begins = len(self._asked) == 1
-        if begins:
-            self._ahead.begin(BEGIN, enough)
-        else:
-            self._ahead.further(AHEAD * size, enough)
+        self._ahead.further(BEGIN if begins else AHEAD * size, enough)
         best = self._front.items[0].point if self._front.items else self._space.default
+        unseen = [best, *self._unseen(best)]
+        alike: Counter[float] = Counter()
         found: list[Point] = []
-        for point in self._ahead.best(NEAR * self._best_cycles):
-            point = self._looking.mixed(point, best)
+        for rank, point in self._ahead.best(NEAR * self._best_cycles):
             if len(found) == (size if begins else size // 2):
                 break
+            point = self._looking.mixed(point, unseen[alike[rank] % len(unseen)])
+            alike[rank] += 1
             if point not in self._asked and self._looking.is_hopeful(point, self._best_cycles):
                 found.append(self._taken(point))
         return found
@@ -170,9 +174,19 @@ class Sampled:
         numbers = ((first + n) % size for n in range(size))
         return next(p for p in map(self._space.point_at, numbers) if p not in self._asked)
 
+    def _unseen(self, point: Point) -> Iterator[Point]:
+        """A point with another value where no look sees, a hole at a time."""
+        for hole in range(len(point)):
+            if hole not in self._looking.holes:
+                yield from beside(point, hole, self._scales[hole])
+
     def _neighbours(self) -> Iterator[Point]:
-        """Points of the front with a hole changed, then with two; those that were tried are left out. No end of them, but one of tries."""
+        """The best with another value where no look sees; then points of the front with a hole changed, or two. Those that were tried
+        are left out. No end of them, but one of tries."""
         best = self._front.items
+        for point in self._unseen(best[0].point) if best else ():
+            if point not in self._asked and self._is_hopeful(point):
+                yield point
         for n in range(TRIES * 8 if best else 0):
             point = list(self._random.choice(best).point)
             for _ in range(1 + n % 2):

@@ -6,6 +6,7 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from ..analysis import ProgramIndex
@@ -60,14 +61,20 @@ def step_text(step: Step) -> str:
     return f"{made} = {call}" if made.replace(", ", "").isidentifier() else call
 
 
+@cache
+def signature_of(method: str) -> inspect.Signature:
+    """The signature of a Schedule method, `self` the first."""
+    return inspect.signature(getattr(Schedule, method))
+
+
 def _bound(method: str, arguments: Mapping[str, Any]) -> list[tuple[str, Any, inspect.Parameter]]:
-    parameters = inspect.signature(getattr(Schedule, method)).parameters
+    parameters = signature_of(method).parameters
     return [(name, arguments[name], parameter) for name, parameter in parameters.items() if name in arguments]
 
 
 def is_default(method: str, name: str, value: object) -> bool:
     """Whether the parameter `name` of a Schedule method has `value` when it is left out."""
-    return _same(value, inspect.signature(getattr(Schedule, method)).parameters[name].default)
+    return _same(value, signature_of(method).parameters[name].default)
 
 
 def _same(value: object, default: object) -> bool:
@@ -78,7 +85,7 @@ def _same(value: object, default: object) -> bool:
 
 def named_arguments(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Positional and keyword arguments of a Schedule method by parameter name. Raises TypeError when they do not fit."""
-    bound = inspect.signature(getattr(Schedule, method)).bind(None, *args, **kwargs).arguments
+    bound = signature_of(method).bind(None, *args, **kwargs).arguments
     return {name: value for index, (name, value) in enumerate(bound.items()) if index > 0}
 
 

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from math import prod
+from math import prod, sqrt
 
 import msgspec
 
@@ -55,9 +55,10 @@ class Look(msgspec.Struct, frozen=True):
         return max(self.filled.values(), default=0.0) <= 1.0
 
     @property
-    def rank(self) -> tuple[float, int]:
-        """Whom to try first is the least: of those that fit, whoever takes fewer cycles."""
-        return (0.0 if self.fits else max(self.filled.values())), self.cycles
+    def rank(self) -> float:
+        """Whom to try first is the least: cycles, and more of them where it does not fit. One that is short and too large is often beside
+        one that is short."""
+        return self.cycles * sqrt(max((1.0, *self.filled.values())))
 
 
 Pipelines = Mapping[Var, Sequence[int]]

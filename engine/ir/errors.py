@@ -101,14 +101,18 @@ class TilewrightError(Exception):
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal)
-        self.refusal = refusal
+        self._refusal = refusal
+
+    @property
+    def refusal(self) -> Refusal:
+        return self._refusal
 
     def __str__(self) -> str:
         return str(self.refusal)
 
     @property
     def code(self) -> str:
-        return self.refusal.code
+        return self._refusal.code
 
 
 P = ParamSpec("P")

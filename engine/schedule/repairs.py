@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
 from ..ir import BlockRealize, For, Proposal, Refusal, Stmt, Var
 from ..lower import PIPELINE_KEYS
@@ -66,15 +67,23 @@ class Trial:
 Chain = Callable[[Trial], object]
 
 
-def find_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[Proposal, ...]:
-    """The calls after which the refused one is legal; none where no chain of the table helps."""
+def with_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> Refusal:
+    """The refusal of a call with the calls after which it is legal; as it was where no chain of the table helps."""
+    repair = _repair(ctx, method, arguments, refusal)
+    if not repair:
+        return refusal
+    fix = tuple(call for call in refusal.fix if call not in map(str, repair))
+    return replace_fields(refusal, fix=fix, repair=repair)
+
+
+def _repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[Proposal, ...]:
     asked = Asked(ctx, method, arguments, refusal)
     for chain in CHAINS.get(refusal.code, _no_chains)(asked):
         trial = Trial(ctx)
         try:
             chain(trial)
             PRIMITIVES[method].call(trial.ctx, arguments)
-        except ScheduleError:
+        except (ScheduleError, RecursionError):
             continue
         return trial.calls
     return ()

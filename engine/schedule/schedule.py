@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import cast
 from weakref import WeakMethod
 
@@ -34,7 +35,7 @@ from .methods import Calls
 from .primitives import PRIMITIVES
 from .primitives.targets import Target, legal_targets
 from .primitives.tensorize import described
-from .repairs import find_repair
+from .repairs import with_repair
 from .trace import Step, Trace, renamed
 from .vectors import with_thread_loops
 
@@ -346,11 +347,7 @@ class Schedule(Calls):
         try:
             result = PRIMITIVES[name].call(self._ctx, arguments)
         except ScheduleError as error:
-            repair = find_repair(self._ctx, name, arguments, error.refusal)
-            if not repair:
-                raise
-            fix = tuple(call for call in error.refusal.fix if call not in map(str, repair))
-            raise ScheduleError(replace_fields(error.refusal, fix=fix, repair=repair)) from error
+            raise ScheduleError(error.refusal, partial(with_repair, self._ctx, name, arguments)) from error
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )

@@ -12,6 +12,7 @@ from support.layer_spaces import TARGETS, layer_space
 from support.layers import Layer
 from support.spaces import gemm_space
 
+from tilewright.engine.adopt import Hole
 from tilewright.engine.explore import Bench, Figures, Outcome, Question, Space, prefixes, space_of
 from tilewright.engine.explore.ahead import Ahead
 from tilewright.engine.explore.looking import Looking
@@ -147,35 +148,35 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
 @given(st.integers(0, 1000), st.lists(st.integers(1, 40), max_size=6))
 @settings(max_examples=20)
 def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
-    def walked() -> list[Point]:
+    def walked() -> list[tuple[float, Point]]:
         ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(seed))
-        ahead.begin(16, never)
+        ahead.further(16, never)
         for looks in more:
             ahead.further(looks, never)
         return list(ahead.best(inf))
 
     found = walked()
-    ranks = [look.rank for point in found if (look := LOOKS.at(point)) is not None]
-    assert len(found) == len(ranks) == len(set(found)) and ranks == sorted(ranks)
+    ranks = [rank for rank, _ in found]
+    assert ranks == [look.rank for _, point in found if (look := LOOKS.at(point)) is not None]
+    assert len(found) == len(set(found)) and ranks == sorted(ranks)
     assert walked() == found
 
 
 def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
     ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(0))
-    ahead.begin(16, never)
+    ahead.further(16, never)
     for _ in range(30):
         ahead.further(SPACE.size, never)
     fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
-    assert set(ahead.best(inf)) == fit
-    cycles = {point: look.cycles for point in fit if (look := LOOKS.at(point)) is not None}
-    least = min(cycles.values())
-    assert {cycles[point] for point in ahead.best(least)} == {least}
+    assert {point for _, point in ahead.best(inf)} == fit
+    least = min(look.rank for point in fit if (look := LOOKS.at(point)) is not None)
+    assert {rank for rank, _ in ahead.best(least)} == {least}
 
 
 def test_given_that_it_is_enough_then_nothing_more_is_looked_at() -> None:
     looks = looking(SPACE, "gemmini")
     ahead = Ahead(SPACE, looks, [Scale(hole) for hole in SPACE.holes], random.Random(0))
-    ahead.begin(16, lambda: True)
+    ahead.further(16, lambda: True)
     ahead.further(16, lambda: True)
     assert sum(map(looks.has, {looks.mixed(p, SPACE.default) for p in SPACE.points()})) <= 2
 
@@ -213,3 +214,25 @@ def test_given_a_machine_that_looked_busier_than_it_was_then_what_looks_as_busy_
     half = Figures(look.busy // 2, 1, "dma", 0.0, 0, {})
     looks.tell(SPACE.default, Outcome("fits", half))
     assert looks.is_hopeful(SPACE.default, look.busy) and not looks.is_hopeful(SPACE.default, look.busy // 3)
+
+
+def scale(*values: object) -> Scale:
+    return Scale(Hole("x", "x", values, tuple(map(repr, values))))  # pyright: ignore[reportArgumentType]
+
+
+def test_given_numbers_then_the_next_ones_are_near_and_of_lists_those_that_differ_least() -> None:
+    numbers = scale(4, 1, 8, 2)
+    assert [[(4, 1, 8, 2)[n] for n in numbers.near(at)] for at in range(4)] == [[2, 8], [2], [4], [1, 4]]
+    pairs = ((128, 64), (384, 32), (128, 128), (192, 64), (64, 64), (64, 128))
+    near = [{pairs[n] for n in scale(*map(list, pairs)).near(at)} for at in range(len(pairs))]
+    assert near[0] == {(64, 64), (192, 64), (384, 32), (128, 128)}
+    assert near[4] == {(128, 64), (384, 32), (64, 128)}
+    assert scale("a", "b", "c").near(1) == [0, 2]
+    assert scale([1], [1, 2]).near(0) == [1] and scale([0, 1], [0, 0]).near(0) == [1]
+    assert scale(True, False).near(0) == [1] and scale(7).near(0) == []
+
+
+def test_given_what_is_short_and_too_large_then_it_ranks_behind_what_fits_and_before_what_is_long() -> None:
+    fits, large, long = Look({"local": 1.0}, 90, 100), Look({"local": 4.0}, 60, 60), Look({"local": 0.1}, 200, 200)
+    assert sorted([long, large, fits], key=lambda look: look.rank) == [fits, large, long]
+    assert (fits.fits, large.fits) == (True, False) and Look({}, 1, 7).rank == 7
