@@ -42,7 +42,7 @@ def timed(space: Space, machine: Machine, settings: Settings, workers: int) -> R
     start = 0.0
     pool = Processes(job_of(space, machine, settings), workers) if workers else None
     if pool is not None:
-        for _ in pool.tried([Question(n, space.default) for n in range(workers)], lambda: False):
+        for _ in pool.tried([Question(n, space.default) for n in range(workers)], lambda: False, lambda: False):
             pass
         start = time.perf_counter() - begun
     begun = time.perf_counter()

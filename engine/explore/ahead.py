@@ -16,7 +16,6 @@ from ..hwsim import Look
 from .looking import Looking
 from .scale import Scale, beside
 from .space import Point, Space
-from .study import Enough
 
 STEPS = 8
 """Steps for each look that is asked for: where all is known already there are no more."""
@@ -32,15 +31,20 @@ class Ahead:
         self._chance = chance
         self._looks: dict[Point, Look | None] = {}
         self._best = space.default
-        self._steps = self._walk()
+        self._walked = self._walk()
+        self._most = self._steps = 0
 
-    def further(self, looks: int, enough: Enough) -> None:
-        """Look at so many more points, or fewer where it is `enough`."""
-        most = len(self._looks) + looks
-        for _ in range(STEPS * looks):
-            next(self._steps, None)
-            if len(self._looks) >= most or enough():
-                break
+    def owe(self, looks: int) -> None:
+        """So many more points are to be looked at."""
+        self._most = len(self._looks) + looks
+        self._steps = STEPS * looks
+
+    def step(self) -> bool:
+        """Look at one of them, or take a step towards it. Whether more are to be looked at."""
+        if len(self._looks) < self._most and self._steps:
+            self._steps -= 1
+            next(self._walked, None)
+        return len(self._looks) < self._most and self._steps > 0
 
     def best(self, cycles: float) -> Iterator[tuple[float, Point]]:
         """The points with their ranks, the best first; only those that seem to fit, in so many cycles."""

@@ -15,7 +15,7 @@ from dask.distributed import Client, Worker, WorkerPlugin, as_completed, get_wor
 from ..ir import Refusal
 from .job import Job, encoded, job_from, outcome_from, question_from
 from .outcome import LOST, Outcome
-from .study import Enough
+from .study import Enough, Meanwhile
 from .trials import Question
 from .workers import Hands, WorkersError
 
@@ -40,7 +40,9 @@ class Cluster:
         self._name = f"tilewright-{uuid4().hex}"
         self._client.register_plugin(HandsPlugin(encoded(job)), name=self._name)
 
-    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]:
+    def tried(
+        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
+    ) -> Iterator[tuple[Question, Outcome]]:
         futures = {
             self._client.submit(
                 tried_there, self._name, encoded(question), key=f"{self._name}-{question.number}", pure=False
@@ -55,7 +57,7 @@ class Cluster:
                     yield futures[future], self._outcome(future, answer)
                 elif enough():
                     return
-                else:
+                elif not meanwhile():
                     time.sleep(LOOK_SECONDS)
         finally:
             if self._client.status == "running":  # else its scheduler is gone, and what it was asked with it

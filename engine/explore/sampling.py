@@ -83,25 +83,39 @@ class Sampled:
         before = len(self._asked)
         if before >= self.total:
             return []
-        if not before:
-            return [self._taken(self._space.default)]
+        points = self._batch(_size(size, before), enough) if before else [self._taken(self._space.default)]
+        asked = len(self._asked)
+        if asked < self.total and self._is_looked_for:
+            self._ahead.owe(BEGIN if asked == 1 else AHEAD * _size(size, asked))
         # A batch is made whole and then cut, so that a study of more trials begins like this one.
-        size = min(size, self._space.size - before, max(FIRST, before))
+        return points[: self.total - before]
+
+    def ahead(self) -> bool:
+        """Look at a point for the next batch: which one, no outcome decides. Whether there are more to look at."""
+        return self._ahead.step()
+
+    @property
+    def _is_looked_for(self) -> bool:
+        return self._objectives == (CYCLES,) or len(self._asked) < BEGINNING
+
+    def _batch(self, size: int, enough: Enough) -> list[Point]:
+        size = min(size, self._space.size - len(self._asked))
         self._looks_left = LOOKED * size
-        points = self._promising(size, enough) if self._objectives == (CYCLES,) or before < BEGINNING else []
+        points = self._promising(size, enough) if self._is_looked_for else []
         near = self._neighbours()
         for is_near in cycle([True, False]):
             if len(points) == size or enough():
                 break
             turn = next(near, None) if is_near else None
             points.append(self._taken(turn) if turn is not None else self._sampled())
-        return points[: self.total - before]
+        return points
 
     def _promising(self, size: int, enough: Enough) -> list[Point]:
         """For a batch the best of what was looked at, at first all of it and then a half. What no look sees is as in the best that was
         tried; of those that look the same it is another one in each."""
         begins = len(self._asked) == 1
-        self._ahead.further(BEGIN if begins else AHEAD * size, enough)
+        while not enough() and self._ahead.step():
+            pass
         best = self._front.items[0].point if self._front.items else self._space.default
         unseen = [best, *self._unseen(best)]
         alike: Counter[float] = Counter()
@@ -199,6 +213,11 @@ class Sampled:
     def _known(self, point: Point, values: Sequence[float]) -> FrozenTrial:
         params = {scale.name: scale.rank(at) for scale, at in zip(self._scales, point, strict=True)}
         return create_trial(params=params, distributions=self._distributions, values=list(values))
+
+
+def _size(most: int, before: int) -> int:
+    """Of a batch after so many points."""
+    return min(most, max(FIRST, before))
 
 
 def _distribution(scale: Scale) -> BaseDistribution:

@@ -36,12 +36,15 @@ class ExploreError(TilewrightError):
 
 class Asker(Protocol):
     """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end, anything where it is `enough`. `tell`
-    has their outcomes."""
+    has their outcomes. `ahead` does a bit of what the next batch takes anyhow, while others try the last one, and says whether there is
+    more."""
 
     method: Method
     total: int
 
     def batch(self, size: int, enough: Enough) -> Sequence[Point]: ...
+
+    def ahead(self) -> bool: ...
 
     def tell(self, trials: Sequence[Trial]) -> None: ...
 
@@ -57,6 +60,10 @@ class Exhaustive:
 
     def batch(self, size: int, enough: Enough) -> Sequence[Point]:
         return tuple(islice(self._points, size))
+
+    def ahead(self) -> bool:
+        """The next point is known without thought."""
+        return False
 
     def tell(self, trials: Sequence[Trial]) -> None:
         """Nothing follows from them."""
@@ -230,7 +237,7 @@ class _Search:
                 left.append(question)
             else:
                 yield Trial(question.number, question.point, outcome)
-        for question, outcome in workers.tried(left, self._is_enough) if left else ():
+        for question, outcome in workers.tried(left, self._is_enough, self._asker.ahead) if left else ():
             trial = Trial(question.number, question.point, outcome)
             if self._kept is not None:
                 self._kept.keep(trial)

@@ -22,6 +22,9 @@ Method = Literal["exhaustive", "tpe", "nsga2"]
 Enough = Callable[[], bool]
 """Whether somebody, or the clock, says that a study has gone on long enough."""
 
+Meanwhile = Callable[[], bool]
+"""Does a bit of other work; whether there is more of it."""
+
 BATCH = 32
 EXHAUSTIVE = 512
 TRIALS = 256

@@ -15,7 +15,7 @@ from typing import Protocol
 from ..ir import Refusal, TilewrightError
 from .job import Job, encoded, outcome_from
 from .outcome import LOST, Outcome
-from .study import Enough
+from .study import Enough, Meanwhile
 from .trials import Bench, Question
 from .wire import READY, receive, send
 
@@ -36,9 +36,12 @@ LOOK_SECONDS = 0.2
 
 
 class Workers(Protocol):
-    """Tries the questions of a batch, each once; answers come in any order. Fewer where it is `enough` while all are at work."""
+    """Tries the questions of a batch, each once; answers come in any order. Fewer where it is `enough` while all are at work; what is to
+    be done `meanwhile` is done then."""
 
-    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]: ...
+    def tried(
+        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
+    ) -> Iterator[tuple[Question, Outcome]]: ...
 
     def close(self) -> None: ...
 
@@ -49,7 +52,9 @@ class InProcess:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
-    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]:
+    def tried(
+        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
+    ) -> Iterator[tuple[Question, Outcome]]:
         for question in questions:
             yield question, self._bench.tried(question)
 
@@ -204,11 +209,13 @@ class Processes:
         self.hands = Hands(job)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="explore")
 
-    def tried(self, questions: Sequence[Question], enough: Enough) -> Iterator[tuple[Question, Outcome]]:
+    def tried(
+        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
+    ) -> Iterator[tuple[Question, Outcome]]:
         waiting = {self._threads.submit(self.hands.tried, question): question for question in questions}
         try:
             while waiting:
-                done, _ = wait(waiting, LOOK_SECONDS, FIRST_COMPLETED)
+                done, _ = wait(waiting, 0.0 if meanwhile() else LOOK_SECONDS, FIRST_COMPLETED)
                 if not done and enough():
                     return
                 for future in done:

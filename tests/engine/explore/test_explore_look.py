@@ -13,10 +13,11 @@ from support.layers import Layer
 from support.spaces import gemm_space
 
 from tilewright.engine.adopt import Hole
-from tilewright.engine.explore import Bench, Figures, Outcome, Question, Space, prefixes, space_of
+from tilewright.engine.explore import Bench, Figures, Outcome, Question, Settings, Space, Trial, prefixes, space_of
 from tilewright.engine.explore.ahead import Ahead
 from tilewright.engine.explore.looking import Looking
 from tilewright.engine.explore.prefixes import Prefixes, Refused
+from tilewright.engine.explore.sampling import Sampled
 from tilewright.engine.explore.scale import Scale
 from tilewright.engine.explore.space import Point
 from tilewright.engine.hwsim import Look, load_machine, look_at
@@ -32,6 +33,12 @@ LOOKS = Looking(SPACE, GEMMINI, Prefixes(SPACE))
 
 def never() -> bool:
     return False
+
+
+def walk(ahead: Ahead, looks: int) -> None:
+    ahead.owe(looks)
+    while ahead.step():
+        pass
 
 
 def looking(space: Space, machine: str) -> Looking:
@@ -150,9 +157,8 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
 def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
     def walked() -> list[tuple[float, Point]]:
         ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(seed))
-        ahead.further(16, never)
-        for looks in more:
-            ahead.further(looks, never)
+        for looks in (16, *more):
+            walk(ahead, looks)
         return list(ahead.best(inf))
 
     found = walked()
@@ -164,9 +170,8 @@ def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again
 
 def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
     ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(0))
-    ahead.further(16, never)
     for _ in range(30):
-        ahead.further(SPACE.size, never)
+        walk(ahead, SPACE.size)
     fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
     assert {point for _, point in ahead.best(inf)} == fit
     least = min(look.rank for point in fit if (look := LOOKS.at(point)) is not None)
@@ -175,10 +180,25 @@ def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> N
 
 def test_given_that_it_is_enough_then_nothing_more_is_looked_at() -> None:
     looks = looking(SPACE, "gemmini")
-    ahead = Ahead(SPACE, looks, [Scale(hole) for hole in SPACE.holes], random.Random(0))
-    ahead.further(16, lambda: True)
-    ahead.further(16, lambda: True)
-    assert sum(map(looks.has, {looks.mixed(p, SPACE.default) for p in SPACE.points()})) <= 2
+    sampled = Sampled(SPACE, Settings(exhaustive=0), looks)
+    assert sampled.batch(16, lambda: True) == [SPACE.default] and sampled.batch(16, lambda: True) == []
+    assert not any(map(looks.has, SPACE.points()))
+
+
+def test_given_looks_while_others_try_then_the_same_points_come_and_no_more_is_looked_at() -> None:
+    def asked(meanwhile: int) -> tuple[list[Point], int]:
+        looks = looking(LAYER, "dual-bank-npu")
+        sampled = Sampled(LAYER, Settings(trials=24), looks)
+        bench = Bench(LAYER, load_machine("dual-bank-npu"), ("cycles",))
+        points: list[Point] = []
+        while batch := sampled.batch(8, never):
+            for _ in range(meanwhile):
+                sampled.ahead()
+            sampled.tell([Trial(n, p, bench.tried(Question(n, p))) for n, p in enumerate(batch, len(points))])
+            points += batch
+        return points, sum(map(looks.has, {looks.mixed(p, LAYER.default) for p in LAYER.points()}))
+
+    assert asked(0) == asked(5) == asked(10_000)
 
 
 @pytest.mark.parametrize(
