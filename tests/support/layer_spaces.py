@@ -69,54 +69,51 @@ def layer_space(layer: Layer, target: Target) -> Space:
 def space_text(layer: Layer, target: Target) -> str:
     """Its lines, as they stand in a notebook below `sch = tilewright.Schedule(…)`."""
     rows, columns, depth, loops = _loops(layer)
-    lines = ['C = sch.get_block("C")', copied_in(layer, target), f'B_in = sch.cache_read(C, 1, "{target.operands}")',
-             f'C_out = sch.cache_write(C, 0, "{target.results}")', f"{', '.join(loops)} = sch.get_loops(C)",
-             f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", "{loops[0]}_all"])']  # fmt: skip
     pairs, depths = _tiles(layer, target)
-    lines += [f'tile = choose("tile", {pairs})', f'tile_{depth} = choose("depth", {depths})']
-    for name, size in ((rows, "tile[0]"), (columns, "tile[1]"), (depth, f"tile_{depth}")):
-        lines.append(f'{name}o, {name}i = sch.split({name}, [None, {size}], names=["{name}o", "{name}i"])')
-    inner = [f"{n}i" if n in (rows, columns, depth) else n for n in loops if n != "b"]
-    places = _places(f"{rows}o", f"{columns}o", f"{depth}o", "b_all" if layer.batch > 1 else "")
     turns = _turns(layer, *pairs[0], depths[0])
-    return "\n".join([
-        *lines,
-        f'places = choose("places", {_quoted(places)})',
-        f"sch.reorder(places[0], places[1], places[2], {depth}o, {', '.join(inner)})",
-        "sch.compute_at(A_in, places[3])",
-        "sch.compute_at(B_in, places[4])",
-        "sch.reverse_compute_at(C_out, places[2])",
+    outer, names, orders = _orders(layer.batch > 1)
+    inner = [f"{n}i" if n in (rows, columns, depth) else n for n in loops if n != "b"]
+    places = [f"{depth}o", *outer[-2::-1], "root"]
+    lines = [
+        'C = sch.get_block("C")',
+        copied_in(layer, target),
+        f'B_in = sch.cache_read(C, 1, "{target.operands}")',
+        f'C_out = sch.cache_write(C, 0, "{target.results}")',
+        f"{', '.join(loops)} = sch.get_loops(C)",
+        f'order = choose("order", {orders})',
+        f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", {names.get("b", _quoted(f"{loops[0]}_all"))}])',
+        f'tile = choose("tile", {pairs})',
+        f'{rows}o, {rows}i = sch.split({rows}, [None, tile[0]], names=[{names["rows"]}, "{rows}i"])',
+        f'{columns}o, {columns}i = sch.split({columns}, [None, tile[1]], names=[{names["columns"]}, "{columns}i"])',
+        f'tile_{depth} = choose("depth", {depths})',
+        f'{depth}o, {depth}i = sch.split({depth}, [None, tile_{depth}], names=["{depth}o", "{depth}i"])',
+        f"sch.reorder({', '.join(map(_quoted, ('root', *outer)))}, {depth}o, {', '.join(inner)})",
+        f"sch.reverse_compute_at(C_out, {_quoted(outer[-1])})",
+        f'A_at = choose("A at", {places})',
+        "sch.compute_at(A_in, A_at)",
+        f'B_at = choose("B at", {places})',
+        "sch.compute_at(B_in, B_at)",
         f'A_slots = choose("A slots", {[2, 1] if turns[0] else [1, 2]})',
         "sch.double_buffer(A_in, slots=A_slots)",
         f'B_slots = choose("B slots", {[2, 1] if turns[1] else [1, 2]})',
         "sch.double_buffer(B_in, slots=B_slots)",
         *banking(layer, target),
         'sums = choose("sums", [[0, 1], [0, 0]])',
-        "sch.pipeline(places[2], stages=sums)",
-        "",
-    ])  # fmt: skip
-
-
-def _places(rows: str, columns: str, depth: str, batch: str) -> list[list[str]]:
-    """The three outer loops, and where operands are copied: at the depth, tile by tile, or where what they hold stays as long as it is
-    used. That is the outer loop over tiles for the operand that depends on it, and what stands around both for the other. Of several
-    products (`batch`) each operand may be there for all of them; and they may be the innermost, so that one is copied while the one
-    before is worked on."""
-    inside, *whole = [batch, "root"] if batch else ["root"]
-    found: list[list[str]] = []
-    for outer, inner in ((rows, columns), (columns, rows)):
-        stays = (outer, inside) if outer == rows else (inside, outer)
-        found += [
-            [inside, outer, inner, first, second]
-            for first in (depth, stays[0], *whole)
-            for second in (depth, stays[1], *whole)
-        ]
-    return found + [
-        [rows, columns, inside, first, second]
-        for first in (depth, inside, *whole)
-        for second in (depth, inside, *whole)
-        if whole
+        f"sch.pipeline({_quoted(outer[-1])}, stages=sums)",
     ]
+    return "\n".join([*lines, ""])
+
+
+def _orders(has_batch: bool) -> tuple[list[str], dict[str, str], list[list[str]]]:
+    """The names of the loops over tiles from the outermost on, which of them are the rows', the columns' and the products', and the orders
+    there are. Products are around the tiles of each, or innermost, so that the operands of one are copied while the one before is worked
+    on."""
+    if not has_batch:
+        names = {"rows": "order[0]", "columns": "order[1]"}
+        return ["outer", "inner"], names, [["outer", "inner"], ["inner", "outer"]]
+    names = {"b": "order[0]", "rows": "order[1]", "columns": "order[2]"}
+    orders = [["outer", "middle", "inner"], ["outer", "inner", "middle"], ["inner", "outer", "middle"]]
+    return ["outer", "middle", "inner"], names, orders
 
 
 def _tiles(layer: Layer, target: Target) -> tuple[list[list[int]], list[int]]:
@@ -209,5 +206,5 @@ def tiles_of(extent: int, grain: int) -> list[int]:
     return sizes[::-1]
 
 
-def _quoted(rows: list[list[str]]) -> str:
-    return "[" + ", ".join("[" + ", ".join(f'"{v}"' for v in row) + "]" for row in rows) + "]"
+def _quoted(text: str) -> str:
+    return f'"{text}"'
