@@ -1,8 +1,8 @@
 """Points by Optuna: TPE for one objective, NSGA-II for several; and beside what it asks for, the neighbours of the best so far.
 
-The first points are those that look best of many that are drawn (`look`). After that half of a batch is Optuna's. The other half takes a
-point of the front and changes a hole or two of it: on lattices like these that finds the way down from what the sampler found. What does
-not look as if it would fit waits until there is nothing else. Optuna is told of all. Everything follows from the seed and the outcomes,
+The first points are those that look best of many (`ahead`), later half of a batch. The other half takes by turns the best with another
+value where no look sees, or a point of the front with a hole or two changed, and what Optuna asks for: on lattices like these neighbours
+find the way down from what the sampler found. What does not look as if it would fit waits until there is nothing else. Optuna is told of all. Everything follows from the seed and the outcomes,
 so that a study that is taken up again asks for the same points as before.
 """
 
