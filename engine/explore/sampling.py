@@ -2,8 +2,8 @@
 
 The first points are those that look best of many (`ahead`), later half of a batch. The other half takes by turns the best with another
 value where no look sees, or a point of the front with a hole or two changed, and what Optuna asks for: on lattices like these neighbours
-find the way down from what the sampler found. What does not look as if it would fit waits until there is nothing else. Optuna is told of all. Everything follows from the seed and the outcomes,
-so that a study that is taken up again asks for the same points as before.
+find the way down from what the sampler found. What does not look as if it would fit waits until there is nothing else. Optuna is told
+of all. Everything follows from the seed and the outcomes, so that a study that is taken up again asks for the same points as before.
 """
 
 from __future__ import annotations
