@@ -118,11 +118,10 @@ def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: 
         raise LineError(
             Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known))
         )
-    signature = signature_of(method)
     try:
-        signature.bind(schedule, *args, **kwargs)
+        named_arguments(method, args, kwargs)
     except TypeError as error:
-        _, *parameters = signature.parameters
+        _, *parameters = signature_of(method).parameters
         raise LineError(
             Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(parameters)})")
         ) from error

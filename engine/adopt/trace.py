@@ -6,10 +6,10 @@ have is refused by name, with the line or the number of the instruction.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from ..export import named_arguments
 from ..ir import Refusal, TilewrightError, Var
 from ..schedule import PRIMITIVES, Schedule
 from ..script import Ref
@@ -98,12 +98,11 @@ class Replay:
         if method in _BLOCKS:
             args[1:2] = [self._function(name) for name in args[1:2]]
             kwargs |= {key: self._function(name) for key, name in kwargs.items() if key == "func_name"}
-        function = getattr(self.schedule, method)
         try:
-            inspect.signature(function).bind(*args, **kwargs)
+            named_arguments(method, args, kwargs)
         except TypeError as error:
             raise _refusal("unsupported-instruction", f"{method}: {error}", instruction) from error
-        return function(*args, **kwargs)
+        return getattr(self.schedule, method)(*args, **kwargs)
 
     def _function(self, name: object) -> object:
         """What the program calls a function: TVM's schedule of one function calls it "main", whatever its name is."""

@@ -33,19 +33,26 @@ def holds(outer: Sequence[Ends], inner: Sequence[Ends], known: Analyzer, limits:
 
 def holds_all(outer: Sequence[Ends], limits: Sequence[Expr], known: Analyzer) -> bool:
     """Whether all from 0 to below the `limits` is within `outer`."""
-    return all(
-        _is_up(m.first.scaled(-1), known) and _is_up(m.end.plus(known.form(limit), -1), known)
-        for m, limit in zip(outer, limits, strict=True)
-    )
+    return all(_begins(m, known) and _reaches(m, known, limit) for m, limit in zip(outer, limits, strict=True))
 
 
 def _holds(outer: Ends, inner: Ends, known: Analyzer, limit: Expr | None) -> bool:
     starts = _is_up(inner.first.plus(outer.first, -1), known)
-    if not starts and (limit is None or not _is_up(outer.first.scaled(-1), known)):
+    if not starts and (limit is None or not _begins(outer, known)):
         return False
     if _is_up(outer.end.plus(inner.end, -1), known):
         return True
-    return limit is not None and _is_up(outer.end.plus(known.form(limit), -1), known)
+    return limit is not None and _reaches(outer, known, limit)
+
+
+def _begins(outer: Ends, known: Analyzer) -> bool:
+    """Whether 0 is not before it."""
+    return _is_up(outer.first.scaled(-1), known)
+
+
+def _reaches(outer: Ends, known: Analyzer, limit: Expr) -> bool:
+    """Whether it does not end before the limit."""
+    return _is_up(outer.end.plus(known.form(limit), -1), known)
 
 
 def _is_up(distance: Sum, known: Analyzer) -> bool:

@@ -102,7 +102,7 @@ class Sampled:
         size = min(size, self._space.size - len(self._asked))
         self._looks_left = LOOKED * size
         points = self._promising(size, enough) if self._is_looked_for else []
-        near = self._neighbours()
+        near = (p for p in self._neighbours() if p not in self._asked and self._is_hopeful(p))
         for is_near in cycle([True, False]):
             if len(points) == size or enough():
                 break
@@ -195,20 +195,18 @@ class Sampled:
                 yield from beside(point, hole, self._scales[hole])
 
     def _neighbours(self) -> Iterator[Point]:
-        """The best with another value where no look sees; then points of the front with a hole changed, or two. Those that were tried
-        are left out. No end of them, but one of tries."""
+        """The best with another value where no look sees; then points of the front with a hole changed, or two. No end of them, but one
+        of tries."""
         best = self._front.items
-        for point in self._unseen(best[0].point) if best else ():
-            if point not in self._asked and self._is_hopeful(point):
-                yield point
+        if best:
+            yield from self._unseen(best[0].point)
         for n in range(TRIES * 8 if best else 0):
             point = list(self._random.choice(best).point)
             for _ in range(1 + n % 2):
                 hole = self._random.randrange(len(point))
                 near = self._scales[hole].near(point[hole])
                 point[hole] = self._random.choice(near) if near else point[hole]
-            if tuple(point) not in self._asked and self._is_hopeful(tuple(point)):
-                yield tuple(point)
+            yield tuple(point)
 
     def _known(self, point: Point, values: Sequence[float]) -> FrozenTrial:
         params = {scale.name: scale.rank(at) for scale, at in zip(self._scales, point, strict=True)}

@@ -12,6 +12,7 @@ from math import prod
 import msgspec
 
 from tilewright.engine.explore import Space, space_of
+from tilewright.engine.export import quoted
 from tilewright.engine.ir.dtype import size_bytes
 from tilewright.engine.script import read_calls
 
@@ -81,14 +82,14 @@ def space_text(layer: Layer, target: Target) -> str:
         f'C_out = sch.cache_write(C, 0, "{target.results}")',
         f"{', '.join(loops)} = sch.get_loops(C)",
         f'order = choose("order", {orders})',
-        f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", {names.get("b", _quoted(f"{loops[0]}_all"))}])',
+        f'root, {loops[0]} = sch.split({loops[0]}, [1, None], names=["root", {names.get("b", quoted(f"{loops[0]}_all"))}])',
         f'tile = choose("tile", {pairs})',
         f'{rows}o, {rows}i = sch.split({rows}, [None, tile[0]], names=[{names["rows"]}, "{rows}i"])',
         f'{columns}o, {columns}i = sch.split({columns}, [None, tile[1]], names=[{names["columns"]}, "{columns}i"])',
         f'tile_{depth} = choose("depth", {depths})',
         f'{depth}o, {depth}i = sch.split({depth}, [None, tile_{depth}], names=["{depth}o", "{depth}i"])',
-        f"sch.reorder({', '.join(map(_quoted, ('root', *outer)))}, {depth}o, {', '.join(inner)})",
-        f"sch.reverse_compute_at(C_out, {_quoted(outer[-1])})",
+        f"sch.reorder({', '.join(map(quoted, ('root', *outer)))}, {depth}o, {', '.join(inner)})",
+        f"sch.reverse_compute_at(C_out, {quoted(outer[-1])})",
         f'A_at = choose("A at", {places})',
         "sch.compute_at(A_in, A_at)",
         f'B_at = choose("B at", {places})',
@@ -99,7 +100,7 @@ def space_text(layer: Layer, target: Target) -> str:
         "sch.double_buffer(B_in, slots=B_slots)",
         *banking(layer, target),
         'sums = choose("sums", [[0, 1], [0, 0]])',
-        f"sch.pipeline({_quoted(outer[-1])}, stages=sums)",
+        f"sch.pipeline({quoted(outer[-1])}, stages=sums)",
     ]
     return "\n".join([*lines, ""])
 
@@ -204,7 +205,3 @@ def tiles_of(extent: int, grain: int) -> list[int]:
         ratios = [sizes[n + 1] / sizes[n - 1] for n in range(1, len(sizes) - 1)]
         del sizes[1 + ratios.index(min(ratios))]
     return sizes[::-1]
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
