@@ -243,10 +243,7 @@ def _same_limit(first: Expr, second: Expr) -> tuple[Expr, Expr, Expr] | None:
 
 def _dtype_bounds(dtype: str) -> Bounds:
     """What a value of narrow or unsigned arithmetic, which wraps, can be at all."""
-    if not dt.is_int(dtype):
-        return UNKNOWN
-    width = dt.bits(dtype)
-    return Bounds(0, 2**width - 1) if dtype.startswith("uint") else Bounds(-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    return Bounds(*dt.int_range(dtype)) if dt.is_int(dtype) else UNKNOWN
 
 
 def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:

@@ -205,7 +205,7 @@ class Expressions:
         if index and dt.is_index(expr.dtype):
             return True
         found = self.analyzer.bounds(expr)
-        low, high = _limits(expr.dtype)
+        low, high = dt.int_range(expr.dtype)
         return found.low is not None and found.high is not None and low <= found.low and found.high <= high
 
     def _is_plain(self, expr: BinaryOp) -> bool:
@@ -320,11 +320,6 @@ def flat_index(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
 def _is_narrowing(node: Node) -> bool:
     """A cast that may change the number."""
     return isinstance(node, Cast) and not (dt.is_index(node.dtype) and dt.is_index(node.value.dtype))
-
-
-def _limits(dtype: str) -> tuple[int, int]:
-    bits = dt.bits(dtype)
-    return (0, (1 << bits) - 1) if dtype.startswith("uint") else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 
 def _end(dtype: str) -> str:

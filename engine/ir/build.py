@@ -99,18 +99,18 @@ def cast(value: ExprLike, dtype: str) -> Expr:
         return value
     if dt.is_vector(dtype) and not dt.is_vector(value.dtype):
         return broadcast(cast(value, dt.element(dtype)), dtype)
-    if isinstance(value, IntImm) and (dt.is_int(dtype) or dt.is_float(dtype)) and _fits(value.value, dtype):
+    if isinstance(value, IntImm) and (dt.is_int(dtype) or dt.is_float(dtype)) and fits(value.value, dtype):
         return const(value.value, dtype)
     if isinstance(value, FloatImm) and dt.is_float(dtype):
         return FloatImm(value.value, dtype)
     return Cast(dtype, value)
 
 
-def _fits(value: int, dtype: str) -> bool:
+def fits(value: int, dtype: str) -> bool:
+    """Whether a number of `dtype` can be `value`; floats are never too narrow."""
     if dt.is_float(dtype):
         return True
-    width = dt.bits(dtype)
-    low, high = (0, 2**width - 1) if dtype.startswith("uint") else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    low, high = dt.int_range(dtype)
     return low <= value <= high
 
 
@@ -249,7 +249,7 @@ def _fold(kind: type[Expr], a: Expr, b: Expr, compute: Callable[[int, int], int]
     """`kind(a, b)`, or its value when both are integer constants and it fits the dtype. Floats are left to run time."""
     if isinstance(a, IntImm) and isinstance(b, IntImm) and dt.is_int(a.dtype):
         value = compute(a.value, b.value)
-        if _fits(value, a.dtype):
+        if fits(value, a.dtype):
             return IntImm(value, a.dtype)
     return kind(a, b)  # pyright: ignore[reportCallIssue]
 

@@ -76,6 +76,14 @@ def bits(dtype: str) -> int:
     return int(match[2])
 
 
+def int_range(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer type, or of bool."""
+    if dtype == "bool":
+        return 0, 1
+    width = bits(dtype)
+    return (0, 2**width - 1) if dtype.startswith("uint") else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+
+
 def size_bytes(dtype: str) -> int:
     """Bytes of one element in memory, of all its lanes."""
     return (bits(dtype) * lanes(dtype) + 7) // 8

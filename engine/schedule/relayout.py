@@ -103,16 +103,15 @@ class _Relayout:
         )
 
     def _match(self, match: MatchBufferRegion, ranges: Mapping[Var, Range]) -> MatchBufferRegion:
-        """A view of the buffer, or of a view of it, over the new layout."""
-        if match.source.buffer is not self.old and match.source.buffer not in self._views:
+        """A view of the buffer, or of a view of it, over the new layout; of another, whose place may be read from the buffer."""
+        source = self.visit(match.source, ranges)
+        if source is match.source:
             return match
+        if source.buffer is match.source.buffer:
+            return MatchBufferRegion(match.buffer, source)
         view = self._views[match.buffer] = _view(match.buffer, self.new)
-        if match.source.buffer is not self.old:
-            source = BufferRegion(self._views[match.source.buffer], match.source.region)
-        elif keeps_indices(self.index_map):
-            source = BufferRegion(self.new, match.source.region)
-        else:
-            at = self.index_map.apply([r.min for r in match.source.region])
+        if match.source.buffer is self.old and not keeps_indices(self.index_map):
+            at = self.index_map.apply([r.min for r in source.region])
             source = BufferRegion(self.new, tuple(build.point(_simplified(i, ranges)) for i in at))
         return MatchBufferRegion(view, source)
 

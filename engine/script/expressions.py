@@ -117,14 +117,13 @@ class ExpressionReader:
 
     def integer(self, value: int, node: ast.AST, dtype: str | None = None) -> IntImm:
         """The constant `value`, int32 unless it is too wide. Raises "out-of-range" beyond 64 bits."""
-        bits = dt.bits(dtype) if dtype else 32 if -(2**31) <= value < 2**31 else 64
-        unsigned = dtype is not None and dtype.startswith("uint")
-        low, high = (0, 2**bits) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-        if not low <= value < high:
+        dtype = dtype or ("int32" if build.fits(value, "int32") else "int64")
+        if not build.fits(value, dtype):
+            low, high = dt.int_range(dtype)
             raise self.error(
-                node, "out-of-range", "the number does not fit its type", expected=f"at least {low} and below {high}"
+                node, "out-of-range", "the number does not fit its type", expected=f"at least {low} and at most {high}"
             )
-        return IntImm(value, dtype or f"int{bits}")
+        return IntImm(value, dtype)
 
     def constant_int(self, node: ast.expr) -> int:
         """`node` as a constant integer known now."""

@@ -60,7 +60,8 @@ def cache_read(
     Returns: the block that copies, named `<buffer>_<scope>`. It stands before the first reader after the writer, or first in the scope
     when there is no writer, or one that only overwrites what was read before.
     `consumer_blocks` says who reads the copy; default: every block of the scope. A block around them means all too, right after the writer.
-    Where the copy stands in no loop, the cache has the size of what is copied, and is indexed from its start.
+    Where the copy stands in no loop, the cache has the size of what is copied, and is indexed from its start; where that size differs
+    between iterations of loops further out, it has the size of the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer,
     opaque-access, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheRead.

@@ -280,7 +280,7 @@ def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadVal
         return None
     if not isinstance(pad_value, IndexMap):
         axes = tuple(Var(f"axis{k}", e.dtype) for k, e in enumerate(shape))
-        pad_value = IndexMap(axes, (_constant(pad_value, buffer.dtype),))
+        pad_value = IndexMap(axes, (_constant(pad_value, buffer),))
     if len(pad_value.indices) != 1 or len(pad_value.params) != len(shape):
         raise refuse(
             "bad-pad-value", f"the padding of {buffer.name!r} needs one value of {len(shape)} axes", buffer,
@@ -303,11 +303,18 @@ def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadVal
     )
 
 
-def _constant(value: int | float | Expr, dtype: str) -> Expr:
+def _constant(value: int | float | Expr, buffer: Buffer) -> Expr:
     if isinstance(value, Expr):
         return value
-    fits = dt.is_float(dtype) if isinstance(value, float) else dt.is_int(dtype) or dtype == "bool"
-    return build.const(value, dtype) if fits else build.as_expr(value)
+    if not (dt.is_float(buffer.dtype) if isinstance(value, float) else dt.is_int(buffer.dtype) or buffer.dtype == "bool"):
+        return build.as_expr(value)
+    if not isinstance(value, float) and not build.fits(value, buffer.dtype):
+        low, high = dt.int_range(buffer.dtype)
+        raise refuse(
+            "bad-pad-value", f"{buffer.name!r} holds {buffer.dtype}, its padding cannot be {value}", buffer,
+            expected=f"a number from {low} to {high}",
+        )  # fmt: skip
+    return build.const(value, buffer.dtype)
 
 
 # A size that only the shape of a parameter tells must be told by it still.

@@ -25,6 +25,7 @@ from ...ir import (
     Var,
     addressed_buffers,
     build,
+    free_vars,
     loops_and_blocks,
     replace_nodes,
     structural_equal,
@@ -71,7 +72,8 @@ def cache_of(
     *,
     is_whole: bool,
 ) -> Cached:
-    """The cache for a region: as large as the buffer when `is_whole`, else as large as the region."""
+    """The cache for a region: as large as the region, or as the buffer when `is_whole` or when the region's size differs between the
+    iterations of loops around it."""
     require_scope_name(storage_scope)
     # What is read only under conditions that never hold may lie beside the buffer.
     if any(prove(build.lt(r.extent, 1)) for r in region.region):
@@ -79,6 +81,8 @@ def cache_of(
             "outside-buffer", f"nothing of {buffer.name!r} would be copied", *users,
             expected="a block that uses elements inside of the buffer",
         )  # fmt: skip
+    around = ctx.loop_ranges(users[0])
+    is_whole = is_whole or any(around.keys() & free_vars(r.extent) for r in region.region)
     name = ctx.fresh_buffer_name(f"{buffer.name}_{storage_scope}")
     copy = replace_fields(buffer, name=name, scope=storage_scope, strides=(), elem_offset=None)
     if not is_whole:

@@ -189,3 +189,27 @@ def test_given_a_sum_inside_that_never_runs_its_init_when_written_through_then_r
     with pytest.raises(ScheduleError) as refused:
         sch.cache_write("outer", 0, "local")
     assert refused.value.code == "reads-own-output"
+
+
+BLUR_OF_TILES = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def blur(A: T.Buffer((5,), "int64"), B: T.Buffer((5,), "int64")):
+    for i in range(2):
+        with T.sblock("tile"):
+            vo = T.axis.spatial(2, i)
+            T.reads(A[T.max(vo * 4 - 1, 0):T.min(vo * 4 + 4, 4) + 1])
+            T.writes(B[vo * 4:vo * 4 + 4])
+            for j in range(4):
+                with T.sblock("B"):
+                    v = T.axis.spatial(5, vo * 4 + j)
+                    T.where(vo * 4 + j < 5)
+                    B[v] = A[T.max(v - 1, 0)] + A[T.min(v + 1, 4)]
+"""
+
+
+def test_given_tiles_of_different_sizes_when_read_through_then_the_cache_is_as_large_as_the_buffer():
+    sch = schedule(BLUR_OF_TILES)
+    sch.cache_read("B", 0, "local")
+    assert 'A_local = T.sblock_alloc_buffer((5,), "int64", scope="local")' in to_script(sch.func)
+    assert sch.verify().status == "tested"

@@ -240,6 +240,28 @@ def test_given_a_view_of_an_element_when_laid_out_then_it_follows():
     assert sch.verify().status == "tested"
 
 
+VIEW_AT_A_PLACE = (
+    HEAD
+    + """def main(A: T.Buffer((6, 3), "int32"), places: T.Buffer((6,), "int32"), B: T.Buffer((6, 3), "int32")):
+    for i in range(6):
+        with T.sblock("B"):
+            vi = T.axis.spatial(6, i)
+            T.reads(A[places[vi] % 6, 0:3], places[vi])
+            T.writes(B[vi, 0:3])
+            row = T.match_buffer(A[places[vi] % 6, 0:3], (3,), "int32", offset_factor=1)
+            for j in range(3):
+                B[vi, j] = row[j]
+"""
+)
+
+
+def test_given_the_place_of_a_view_when_laid_out_then_it_is_read_where_it_lies():
+    sch = schedule(VIEW_AT_A_PLACE)
+    sch.transform_layout("B", ("read", "places"), lambda i: [i // 2, i % 2])
+    assert "T.match_buffer(A[places[vi // 2, vi % 2] % 6, 0:3]" in to_script(sch.func)
+    assert sch.verify().status == "tested"
+
+
 REFUSALS = {
     "no value": ("layout-needs-padding", COPY, lambda s: s.transform_layout("B", "B", split)),
     "a float for integers": ("bad-pad-value", COPY, lambda s: s.transform_layout("B", "B", split, pad_value=0.0)),
@@ -247,6 +269,12 @@ REFUSALS = {
         "bad-pad-value", STAGED, lambda s: s.transform_layout("B", "B", lambda i, j: [i // 4, i % 4, j], pad_value=0),
     ),
     "a value of other axes": ("bad-pad-value", COPY, lambda s: s.transform_layout("B", "B", split, pad_value=lambda i: i)),
+    "a number beyond the type": (
+        "bad-pad-value", COPY.replace("int32", "int8"), lambda s: s.transform_layout("B", "B", split, pad_value=128),
+    ),
+    "a number that is no truth": (
+        "bad-pad-value", COPY.replace("int32", "bool").replace(" + 1", ""), lambda s: s.transform_layout("B", "B", split, pad_value=3),
+    ),
     "several values": (
         "bad-pad-value", COPY, lambda s: s.transform_layout("B", "B", split, pad_value=lambda a, b: [a, b]),
     ),
