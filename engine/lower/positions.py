@@ -19,7 +19,8 @@ Alignment = dict[int, tuple[int, int]]
 
 
 def alignments_of(block: Block) -> dict[Buffer, Alignment]:
-    """What the block asks for its buffers; a later request counts. What names no buffer of the block asks for nothing."""
+    """What the block asks for its buffers; a later request counts. What names no buffer of the block, or no axis of it (calls may
+    give the block another one to write), asks for nothing."""
     found: dict[Buffer, Alignment] = {}
     for key, value in block.annotations:
         if key != ALIGN_KEY or not isinstance(value, tuple):
@@ -28,8 +29,9 @@ def alignments_of(block: Block) -> dict[Buffer, Alignment]:
             numbers = tuple(map(build.int_value, cast("tuple[Expr, ...]", item))) if isinstance(item, tuple) else ()
             if len(numbers) == 4 and None not in numbers:
                 position, axis, factor, offset = cast("tuple[int, int, int, int]", numbers)
-                if 0 <= position < len(block.writes):
-                    found.setdefault(block.writes[position].buffer, {})[axis] = (factor, offset)
+                buffer = block.writes[position].buffer if 0 <= position < len(block.writes) else None
+                if buffer is not None and 0 <= axis < len(buffer.shape):
+                    found.setdefault(buffer, {})[axis] = (factor, offset)
     return found
 
 

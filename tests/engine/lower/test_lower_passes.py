@@ -146,8 +146,7 @@ def test_given_branches_that_are_decided_when_lowered_then_they_are_gone():
     ]
 
 
-def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
-    func = program("""(A: T.Buffer((16, 32), "int32"), C: T.Buffer((16, 32), "int32")):
+ROWS = """(A: T.Buffer((16, 32), "int32"), C: T.Buffer((16, 32), "int32")):
     B = T.sblock_alloc_buffer((16, 32), "int32")
     for i, j in T.grid(16, 32):
         with T.sblock("B"):
@@ -161,8 +160,11 @@ def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
             T.reads(B[vi, vj])
             T.writes(C[vi, vj])
             C[vi, vj] = B[vi, vj]
-""")
-    sch = Schedule(func)
+"""
+
+
+def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
+    sch = Schedule(program(ROWS))
     sch.annotate(sch.get_block("B"), "buffer_dim_align", [[0, 0, 32, 8]])
     func = sch.func
     assert "B[i * 40 + j] = A[i, j]" in lines(func)
@@ -170,6 +172,25 @@ def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
     assert build.int_value(allocate.buffers[0].shape[0]) == 640
     assert allocations(func)[0].tile == (16, 32)
     assert_same_results(func)
+
+
+def test_given_an_alignment_of_an_axis_that_there_is_not_when_lowered_then_it_asks_for_nothing():
+    sch = Schedule(
+        program("""(A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    B = T.sblock_alloc_buffer((), "int32")
+    for i in range(16):
+        with T.sblock("B"):
+            vi = T.axis.spatial(16, i)
+            T.sblock_attr({"buffer_dim_align": [[0, 1, 2, 0]]})
+            B[()] = A[vi]
+        with T.sblock("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[()] + 1
+""")
+    )
+    (allocate,) = [s for s in walk_stmts(lower(sch.func)) if isinstance(s, Allocate)]
+    assert [build.int_value(n) for n in allocate.buffers[0].shape] in ([], [1])
+    assert_same_results(sch.func)
 
 
 def test_given_narrow_arithmetic_that_wraps_when_lowered_then_it_still_wraps():
