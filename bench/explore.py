@@ -17,7 +17,6 @@ import tilewright
 from tilewright.engine.explore import Settings, Space, Study, explore
 from tilewright.engine.explore.job import job_of
 from tilewright.engine.explore.looking import Looking
-from tilewright.engine.explore.prefixes import Prefixes
 from tilewright.engine.explore.sampling import Sampled
 from tilewright.engine.explore.trials import Bench, Question
 from tilewright.engine.explore.workers import Processes
@@ -42,7 +41,7 @@ def timed(space: Space, machine: Machine, settings: Settings, workers: int) -> R
     start = 0.0
     pool = Processes(job_of(space, machine, settings), workers) if workers else None
     if pool is not None:
-        for _ in pool.tried([Question(n, space.default) for n in range(workers)], lambda: False, lambda: False):
+        for _ in pool.answers([Question(n, space.default) for n in range(workers)], lambda: False):
             pass
         start = time.perf_counter() - begun
     begun = time.perf_counter()
@@ -51,19 +50,21 @@ def timed(space: Space, machine: Machine, settings: Settings, workers: int) -> R
 
 
 def candidate_seconds(study: Study) -> tuple[float, float]:
-    """Seconds of the processor: of a candidate in this process, and of asking the sampler for one and telling it."""
-    bench = Bench(study.space, study.machine, study.settings.objectives)
+    """Seconds of the processor for each candidate: of what workers do of it, walks too, and of asking the sampler and telling it."""
+    settings = study.settings
+    bench = Bench(study.space, study.machine, settings.objectives)
+    sampler = Sampled(study.space, settings, Looking(study.space, study.machine))
+    each = told = 0
     begun = time.process_time()
-    for trial in study.trials:
-        bench.tried(Question(trial.number, trial.point))
-    each = (time.process_time() - begun) / len(study.trials)
-    sampler = Sampled(study.space, study.settings, Looking(study.space, study.machine, Prefixes(study.space)))
-    begun = time.process_time()
-    told = 0
-    while points := sampler.batch(study.settings.batch, lambda: False):
-        sampler.tell(study.trials[told : told + len(points)])
-        told += len(points)
-    return each, (time.process_time() - begun) / len(study.trials)
+    while (batch := sampler.batch(settings.batch, lambda: False)).points:
+        before = time.process_time()
+        sights = [sight for walk in batch.walks for sight in bench.sights(walk)]
+        for number, point in enumerate(batch.points, told):
+            bench.tried(Question(number, point))
+        each += time.process_time() - before
+        sampler.tell(study.trials[told : told + len(batch.points)], sights)
+        told += len(batch.points)
+    return each / told, (time.process_time() - begun - each) / told
 
 
 def main() -> None:

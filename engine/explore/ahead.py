@@ -1,83 +1,61 @@
-"""Looking ahead of the trials, so that what is tried is the best of many: downhill from the default, then from what looks best with some
-of its holes changed.
-
-A look takes a tenth of a trial or less, and the less the more it has in common with the one before: neighbours come hole by hole, from
-the last to the first.
-"""
+"""Looking ahead of the trials, so that what is tried is the best of many: one walk from the default, then several at a time, each from
+what looks best so far with some of its holes changed."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import cycle
-from math import inf
 
 from ..hwsim import Look
-from .looking import Looking
-from .scale import Scale, beside
-from .space import Point, Space
+from .scale import Scale
+from .space import Point
+from .walks import Sight, Walk, changed, rank_of
 
-STEPS = 8
-"""Steps for each look that is asked for: where all is known already there are no more."""
+LEG = 32
+"""Looks of one walk, about: long enough to come down. More go at the same time where more is to be looked at."""
+
+DRAWS = 8
+"""Draws of a start that was not looked at yet, before there is one walk less."""
 
 
 class Ahead:
     """Points of a space that were looked at, best first. All that look the same are one, with the default's values where no look sees."""
 
-    def __init__(self, space: Space, looking: Looking, scales: Sequence[Scale], chance: random.Random) -> None:
-        self._space = space
-        self._looking = looking
-        self._scales = {hole: scales[hole] for hole in looking.holes}
+    def __init__(self, default: Point, scales: Mapping[int, Scale], chance: random.Random) -> None:
+        self._scales = scales
         self._chance = chance
         self._looks: dict[Point, Look | None] = {}
-        self._best = space.default
-        self._walked = self._walk()
-        self._most = self._steps = 0
+        self._best = default
+        self._holes = cycle(range(1, len(scales) + 1))
 
-    def owe(self, looks: int) -> None:
-        """So many more points are to be looked at."""
-        self._most = len(self._looks) + looks
-        self._steps = STEPS * looks
+    def walks(self, looks: int) -> Iterator[Walk]:
+        """To so many points that are to be looked at next, or one leg. What is drawn follows from all that is known."""
+        if not self._looks:
+            yield Walk(self._best, looks, self._seed)
+            return
+        legs = max(1, round(looks / LEG)) if self._scales else 0
+        for _ in range(legs):
+            start = self._start()
+            if start is not None:
+                yield Walk(start, max(LEG, looks // legs), self._seed)
 
-    def step(self) -> bool:
-        """Look at one of them, or take a step towards it. Whether more are to be looked at."""
-        if len(self._looks) < self._most and self._steps:
-            self._steps -= 1
-            next(self._walked, None)
-        return len(self._looks) < self._most and self._steps > 0
+    def know(self, sights: Iterable[Sight]) -> None:
+        """What was come by."""
+        for point, look in sights:
+            self._looks[point] = look
+            if rank_of(look) < rank_of(self._looks.get(self._best)):
+                self._best = point
 
     def best(self, cycles: float) -> Iterator[tuple[float, Point]]:
         """The points with their ranks, the best first; only those that seem to fit, in so many cycles."""
         fit = [(look.rank, n, p) for n, (p, look) in enumerate(self._looks.items()) if look is not None and look.fits]
         yield from ((rank, point) for rank, _, point in sorted(fit) if rank <= cycles)
 
-    def _walk(self) -> Iterator[object]:
-        """A step at a time, without an end: one hole of what looks best is changed, then two, and so on to all, and again."""
-        yield from self._downhill(self._space.default)
-        for holes in cycle(range(1, len(self._scales) + 1)):
-            point = list(self._best)
-            for hole in self._chance.sample(list(self._scales), holes):
-                point[hole] = self._chance.randrange(self._scales[hole].size)
-            yield from self._downhill(tuple(point))
+    @property
+    def _seed(self) -> int:
+        return self._chance.getrandbits(32)
 
-    def _downhill(self, point: Point) -> Iterator[object]:
-        """From a point to one that has no better neighbour."""
-        least = self._rank(point)
-        yield least
-        better = least < inf
-        while better:
-            better = False
-            for hole in reversed(self._scales):
-                for other in beside(point, hole, self._scales[hole]):
-                    rank = self._rank(other)
-                    yield rank
-                    if rank < least:
-                        point, least, better = other, rank, True
-
-    def _rank(self, point: Point) -> float:
-        if point not in self._looks:
-            look = self._looks[point] = self._looking.at(point)
-            if look is not None and look.rank < self._rank(self._best):
-                self._best = point
-        look = self._looks[point]
-        return inf if look is None else look.rank
+    def _start(self) -> Point | None:
+        drawn = (changed(self._best, next(self._holes), self._scales, self._chance) for _ in range(DRAWS))
+        return next((start for start in drawn if start not in self._looks), None)

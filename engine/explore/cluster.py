@@ -1,6 +1,6 @@
-"""Candidates on a Dask cluster that there is already. Each of its workers keeps processes for them, so that the limits hold there too.
+"""Tasks on a Dask cluster that there is already. Each of its workers keeps processes for them, so that the limits hold there too.
 
-Dask sees to it that the candidates of a worker that dies are tried by another; what comes back late of a dead one is dropped by it.
+Dask sees to it that the tasks of a worker that dies are tried by another; what comes back late of a dead one is dropped by it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from uuid import uuid4
 from dask.distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
 
 from ..ir import Refusal
-from .job import Job, encoded, job_from, outcome_from, question_from
-from .outcome import LOST, Outcome
-from .study import Enough, Meanwhile
-from .trials import Question
-from .workers import Hands, WorkersError
+from .job import Job, answer_from, encoded, job_from, task_from
+from .outcome import LOST
+from .study import Enough
+from .trials import Answer, Task, failed
+from .workers import Hands, WorkersError, longest_first
 
 CONNECT_SECONDS = 5
 
@@ -40,40 +40,32 @@ class Cluster:
         self._name = f"tilewright-{uuid4().hex}"
         self._client.register_plugin(HandsPlugin(encoded(job)), name=self._name)
 
-    def tried(
-        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
-    ) -> Iterator[tuple[Question, Outcome]]:
+    def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
         futures = {
-            self._client.submit(
-                tried_there, self._name, encoded(question), key=f"{self._name}-{question.number}", pure=False
-            ): question
-            for question in questions
+            self._client.submit(answer_there, self._name, encoded(task), pure=False): task
+            for task in longest_first(tasks)
         }
         try:
             done: Any = as_completed(list(futures), loop=self._client.loop, with_results=True, raise_errors=False)
             while done.count():
                 if done.has_ready():
                     future, answer = next(done)
-                    yield futures[future], self._outcome(future, answer)
+                    yield futures[future], self._answer(futures[future], future, answer)
                 elif enough():
                     return
-                elif not meanwhile():
+                else:
                     time.sleep(LOOK_SECONDS)
         finally:
             if self._client.status == "running":  # else its scheduler is gone, and what it was asked with it
                 self._client.cancel(list(futures))
 
-    def _outcome(self, future: Any, answer: Any) -> Outcome:
+    def _answer(self, task: Task, future: Any, answer: Any) -> Answer:
         if future.status == "finished":
-            return outcome_from(answer)
+            return answer_from(task, answer)
         if future.status == "error":
             # More workers died of it than Dask lets die.
-            return Outcome(
-                "failed",
-                None,
-                LOST,
-                f"the cluster gave it up: {answer[1] if isinstance(answer, tuple) else answer}"[:200],
-            )
+            why: object = answer[1] if isinstance(answer, tuple) else answer
+            return failed(task, LOST, f"the cluster gave it up: {why}"[:200])
         raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is gone", found=future.status,
                                    expected="the same command again, with --study: what is known is kept"))  # fmt: skip
 
@@ -99,12 +91,12 @@ class HandsPlugin(WorkerPlugin):
         if self._hands is not None:
             self._hands.close()
 
-    def tried(self, question: bytes) -> bytes:
+    def answer(self, task: bytes) -> bytes:
         assert self._hands is not None, "a worker sets its plugins up before it takes tasks"
-        return encoded(self._hands.tried(question_from(question)))
+        return encoded(self._hands.answer(task_from(task)))
 
 
-def tried_there(name: str, question: bytes) -> bytes:
-    """On a worker: what comes of a candidate."""
+def answer_there(name: str, task: bytes) -> bytes:
+    """On a worker: what comes of a task."""
     plugin: Any = get_worker().plugins[name]
-    return plugin.tried(question)
+    return plugin.answer(task)

@@ -1,4 +1,4 @@
-"""A study's candidates as something that can be sent: all that a worker in another process needs, as text and figures, once."""
+"""A study's tasks as something that can be sent: all that a worker in another process needs, as text and figures, once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ..script import parse, read_calls, to_script
 from .outcome import Outcome
 from .space import Space, space_of
 from .study import Settings
-from .trials import Bench, Limits, Question
+from .trials import Answer, Bench, Limits, Question, Task
+from .walks import Sight, Walk
 
 
 class Intrin(msgspec.Struct, frozen=True):
@@ -36,7 +37,7 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def bench(self) -> Bench:
-        """Who tries the candidates."""
+        """Who does the tasks."""
         intrinsics = Intrinsics()
         for intrin in self.intrinsics:
             intrinsics.register(intrin.name, intrin.desc, intrin.impl)
@@ -67,7 +68,7 @@ def job_of(space: Space, machine: Machine, settings: Settings) -> Job:
     )
 
 
-def encoded(value: Job | Question | Outcome) -> bytes:
+def encoded(value: Job | Task | Answer) -> bytes:
     """One message of the way between a study and its workers."""
     return msgspec.msgpack.encode(value)
 
@@ -76,9 +77,12 @@ def job_from(data: bytes) -> Job:
     return msgspec.msgpack.decode(data, type=Job)
 
 
-def question_from(data: bytes) -> Question:
-    return msgspec.msgpack.decode(data, type=Question)
+def task_from(data: bytes) -> Task:
+    return msgspec.msgpack.decode(data, type=Question | Walk)
 
 
-def outcome_from(data: bytes) -> Outcome:
+def answer_from(task: Task, data: bytes) -> Answer:
+    """The answer to a task."""
+    if isinstance(task, Walk):
+        return msgspec.msgpack.decode(data, type=tuple[Sight, ...])
     return msgspec.msgpack.decode(data, type=Outcome)

@@ -15,17 +15,19 @@ from ..ir import TilewrightError
 from ..lower import with_sizes
 from .outcome import Outcome
 from .prefixes import Prefixes, Refused
+from .scale import Scale
 from .space import Point, Space
 
 
 class Looking:
-    """Looks at points of a space, on a machine."""
+    """Looks at points of a space, on a machine. `prefixes` are schedules as far as it has come with them, `scales` those of the holes
+    that it sees."""
 
-    def __init__(self, space: Space, machine: Machine, prefixes: Prefixes) -> None:
+    def __init__(self, space: Space, machine: Machine) -> None:
         self._space = space
         self._machine = machine
-        self._prefixes = prefixes
-        self.holes = prefixes.seen
+        self.prefixes = Prefixes(space)
+        self.scales = {hole: Scale(space.holes[hole]) for hole in self.prefixes.seen}
         self._known: dict[Point, Look | None] = {}
         self._room: defaultdict[tuple[Point, str], _Room] = defaultdict(_Room)
         self._beyond = 1.0
@@ -37,13 +39,17 @@ class Looking:
             self._known[values] = self._found(point)
         return self._known[values]
 
+    def know(self, point: Point, look: Look | None) -> None:
+        """Somebody else looked at it."""
+        self._known[self._seen(point)] = look
+
     def has(self, point: Point) -> bool:
         """Whether it was looked at already, or one that looks the same."""
         return self._seen(point) in self._known
 
     def mixed(self, point: Point, rest: Point) -> Point:
         """What decides how `point` looks, with all else as in `rest`."""
-        return tuple(point[n] if n in self.holes else at for n, at in enumerate(rest))
+        return tuple(point[n] if n in self.scales else at for n, at in enumerate(rest))
 
     def is_hopeful(self, point: Point, cycles: float = inf) -> bool:
         """Whether it looks as if it would be accepted, fit, and take fewer `cycles`."""
@@ -68,18 +74,18 @@ class Looking:
                 self._room[late, scope].refused(filled)
 
     def _seen(self, point: Point) -> Point:
-        return tuple(point[n] for n in self.holes)
+        return tuple(point[n] for n in self.scales)
 
     def _late(self, point: Point) -> Point:
         """What of a point no look sees."""
-        return tuple(at for n, at in enumerate(point) if n not in self.holes)
+        return tuple(at for n, at in enumerate(point) if n not in self.scales)
 
     def _found(self, point: Point) -> Look | None:
-        state = self._prefixes.early(point)
+        state = self.prefixes.early(point)
         if isinstance(state, Refused):
             return None
         try:
-            pipelines = self._prefixes.pipelines(point, state)
+            pipelines = self.prefixes.pipelines(point, state)
         except TilewrightError:
             return None
         index = state.schedule.index

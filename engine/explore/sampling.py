@@ -25,7 +25,8 @@ from .outcome import CYCLES, Outcome, vector
 from .pareto import Front
 from .scale import Scale, beside
 from .space import Point, Space
-from .study import Enough, Method, Settings, Trial, add_to
+from .study import Batch, Enough, Method, Settings, Trial, add_to
+from .walks import Sight
 
 POPULATION = 50
 TRIES = 64
@@ -71,28 +72,25 @@ class Sampled:
         self._random = random.Random(settings.seed)
         self._scales = [Scale(hole) for hole in space.holes]
         self._distributions = {scale.name: _distribution(scale) for scale in self._scales}
-        self._ahead = Ahead(space, looking, self._scales, self._random)
+        self._ahead = Ahead(space.default, looking.scales, self._random)
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
         self._looks_left = 0
         self._study = _study(settings, self.method)
 
-    def batch(self, size: int, enough: Enough) -> Sequence[Point]:
-        """The next points: the default alone, then what looks best, in small batches at the beginning, so that soon more is known."""
+    def batch(self, size: int, enough: Enough) -> Batch:
+        """The next points: the default alone, then what looks best, in small batches at the beginning, so that soon more is known. Walks
+        are for the batch after it."""
         before = len(self._asked)
         if before >= self.total:
-            return []
+            return Batch(())
         points = self._batch(_size(size, before), enough) if before else [self._taken(self._space.default)]
         asked = len(self._asked)
-        if asked < self.total and self._is_looked_for:
-            self._ahead.owe(BEGIN if asked == 1 else AHEAD * _size(size, asked))
+        is_more = asked < self.total and self._is_looked_for
+        walks = self._ahead.walks(BEGIN if asked == 1 else AHEAD * _size(size, asked)) if is_more else ()
         # A batch is made whole and then cut, so that a study of more trials begins like this one.
-        return points[: self.total - before]
-
-    def ahead(self) -> bool:
-        """Look at a point for the next batch: which one, no outcome decides. Whether there are more to look at."""
-        return self._ahead.step()
+        return Batch(tuple(points[: self.total - before]), tuple(walks))
 
     @property
     def _is_looked_for(self) -> bool:
@@ -101,7 +99,7 @@ class Sampled:
     def _batch(self, size: int, enough: Enough) -> list[Point]:
         size = min(size, self._space.size - len(self._asked))
         self._looks_left = LOOKED * size
-        points = self._promising(size, enough) if self._is_looked_for else []
+        points = self._promising(size) if self._is_looked_for else []
         near = (p for p in self._neighbours() if p not in self._asked and self._is_hopeful(p))
         for is_near in cycle([True, False]):
             if len(points) == size or enough():
@@ -110,12 +108,10 @@ class Sampled:
             points.append(self._taken(turn) if turn is not None else self._sampled())
         return points
 
-    def _promising(self, size: int, enough: Enough) -> list[Point]:
+    def _promising(self, size: int) -> list[Point]:
         """For a batch the best of what was looked at, at first all of it and then a half. What no look sees is as in the best that was
         tried; of those that look the same it is another one in each."""
         begins = len(self._asked) == 1
-        while not enough() and self._ahead.step():
-            pass
         best = self._front.items[0].point if self._front.items else self._space.default
         unseen = [best, *self._unseen(best)]
         alike: Counter[float] = Counter()
@@ -133,8 +129,11 @@ class Sampled:
     def _best_cycles(self) -> float:
         return self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
 
-    def tell(self, trials: Sequence[Trial]) -> None:
-        """What came of the points of the last batch."""
+    def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None:
+        """What came of the points of the last batch, and what its walks came by."""
+        self._ahead.know(sights)
+        for point, look in sights:
+            self._looking.know(point, look)
         for trial in trials:
             self._looking.tell(trial.point, trial.outcome)
             self._hear(trial.point, _told(trial.outcome, self._objectives))
@@ -191,7 +190,7 @@ class Sampled:
     def _unseen(self, point: Point) -> Iterator[Point]:
         """A point with another value where no look sees, a hole at a time."""
         for hole in range(len(point)):
-            if hole not in self._looking.holes:
+            if hole not in self._looking.scales:
                 yield from beside(point, hole, self._scales[hole])
 
     def _neighbours(self) -> Iterator[Point]:

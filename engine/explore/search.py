@@ -18,12 +18,12 @@ from ..ir import Refusal, TilewrightError
 from .job import job_of
 from .kept import Kept
 from .looking import Looking
-from .outcome import Status, require_objectives
+from .outcome import Outcome, Status, require_objectives
 from .pareto import Front
-from .prefixes import Prefixes
 from .space import Point, Space
-from .study import Checking, Enough, Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
-from .trials import Bench, Question
+from .study import Batch, Checking, Enough, Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
+from .trials import Answer, Bench, Question, Task
+from .walks import Sight, Walk
 from .workers import InProcess, Processes, Workers
 
 Watch = Callable[[Progress], object]
@@ -36,17 +36,14 @@ class ExploreError(TilewrightError):
 
 class Asker(Protocol):
     """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end, anything where it is `enough`. `tell`
-    has their outcomes. `ahead` does a bit of what the next batch takes anyhow, while others try the last one, and says whether there is
-    more."""
+    has their outcomes, and what the batch's walks came by, in their order."""
 
     method: Method
     total: int
 
-    def batch(self, size: int, enough: Enough) -> Sequence[Point]: ...
+    def batch(self, size: int, enough: Enough) -> Batch: ...
 
-    def ahead(self) -> bool: ...
-
-    def tell(self, trials: Sequence[Trial]) -> None: ...
+    def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None: ...
 
 
 class Exhaustive:
@@ -58,14 +55,10 @@ class Exhaustive:
         self.total = space.size
         self._points = space.points()
 
-    def batch(self, size: int, enough: Enough) -> Sequence[Point]:
-        return tuple(islice(self._points, size))
+    def batch(self, size: int, enough: Enough) -> Batch:
+        return Batch(tuple(islice(self._points, size)))
 
-    def ahead(self) -> bool:
-        """The next point is known without thought."""
-        return False
-
-    def tell(self, trials: Sequence[Trial]) -> None:
+    def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None:
         """Nothing follows from them."""
 
 
@@ -94,11 +87,11 @@ def explore(
     """
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)
-    prefixes = Prefixes(space)
-    asker = _asker(space, settings, Looking(space, machine, prefixes))
+    looking = Looking(space, machine)
+    asker = _asker(space, settings, looking)
     kept = None if store is None else Kept(store, space, machine, settings)
     search = _Search(asker, settings, watch or (lambda _: None), stop or (lambda: False), kept)
-    trying = _workers(workers, space, machine, settings, prefixes)
+    trying = _workers(workers, space, machine, settings, looking)
     try:
         try:
             ended = search.run(trying)
@@ -124,10 +117,10 @@ def _asker(space: Space, settings: Settings, looking: Looking) -> Asker:
 
 
 def _workers(
-    workers: int | str | Workers, space: Space, machine: Machine, settings: Settings, prefixes: Prefixes
+    workers: int | str | Workers, space: Space, machine: Machine, settings: Settings, looking: Looking
 ) -> Workers:
     if workers == 0:
-        return InProcess(Bench(space, machine, settings.objectives, settings.budgets, settings.limits, prefixes))
+        return InProcess(Bench(space, machine, settings.objectives, settings.budgets, settings.limits, looking))
     if isinstance(workers, int):
         return Processes(job_of(space, machine, settings), workers)
     if not isinstance(workers, str):
@@ -209,41 +202,45 @@ class _Search:
     def _batches(self, workers: Workers) -> bool:
         """Whether no batch was cut short."""
         while not self._is_enough():
-            points = self._asker.batch(self._settings.batch, self._is_enough)
+            batch = self._asker.batch(self._settings.batch, self._is_enough)
             if self._is_enough():
                 return False
-            if not points:
+            if not batch.points:
                 return True
             # What a batch may leave out is settled before it begins, so that it does not matter who is faster.
             known = self._front.vectors
-            questions = [Question(n, point, known) for n, point in enumerate(points, len(self.trials))]
+            tasks: list[Task] = [Question(n, point, known) for n, point in enumerate(batch.points, len(self.trials))]
+            tasks += batch.walks
             told: list[Trial] = []
-            for trial in self._tried(workers, questions):
-                told.append(trial)
-                self._take(trial)
+            seen: dict[Walk, tuple[Sight, ...]] = {}
+            for task, answer in self._answers(workers, tasks):
+                if isinstance(task, Question) and isinstance(answer, Outcome):
+                    told.append(Trial(task.number, task.point, answer))
+                    self._take(told[-1])
+                elif isinstance(task, Walk) and isinstance(answer, tuple):
+                    seen[task] = answer
                 if self._is_enough():
                     break
-            if len(told) < len(questions):
+            if len(told) + len(seen) < len(tasks):
                 return False
-            self._asker.tell(sorted(told, key=lambda t: t.number))
+            told.sort(key=lambda trial: trial.number)
+            self._asker.tell(told, [sight for walk in batch.walks for sight in seen[walk]])
         return False
 
-    def _tried(self, workers: Workers, questions: Sequence[Question]) -> Iterator[Trial]:
-        """Those whose outcome is known first, then the others as they end."""
-        left: list[Question] = []
-        for question in questions:
-            outcome = self._known.get((question.number, question.point))
-            if outcome is None:
-                left.append(question)
+    def _answers(self, workers: Workers, tasks: Sequence[Task]) -> Iterator[tuple[Task, Answer]]:
+        """Those that are known first, then the others as they come."""
+        left: list[Task] = []
+        for task in tasks:
+            known = self._known.get((task.number, task.point)) if isinstance(task, Question) else None
+            if known is None:
+                left.append(task)
             else:
-                yield Trial(question.number, question.point, outcome)
-        for question, outcome in workers.tried(left, self._is_enough, self._asker.ahead) if left else ():
-            trial = Trial(question.number, question.point, outcome)
-            if self._kept is not None:
-                self._kept.keep(trial)
-            yield trial
+                yield task, known
+        yield from workers.answers(left, self._is_enough) if left else ()
 
     def _take(self, trial: Trial) -> None:
+        if self._kept is not None and (trial.number, trial.point) not in self._known:
+            self._kept.keep(trial)
         self.trials.append(trial)
         self._counts[trial.outcome.status] += 1
         add_to(self._front, trial, self._settings.objectives)

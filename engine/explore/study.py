@@ -14,6 +14,7 @@ from .outcome import CYCLES, Outcome, Status, vector
 from .pareto import Front
 from .space import Point, Space
 from .trials import Limits
+from .walks import Walk
 
 Method = Literal["exhaustive", "tpe", "nsga2"]
 
@@ -21,9 +22,6 @@ Method = Literal["exhaustive", "tpe", "nsga2"]
 
 Enough = Callable[[], bool]
 """Whether somebody, or the clock, says that a study has gone on long enough."""
-
-Meanwhile = Callable[[], bool]
-"""Does a bit of other work; whether there is more of it."""
 
 BATCH = 32
 EXHAUSTIVE = 512
@@ -56,6 +54,13 @@ class Trial(msgspec.Struct, frozen=True):
     number: int
     point: Point
     outcome: Outcome
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What is to be done before anything more is asked for: points to be tried, and walks to look at others meanwhile."""
+
+    points: tuple[Point, ...]
+    walks: tuple[Walk, ...] = ()
 
 
 class Offer(msgspec.Struct, frozen=True, eq=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -10,9 +10,11 @@ import msgspec
 from ..hwsim import Machine, MachineError, first_peaks, least_of, row_name, simulate_tasks, tasks_of
 from ..ir import TilewrightError
 from ..lower import with_sizes
+from .looking import Looking
 from .outcome import Figures, Outcome, figures_of, least_figures, vector
-from .prefixes import Prefixes, Refused
+from .prefixes import Refused
 from .space import Point, Space
+from .walks import Sight, Walk, sights_of
 
 MAX_ACCESSES = 1 << 23
 
@@ -27,7 +29,7 @@ class Limits(msgspec.Struct, frozen=True):
     memory_bytes: int = 1 << 30
 
 
-class Question(msgspec.Struct, frozen=True):
+class Question(msgspec.Struct, frozen=True, tag=True):
     """A candidate to be tried. It need not be replayed when one of `known`, figures that others reached in the objectives, is as good as
     its own lower bounds in all of them: at best it would come to the same."""
 
@@ -36,8 +38,13 @@ class Question(msgspec.Struct, frozen=True):
     known: tuple[tuple[float, ...], ...] = ()
 
 
+Task = Question | Walk
+Answer = Outcome | tuple[Sight, ...]
+"""What comes of a candidate, or what a walk comes by."""
+
+
 class Bench:
-    """Tries candidates of one space on one machine. Lines that candidates have in common are applied once."""
+    """Tries candidates of one space on one machine, and looks at others. Lines that they have in common are applied once."""
 
     def __init__(
         self,
@@ -46,7 +53,7 @@ class Bench:
         objectives: Sequence[str],
         budgets: Mapping[str, float] | None = None,
         limits: Limits | None = None,
-        prefixes: Prefixes | None = None,
+        looking: Looking | None = None,
     ) -> None:
         self._space = space
         self._machine = machine
@@ -54,7 +61,7 @@ class Bench:
         self._budgets = dict(budgets or {})
         self._limits = limits or Limits()
         self._far = machine.far.scope
-        self._prefixes = prefixes or Prefixes(space)
+        self._looking = looking or Looking(space, machine)
 
     def tried(self, question: Question) -> Outcome:
         """What comes of a candidate. Never raises for what the candidate is."""
@@ -71,8 +78,16 @@ class Bench:
             # A fault of ours. It must not end a study of hours, nor be passed over: it is told with what it is.
             return Outcome("failed", None, "internal-error", f"{type(error).__name__}: {error}")
 
+    def sights(self, walk: Walk) -> Iterator[Sight]:
+        """What a walk comes by, one after the other."""
+        return sights_of(walk, self._looking)
+
+    def answer(self, task: Task) -> Answer:
+        """What comes of a task."""
+        return tuple(self.sights(task)) if isinstance(task, Walk) else self.tried(task)
+
     def _tried(self, question: Question) -> Outcome:
-        state = self._prefixes.at(question.point)
+        state = self._looking.prefixes.at(question.point)
         if isinstance(state, Refused):
             return Outcome("refused", None, state.error.code, state.error.refusal.message, state.line)
         func = with_sizes(state.schedule.described, self._space.sizes).func
@@ -128,6 +143,11 @@ class Bench:
             for memory in self._machine.memories
             for block in range(memory.blocks)
         }
+
+
+def failed(task: Task, code: str, message: str) -> Answer:
+    """The answer to a task that nobody could do."""
+    return () if isinstance(task, Walk) else Outcome("failed", None, code, message)
 
 
 TOO_MUCH = frozenset({"too-many-tasks", "too-many-accesses", "too-large"})

@@ -1,4 +1,5 @@
-"""`python -m tilewright.engine.explore.worker`: a process that tries candidates. The job comes first, then a question after the other.
+"""`python -m tilewright.engine.explore.worker`: a process that tries candidates and looks at others. The job comes first, then a task after
+the other.
 
 It ends when its input does, so that nothing stays behind whoever started it, however that one ended.
 """
@@ -10,25 +11,24 @@ import signal
 import sys
 from types import FrameType
 
-from .job import encoded, job_from, question_from
-from .outcome import Outcome
-from .trials import Bench, Question
+from .job import encoded, job_from, task_from
+from .trials import Answer, Bench, Task, failed
 from .wire import READY, receive, send
 
 ADDRESS_SPACE = "/proc/self/statm"
 
 
 class TooSlow(BaseException):
-    """The candidate took its time. Nothing that catches exceptions on the way catches this one."""
+    """The task took its time. Nothing that catches exceptions on the way catches this one."""
 
 
 def main() -> int:
-    """Answers questions until there are none."""
-    questions = sys.stdin.buffer
+    """Does tasks until there are none."""
+    tasks = sys.stdin.buffer
     # What a library prints must not come between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    first = receive(questions)
+    first = receive(tasks)
     if first is None:
         return 0
     job = job_from(first)
@@ -36,21 +36,21 @@ def main() -> int:
     limit_memory(job.limits.memory_bytes)
     send(answers, READY)
     signal.signal(signal.SIGPROF, _stop)
-    while (data := receive(questions)) is not None:
-        send(answers, encoded(within(job.limits.seconds, bench, question_from(data))))
+    while (data := receive(tasks)) is not None:
+        send(answers, encoded(within(job.limits.seconds, bench, task_from(data))))
     return 0
 
 
-def within(seconds: float, bench: Bench, question: Question) -> Outcome:
-    """The outcome of a candidate; "failed" where it takes more than so many seconds of the processor."""
+def within(seconds: float, bench: Bench, task: Task) -> Answer:
+    """The answer to a task; a failed one where it takes more than so many seconds of the processor."""
     try:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            return bench.tried(question)
+            return bench.answer(task)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except TooSlow:
-        return Outcome("failed", None, "too-slow", f"it takes more than {seconds:g} seconds to try")
+        return failed(task, "too-slow", f"it takes more than {seconds:g} seconds to try")
 
 
 def limit_memory(more_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""Who tries candidates. What comes back does not depend on who it was, nor on the order in which it comes."""
+"""Who tries candidates, and walks among them. What comes back does not depend on who it was, nor on the order in which it comes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
+from itertools import takewhile
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from ..ir import Refusal, TilewrightError
-from .job import Job, encoded, outcome_from
-from .outcome import LOST, Outcome
-from .study import Enough, Meanwhile
-from .trials import Bench, Question
+from .job import Job, answer_from, encoded
+from .outcome import LOST
+from .study import Enough
+from .trials import Answer, Bench, Question, Task, failed
+from .walks import Walk
 from .wire import READY, receive, send
 
 DEATHS = 2
@@ -36,12 +38,9 @@ LOOK_SECONDS = 0.2
 
 
 class Workers(Protocol):
-    """Tries the questions of a batch, each once; answers come in any order. Fewer where it is `enough` while all are at work; what is to
-    be done `meanwhile` is done then."""
+    """Does the tasks of a batch, each once; answers come in any order. Fewer where it is `enough` while all are at work."""
 
-    def tried(
-        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
-    ) -> Iterator[tuple[Question, Outcome]]: ...
+    def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]: ...
 
     def close(self) -> None: ...
 
@@ -52,14 +51,20 @@ class InProcess:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
-    def tried(
-        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
-    ) -> Iterator[tuple[Question, Outcome]]:
-        for question in questions:
-            yield question, self._bench.tried(question)
+    def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
+        for task in tasks:
+            if isinstance(task, Walk):
+                yield task, tuple(takewhile(lambda _: not enough(), self._bench.sights(task)))
+            else:
+                yield task, self._bench.tried(task)
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def longest_first(tasks: Sequence[Task]) -> Sequence[Task]:
+    """In the order in which to begin them, so that at the end no worker waits long for another: a walk takes as long as some candidates."""
+    return sorted(tasks, key=lambda task: isinstance(task, Question))
 
 
 class WorkersError(TilewrightError):
@@ -71,7 +76,7 @@ class LostWorkerError(Exception):
 
 
 class Hand:
-    """A process that tries one candidate at a time. It is started anew where it ended."""
+    """A process that does one task at a time. It is started anew where it ended."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -80,19 +85,19 @@ class Hand:
 
     @property
     def pid(self) -> int | None:
-        """Of the process; None before the first question."""
+        """Of the process; None before the first task."""
         return None if self._process is None else self._process.pid
 
-    def tried(self, question: Question) -> Outcome:
-        """What comes of a candidate; "failed" of one that took its workers along."""
+    def answer(self, task: Task) -> Answer:
+        """What comes of a task; a failed one where it took its workers along."""
         for _ in range(DEATHS):
             try:
-                return self._asked(question)
+                return self._asked(task)
             except LostWorkerError:
                 self.release()
                 if self._ended:
                     break
-        return Outcome("failed", None, LOST, f"{DEATHS} workers ended while they tried it")
+        return failed(task, LOST, f"{DEATHS} workers ended while they tried it")
 
     def close(self) -> None:
         """End the process, whatever it is doing; whoever waits for it gets no more than "failed"."""
@@ -111,23 +116,23 @@ class Hand:
                     if pipe is not None:
                         pipe.close()
 
-    def _asked(self, question: Question) -> Outcome:
+    def _asked(self, task: Task) -> Answer:
         process = self._running()
         assert process.stdin is not None and process.stdout is not None
         limit = self._job.limits.seconds
         try:
-            send(process.stdin, encoded(question))
+            send(process.stdin, encoded(task))
             wait = None if not limit else 10 * limit + GRACE_SECONDS
             ready, _, _ = select.select([process.stdout], [], [], wait)
             if not ready:
                 self.release()
-                return Outcome("failed", None, "too-slow", f"no answer within {wait:g} seconds")
+                return failed(task, "too-slow", f"no answer within {wait:g} seconds")
             answer = receive(process.stdout)
         except OSError as error:
             raise LostWorkerError from error
         if answer is None:
             raise LostWorkerError
-        return outcome_from(answer)
+        return answer_from(task, answer)
 
     def _running(self) -> subprocess.Popen[bytes]:
         for _ in range(STARTS):
@@ -167,22 +172,22 @@ class Hand:
 
 
 class Hands:
-    """As many hands as are asked at a time, kept for the next question. May be shared by threads."""
+    """As many hands as are asked at a time, kept for the next task. May be shared by threads."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._free: SimpleQueue[Hand] = SimpleQueue()
         self._all: list[Hand] = []
 
-    def tried(self, question: Question) -> Outcome:
-        """What comes of a candidate."""
+    def answer(self, task: Task) -> Answer:
+        """What comes of a task."""
         try:
             hand = self._free.get_nowait()
         except Empty:
             hand = Hand(self._job)
             self._all.append(hand)
         try:
-            return hand.tried(question)
+            return hand.answer(task)
         finally:
             self._free.put(hand)
 
@@ -209,13 +214,11 @@ class Processes:
         self.hands = Hands(job)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="explore")
 
-    def tried(
-        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
-    ) -> Iterator[tuple[Question, Outcome]]:
-        waiting = {self._threads.submit(self.hands.tried, question): question for question in questions}
+    def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
+        waiting = {self._threads.submit(self.hands.answer, task): task for task in longest_first(tasks)}
         try:
             while waiting:
-                done, _ = wait(waiting, 0.0 if meanwhile() else LOOK_SECONDS, FIRST_COMPLETED)
+                done, _ = wait(waiting, LOOK_SECONDS, FIRST_COMPLETED)
                 if not done and enough():
                     return
                 for future in done:

@@ -131,7 +131,8 @@ def _tiles(layer: Layer, target: Target) -> tuple[list[list[int]], list[int]]:
     most = max(r * width * c for r, c in pairs)
     pairs = [[r, c] for r, c in pairs if r * width * c * 4 >= most]
     twice = [pair for pair in pairs if pair[0] * width * pair[1] <= room // 2] or pairs
-    begin = min(twice, key=lambda p: abs(p[0] * width - 2 * p[1]))
+    large = [pair for pair in twice if pair[0] * width * pair[1] >= room // 4] or [max(twice, key=prod)]
+    begin = min(large, key=lambda p: abs(p[0] * width - 2 * p[1]))
     depths = [n for n in tiles_of(layer.depth, min(32, layer.depth)) if n <= 1024]
     depth = next((n for n in depths if n <= 128), depths[-1])
     return [begin, *(p for p in pairs if p != begin)], [depth, *(d for d in depths if d != depth)]

@@ -306,7 +306,9 @@ def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadVal
 def _constant(value: int | float | Expr, buffer: Buffer) -> Expr:
     if isinstance(value, Expr):
         return value
-    if not (dt.is_float(buffer.dtype) if isinstance(value, float) else dt.is_int(buffer.dtype) or buffer.dtype == "bool"):
+    if not (
+        dt.is_float(buffer.dtype) if isinstance(value, float) else dt.is_int(buffer.dtype) or buffer.dtype == "bool"
+    ):
         return build.as_expr(value)
     if not isinstance(value, float) and not build.fits(value, buffer.dtype):
         low, high = dt.int_range(buffer.dtype)

@@ -13,13 +13,14 @@ from support.layers import Layer
 from support.spaces import gemm_space
 
 from tilewright.engine.adopt import Hole
-from tilewright.engine.explore import Bench, Figures, Outcome, Question, Settings, Space, Trial, prefixes, space_of
+from tilewright.engine.explore import Bench, Figures, Outcome, Question, Settings, Space, prefixes, space_of
 from tilewright.engine.explore.ahead import Ahead
 from tilewright.engine.explore.looking import Looking
 from tilewright.engine.explore.prefixes import Prefixes, Refused
 from tilewright.engine.explore.sampling import Sampled
 from tilewright.engine.explore.scale import Scale
 from tilewright.engine.explore.space import Point
+from tilewright.engine.explore.walks import sights_of
 from tilewright.engine.hwsim import Look, load_machine, look_at
 from tilewright.engine.ir import TilewrightError, structural_equal
 from tilewright.engine.script import read_calls
@@ -28,21 +29,18 @@ GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
 LAYER = layer_space(Layer("small", 64, 64, 128), TARGETS["dual-bank-npu"])
 LATE = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "banks")
-LOOKS = Looking(SPACE, GEMMINI, Prefixes(SPACE))
+LOOKS = Looking(SPACE, GEMMINI)
 
 
-def never() -> bool:
-    return False
-
-
-def walk(ahead: Ahead, looks: int) -> None:
-    ahead.owe(looks)
-    while ahead.step():
-        pass
+def go(ahead: Ahead, looks: int) -> int:
+    """Look at so many points. How many there were."""
+    found = [sight for walk in ahead.walks(looks) for sight in sights_of(walk, LOOKS)]
+    ahead.know(found)
+    return len(found)
 
 
 def looking(space: Space, machine: str) -> Looking:
-    return Looking(space, load_machine(machine), Prefixes(space))
+    return Looking(space, load_machine(machine))
 
 
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=8), st.sampled_from([1, 3, 512]))
@@ -97,7 +95,7 @@ def test_given_candidates_then_what_looks_short_is_short() -> None:
 def test_given_sums_in_two_sets_then_they_look_twice_as_large_and_leave_while_others_are_worked_on() -> None:
     looks = looking(LAYER, "dual-bank-npu")
     sums = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "sums")
-    assert LAYER.holes[sums].texts == ("[0, 1]", "[0, 0]") and sums in looks.holes
+    assert LAYER.holes[sums].texts == ("[0, 1]", "[0, 0]") and sums in looks.scales
     shorter = 0
     for two in [p for p in map(LAYER.point_at, range(0, LAYER.size, 5)) if p[sums] == 0]:
         one = tuple(1 if n == sums else at for n, at in enumerate(two))
@@ -132,7 +130,7 @@ def test_given_candidates_that_were_too_large_then_what_looks_fuller_is_not_hope
 
 def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
     small = GEMMINI.replace("memories.scratchpad.capacity_bytes", 2048)
-    looks = Looking(SPACE, small, Prefixes(SPACE))
+    looks = Looking(SPACE, small)
     bench = Bench(SPACE, small, ("cycles",))
     points = list(SPACE.points())
     over = [p for p in points if (look := looks.at(p)) is not None and not look.fits]
@@ -148,7 +146,7 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
     other = tuple(1 if n == LATE else at for n, at in enumerate(one))
     assert LAYER.holes[LATE].name == "banks" and LATE not in shared.seen
     assert shared.early(one) is shared.early(other)
-    looks = Looking(LAYER, load_machine("dual-bank-npu"), shared)
+    looks = looking(LAYER, "dual-bank-npu")
     assert looks.at(one) is looks.at(other)
 
 
@@ -156,9 +154,9 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
 @settings(max_examples=20)
 def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
     def walked() -> list[tuple[float, Point]]:
-        ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(seed))
+        ahead = Ahead(SPACE.default, LOOKS.scales, random.Random(seed))
         for looks in (16, *more):
-            walk(ahead, looks)
+            assert go(ahead, looks) <= looks
         return list(ahead.best(inf))
 
     found = walked()
@@ -169,9 +167,9 @@ def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again
 
 
 def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
-    ahead = Ahead(SPACE, LOOKS, [Scale(hole) for hole in SPACE.holes], random.Random(0))
+    ahead = Ahead(SPACE.default, LOOKS.scales, random.Random(0))
     for _ in range(30):
-        walk(ahead, SPACE.size)
+        go(ahead, SPACE.size)
     fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
     assert {point for _, point in ahead.best(inf)} == fit
     least = min(look.rank for point in fit if (look := LOOKS.at(point)) is not None)
@@ -181,24 +179,30 @@ def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> N
 def test_given_that_it_is_enough_then_nothing_more_is_looked_at() -> None:
     looks = looking(SPACE, "gemmini")
     sampled = Sampled(SPACE, Settings(exhaustive=0), looks)
-    assert sampled.batch(16, lambda: True) == [SPACE.default] and sampled.batch(16, lambda: True) == []
+    assert sampled.batch(16, lambda: True).points == (SPACE.default,) and not sampled.batch(16, lambda: True).points
     assert not any(map(looks.has, SPACE.points()))
 
 
-def test_given_looks_while_others_try_then_the_same_points_come_and_no_more_is_looked_at() -> None:
-    def asked(meanwhile: int) -> tuple[list[Point], int]:
-        looks = looking(LAYER, "dual-bank-npu")
-        sampled = Sampled(LAYER, Settings(trials=24), looks)
-        bench = Bench(LAYER, load_machine("dual-bank-npu"), ("cycles",))
-        points: list[Point] = []
-        while batch := sampled.batch(8, never):
-            for _ in range(meanwhile):
-                sampled.ahead()
-            sampled.tell([Trial(n, p, bench.tried(Question(n, p))) for n, p in enumerate(batch, len(points))])
-            points += batch
-        return points, sum(map(looks.has, {looks.mixed(p, LAYER.default) for p in LAYER.points()}))
+def test_given_walks_then_they_are_of_that_many_looks_and_start_where_nobody_looked() -> None:
+    ahead = Ahead(LAYER.default, (looks := looking(LAYER, "dual-bank-npu")).scales, random.Random(3))
+    (first,) = ahead.walks(80)
+    assert (first.start, first.looks) == (LAYER.default, 80)
+    known = list(sights_of(first, looks))
+    ahead.know(known)
+    later = list(ahead.walks(130))
+    assert [walk.looks for walk in later] == [32, 32, 32, 32] and len({walk.seed for walk in later}) == 4
+    assert [walk.looks for walk in ahead.walks(7)] == [32]
+    assert not {walk.start for walk in later} & {point for point, _ in known}
+    assert all(looks.mixed(walk.start, LAYER.default) == walk.start for walk in later)
 
-    assert asked(0) == asked(5) == asked(10_000)
+
+def test_given_a_space_of_which_nothing_is_seen_then_one_look_is_all() -> None:
+    space = space_of(SPACE.program, read_calls('banks = choose("banks", [1, 2])\nsch.annotate("C", "note", banks)\n'))
+    looks = looking(space, "gemmini")
+    ahead = Ahead(space.default, looks.scales, random.Random(0))
+    assert not looks.scales
+    ahead.know(sight for walk in ahead.walks(80) for sight in sights_of(walk, looks))
+    assert len(list(ahead.best(inf))) == 1 and not list(ahead.walks(80))
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ from tilewright.engine.explore import (
 )  # fmt: skip
 from tilewright.engine.explore import search as search_module
 from tilewright.engine.explore import trials as trials_module
-from tilewright.engine.explore.study import Enough, Meanwhile, front_of
+from tilewright.engine.explore.study import Enough, front_of
+from tilewright.engine.explore.trials import Answer, Task
 from tilewright.engine.hwsim import Report, TaskProgram, load_machine, simulate
 
 GEMMINI = load_machine("gemmini")
@@ -52,12 +53,8 @@ class Backwards:
     def __init__(self, settings: Settings) -> None:
         self._bench = Bench(SPACE, GEMMINI, settings.objectives, settings.budgets, settings.limits)
 
-    def tried(
-        self, questions: Sequence[Question], enough: Enough, meanwhile: Meanwhile
-    ) -> Iterator[tuple[Question, Outcome]]:
-        while meanwhile():
-            pass
-        return InProcess(self._bench).tried(questions[::-1], enough, meanwhile)
+    def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
+        return InProcess(self._bench).answers(tasks[::-1], enough)
 
     def close(self) -> None: ...
 

@@ -32,7 +32,8 @@ from tilewright.engine.explore import (
     trials,
 )
 from tilewright.engine.explore import workers as workers_module
-from tilewright.engine.explore.job import encoded, job_from, job_of
+from tilewright.engine.explore.job import answer_from, encoded, job_from, job_of, task_from
+from tilewright.engine.explore.walks import Walk
 from tilewright.engine.explore.wire import HEAD_BYTES
 from tilewright.engine.explore.workers import Hand, Processes
 from tilewright.engine.hwsim import load_machine
@@ -41,6 +42,7 @@ from tilewright.engine.script import read_calls
 
 GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
+HERE = Bench(SPACE, GEMMINI, ("cycles",))
 TESTS = Path(__file__).parents[2]
 
 
@@ -87,11 +89,11 @@ def test_given_workers_that_are_killed_then_the_same_is_found_and_nothing_twice(
 def test_given_a_process_that_dies_while_it_tries_then_it_is_tried_again(hand: Hand) -> None:
     question = Question(0, SPACE.default)
     expected = Bench(SPACE, GEMMINI, ("cycles",)).tried(question)
-    assert hand.tried(question) == expected
+    assert hand.answer(question) == expected
     first = hand.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    assert hand.tried(question) == expected and hand.pid != first
+    assert hand.answer(question) == expected and hand.pid != first
 
 
 def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -136,10 +138,10 @@ def test_given_workers_that_do_not_start_then_the_study_says_so_and_does_not_wai
 def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives(hand: Hand) -> None:
     short = Hand(job_of(SPACE, GEMMINI, Settings(limits=Limits(seconds=0.001))))
     try:
-        outcome = short.tried(Question(0, SPACE.default))
+        outcome = short.answer(Question(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
         first = short.pid
-        assert short.tried(Question(1, SPACE.default)).code == "too-slow" and short.pid == first
+        assert short.answer(Question(1, SPACE.default)).code == "too-slow" and short.pid == first
     finally:
         short.close()
         short.release()
@@ -226,3 +228,24 @@ def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> 
     here = Bench(space, machine, ("cycles",))
     for number, point in enumerate(space.points()):
         assert sent.tried(Question(number, point)) == here.tried(Question(number, point))
+
+
+@given(st.integers(0, SPACE.size - 1), st.integers(1, 40), st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
+def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks: int, seed: int) -> None:
+    walk = Walk(SPACE.point_at(number), looks, seed)
+    there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
+    answer = answer_from(walk, encoded(there.answer(task_from(encoded(walk)))))
+    points = [point for point, _ in answer]
+    assert list(answer) == list(HERE.sights(walk)) and len(points) == len(set(points)) <= looks
+    assert points[0] == walk.start
+
+
+def test_given_too_little_time_for_a_walk_then_it_comes_by_nothing() -> None:
+    short = Hand(job_of(SPACE, GEMMINI, Settings(limits=Limits(seconds=0.001))))
+    try:
+        assert short.answer(Walk(SPACE.default, 500, 0)) == ()
+        assert short.pid is not None
+    finally:
+        short.close()
+        short.release()

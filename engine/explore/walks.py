@@ -1,0 +1,97 @@
+"""A walk: downhill from a point to what looks best beside it, then from the best it came by with some holes changed.
+
+A look takes a tenth of a trial or less, and the less the more it has in common with the one before: neighbours come hole by hole, from
+the last to the first.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from itertools import cycle, islice
+from math import inf
+
+import msgspec
+
+from ..hwsim import Look
+from .looking import Looking
+from .scale import Scale, beside
+from .space import Point
+
+STEPS = 8
+"""Steps for each look that is asked for: where all is known already there are no more."""
+
+
+class Walk(msgspec.Struct, frozen=True, tag=True):
+    """So many points to be looked at, from `start` on. What it comes by follows from these and the space alone, whoever walks."""
+
+    start: Point
+    looks: int
+    seed: int
+
+
+Sight = tuple[Point, Look | None]
+"""A point and its look; None where one of its calls is refused."""
+
+
+def sights_of(walk: Walk, looking: Looking) -> Iterator[Sight]:
+    """What a walk comes by, no point twice. Only holes that looks see are changed."""
+    walker = _Walker(walk, looking)
+    told = 0
+    for _ in islice(walker.steps(), STEPS * walk.looks):
+        yield from walker.sights[told:]
+        told = len(walker.sights)
+        if told >= walk.looks:
+            return
+
+
+class _Walker:
+    def __init__(self, walk: Walk, looking: Looking) -> None:
+        self._looking = looking
+        self._scales = looking.scales
+        self._chance = random.Random(walk.seed)
+        self._ranks: dict[Point, float] = {}
+        self._best = walk.start
+        self.sights: list[Sight] = []
+
+    def steps(self) -> Iterator[object]:
+        """Without an end: one hole of what looks best is changed, then two, and so on to all, and again."""
+        yield from self._downhill(self._best)
+        for holes in cycle(range(1, len(self._scales) + 1)):
+            yield from self._downhill(changed(self._best, holes, self._scales, self._chance))
+
+    def _downhill(self, point: Point) -> Iterator[object]:
+        """From a point to one that has no better neighbour."""
+        least = self._rank(point)
+        yield least
+        better = least < inf
+        while better:
+            better = False
+            for hole in reversed(self._scales):
+                for other in beside(point, hole, self._scales[hole]):
+                    rank = self._rank(other)
+                    yield rank
+                    if rank < least:
+                        point, least, better = other, rank, True
+
+    def _rank(self, point: Point) -> float:
+        if point not in self._ranks:
+            look = self._looking.at(point)
+            self.sights.append((point, look))
+            self._ranks[point] = rank_of(look)
+            if self._ranks[point] < self._ranks[self._best]:
+                self._best = point
+        return self._ranks[point]
+
+
+def changed(point: Point, holes: int, scales: Mapping[int, Scale], chance: random.Random) -> Point:
+    """The point with other values, by chance, of so many holes."""
+    values = list(point)
+    for hole in chance.sample(list(scales), holes):
+        values[hole] = chance.randrange(scales[hole].size)
+    return tuple(values)
+
+
+def rank_of(look: Look | None) -> float:
+    """Of two looks the less promising one has the greater rank."""
+    return inf if look is None else look.rank
