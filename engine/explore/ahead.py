@@ -34,7 +34,7 @@ class Ahead:
         if not self._looks:
             yield Walk(self._best, looks, self._seed)
             return
-        legs = max(1, round(looks / LEG)) if self._scales else 0
+        legs = max(1, looks // LEG) if self._scales else 0
         for _ in range(legs):
             start = self._start()
             if start is not None:
