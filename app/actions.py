@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from ..engine.adopt import call_method
-from ..engine.ir import Proposal, Refusal, TilewrightError
+from ..engine.ir import Proposal, Refusal, TilewrightError, called_with
 from ..engine.lint import Fix
 from .document import (
     DocumentError,
@@ -220,9 +220,8 @@ def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:
 def _repair(state: State, intent: Repair) -> State:
     notebook = _latest(state)
     for proposal in repair_of(state, intent.call):
-        arguments: dict[str, Any] = dict(proposal.arguments)
-        listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
-        notebook = apply_call(notebook, proposal.method, *(listed[0] if listed else ()), **arguments)
+        args, keywords = called_with(dict(proposal.arguments))
+        notebook = apply_call(notebook, proposal.method, *args, **keywords)
     call = intent.call
     return edited(state, apply_call(notebook, call.method, *call.args, **dict(call.kwargs)))
 

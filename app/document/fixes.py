@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ...engine.adopt import call_method
-from ...engine.ir import For, Refusal, TilewrightError, Var, loops_and_blocks
+from ...engine.ir import For, Refusal, TilewrightError, Var, called_with, loops_and_blocks
 from ...engine.lint import Fix as LintFix
 from ...engine.schedule import PRIMITIVES, Step
 from ...engine.schedule.trace import renamed
@@ -69,15 +69,13 @@ def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
     here. Raises TilewrightError where one is refused; `notebook` stays as it is."""
     new: dict[Any, Any] = {}
     for step in steps:
-        arguments = renamed(dict(step.arguments), new)
-        listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
-        args = tuple(listed[0]) if listed else ()
+        args, keywords = called_with(renamed(dict(step.arguments), new))
         if step.changes:
-            notebook = apply_call(notebook, step.method, *args, **arguments)
+            notebook = apply_call(notebook, step.method, *args, **keywords)
             schedule = notebook.states[-1].schedule
         else:
             schedule = notebook.states[-1].schedule.copy()
-            call_method(schedule, step.method, args, arguments)
+            call_method(schedule, step.method, args, keywords)
         new.update(zip(step.results, schedule.trace.steps[-1].results, strict=True))
     return notebook
 

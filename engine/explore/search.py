@@ -207,25 +207,32 @@ class _Search:
                 return False
             if not batch.points:
                 return True
-            # What a batch may leave out is settled before it begins, so that it does not matter who is faster.
-            known = self._front.vectors
-            tasks: list[Task] = [Question(n, point, known) for n, point in enumerate(batch.points, len(self.trials))]
-            tasks += batch.walks
-            told: list[Trial] = []
-            seen: dict[Walk, tuple[Sight, ...]] = {}
-            for task, answer in self._answers(workers, tasks):
-                if isinstance(task, Question) and isinstance(answer, Outcome):
-                    told.append(Trial(task.number, task.point, answer))
-                    self._take(told[-1])
-                elif isinstance(task, Walk) and isinstance(answer, tuple):
-                    seen[task] = answer
-                if self._is_enough():
-                    break
-            if len(told) + len(seen) < len(tasks):
+            done = self._done(workers, batch)
+            if done is None:
                 return False
-            told.sort(key=lambda trial: trial.number)
-            self._asker.tell(told, [sight for walk in batch.walks for sight in seen[walk]])
+            self._asker.tell(*done)
         return False
+
+    def _done(self, workers: Workers, batch: Batch) -> tuple[list[Trial], list[Sight]] | None:
+        """What comes of a batch, in its order; None where it was cut short."""
+        # What may be left out is settled before it begins, so that it does not matter who is faster.
+        known = self._front.vectors
+        tasks: list[Task] = [Question(n, point, known) for n, point in enumerate(batch.points, len(self.trials))]
+        tasks += batch.walks
+        tried: list[Trial] = []
+        seen: dict[Walk, tuple[Sight, ...]] = {}
+        for task, answer in self._answers(workers, tasks):
+            if isinstance(task, Question) and isinstance(answer, Outcome):
+                tried.append(Trial(task.number, task.point, answer))
+                self._take(tried[-1])
+            elif isinstance(task, Walk) and isinstance(answer, tuple):
+                seen[task] = answer
+            if self._is_enough():
+                break
+        if len(tried) + len(seen) < len(tasks):
+            return None
+        tried.sort(key=lambda trial: trial.number)
+        return tried, [sight for walk in batch.walks for sight in seen[walk]]
 
     def _answers(self, workers: Workers, tasks: Sequence[Task]) -> Iterator[tuple[Task, Answer]]:
         """Those that are known first, then the others as they come."""

@@ -23,7 +23,7 @@ STEPS = 8
 
 
 class Walk(msgspec.Struct, frozen=True, tag=True):
-    """So many points to be looked at, from `start` on. What it comes by follows from these and the space alone, whoever walks."""
+    """So many points to be looked at, from `start` on. What it comes by follows from these, space and machine, whoever walks."""
 
     start: Point
     looks: int

@@ -3,7 +3,7 @@
 from . import build, dtype
 from .buffer import Buffer, BufferRegion, MatchBufferRegion
 from .equal import Difference, first_difference, structural_equal
-from .errors import Place, Proposal, Refusal, TilewrightError, refusing_depth
+from .errors import LISTED, Place, Proposal, Refusal, TilewrightError, called_with, refusing_depth
 from .expr import (
     EQ,
     GE,
@@ -92,6 +92,7 @@ __all__ = [
     "GE",
     "GT",
     "LE",
+    "LISTED",
     "LT",
     "NE",
     "Add",
@@ -159,6 +160,7 @@ __all__ = [
     "addressed_buffers",
     "allocated_buffers",
     "build",
+    "called_with",
     "child_stmts",
     "children",
     "dtype",

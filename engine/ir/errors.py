@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
 
@@ -29,16 +29,23 @@ class Proposal(msgspec.Struct, frozen=True, eq=False):
 
     def __str__(self) -> str:
         """The call in Python, on `sch`, loops by their names."""
-        parts: list[str] = []
-        for key, value in self.arguments:
-            if key in _LOOPS and isinstance(value, tuple):
-                parts.extend(map(_text, cast("tuple[object, ...]", value)))
-            else:
-                parts.append(_text(value) if key in _FIRST else f"{key}={_text(value)}")
+        args, keywords = called_with(dict(self.arguments))
+        parts = [*map(_text, args)]
+        parts += [_text(value) if key in _FIRST else f"{key}={_text(value)}" for key, value in keywords.items()]
         return f"sch.{self.method}({', '.join(parts)})"
 
 
-_LOOPS = ("loops", "ordered_loops")
+LISTED = ("loops", "ordered_loops")
+"""Arguments that a schedule's methods take one by one: `sch.reorder(i, j)`."""
+
+
+def called_with(arguments: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a schedule's method is called with for arguments by name: those that it takes one by one, and those by keyword."""
+    keywords = dict(arguments)
+    listed = [keywords.pop(key) for key in LISTED if key in keywords]
+    return tuple(listed[0]) if listed else (), keywords
+
+
 _FIRST = ("block", "loop", "block_or_loop")
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..ir import Var, build
+from ..ir import Var, build, called_with
 from ..schedule import Schedule, ScheduleError, Step, Target
 from ..schedule.trace import renamed
 
@@ -134,7 +134,5 @@ def _revised(
 
 def _again(step: Step, other: dict[str, Any], new: dict[Any, Any] | None = None) -> Chain:
     """A step's call once more, with other arguments; loops and buffers that are others by now are found in `new`."""
-    arguments = renamed(dict(step.arguments), new or {}) | other
-    listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
-    args = cast("tuple[object, ...]", listed[0] if listed else ())
-    return lambda sch: getattr(sch, step.method)(*args, **arguments)
+    args, keywords = called_with(renamed(dict(step.arguments), new or {}) | other)
+    return lambda sch: getattr(sch, step.method)(*args, **keywords)

@@ -6,12 +6,11 @@ For each code of a refusal the table says which chains an expert would think of,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..ir import BlockRealize, For, Proposal, Refusal, Stmt, Var
+from ..ir import BlockRealize, For, Proposal, Refusal, Stmt, Var, called_with
 from ..lower import PIPELINE_KEYS
 from .context import Context
 from .errors import ScheduleError
@@ -38,8 +37,8 @@ class Asked(msgspec.Struct, frozen=True, eq=False):
     @property
     def loops(self) -> list[For]:
         """The loops that the call names."""
-        listed = self.arguments.get("loops") or self.arguments.get("ordered_loops") or ()
-        named = (*cast("tuple[object, ...]", listed), *(self.arguments.get(k) for k in ("loop", "block_or_loop")))
+        listed, keywords = called_with(self.arguments)
+        named = (*listed, *(keywords.get(k) for k in ("loop", "block_or_loop")))
         return [self.ctx.loop(v) for v in named if isinstance(v, Var) and self.ctx.index.has_loop(v)]
 
     @property

@@ -13,6 +13,7 @@ from msgspec.structs import replace as replace_fields
 from ..analysis import ProgramIndex, honest_signatures, unique_block_names
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import (
+    LISTED,
     Block,
     BlockRealize,
     Buffer,
@@ -385,7 +386,7 @@ class Schedule(Calls):
 
 
 _SHOWN_CALLS = 6
-_ITEM = {"loops": "loop", "ordered_loops": "loop"}
+_ITEM: dict[str, str] = dict.fromkeys(LISTED, "loop")
 
 
 def _handles(state: State) -> list[Var | Buffer]:

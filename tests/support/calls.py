@@ -19,6 +19,7 @@ from tilewright.engine.ir import (
     RegionMap,
     Var,
     build,
+    called_with,
     free_vars,
     walk,
 )
@@ -136,10 +137,8 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
 def apply(sch: Schedule, call: Call) -> object:
     """The call on the schedule, by keyword."""
     name, arguments = call
-    method = getattr(sch, name)
-    arguments = dict(arguments)
-    positional = arguments.pop("loops", None) or arguments.pop("ordered_loops", None) or ()
-    return method(*positional, **arguments)
+    args, keywords = called_with(arguments)
+    return getattr(sch, name)(*args, **keywords)
 
 
 def describe(step: Step) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from ...ir import called_with
 from ..context import Context, Result
 from ..settled import settled
 from . import (
@@ -49,9 +50,8 @@ class Primitive(msgspec.Struct, frozen=True):
 
     def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result:
         """Apply it with arguments by keyword; those that the signature takes as a list are handed over so. What comes of it is settled."""
-        keywords = dict(arguments)
-        listed = [keywords.pop(key) for key in ("loops", "ordered_loops") if key in keywords]
-        result = self.apply(ctx, *(listed[0] if listed else ()), **keywords)  # pyright: ignore[reportGeneralTypeIssues]
+        args, keywords = called_with(arguments)
+        result = self.apply(ctx, *args, **keywords)
         func = settled(ctx, self.name, result.func)
         return result if func is result.func else msgspec.structs.replace(result, func=func)
 

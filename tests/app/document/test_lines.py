@@ -18,7 +18,7 @@ from tilewright.app.document import (
     variable_of,
 )
 from tilewright.engine.adopt import Trial, call_method
-from tilewright.engine.ir import structural_equal
+from tilewright.engine.ir import called_with, structural_equal
 from tilewright.engine.schedule import ScheduleError
 
 
@@ -103,14 +103,13 @@ def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
         assert schedule is not None
         # The intrinsics that are drawn are not in the notebook.
         name, arguments = data.draw(calls(schedule).filter(lambda call: call[0] != "tensorize"))
-        arguments = dict(arguments)
-        args = arguments.pop("loops", None) or arguments.pop("ordered_loops", None) or ()
+        args, keywords = called_with(arguments)
         trial = schedule.copy()
         try:
-            call_method(trial, name, tuple(args), arguments)
+            call_method(trial, name, args, keywords)
         except ScheduleError:
             continue
-        notebook = apply_call(notebook, name, *args, **arguments)
+        notebook = apply_call(notebook, name, *args, **keywords)
         assert notebook.error is None, notebook.error
         again = read(notebook.document.text)
         assert again.schedule is not None and notebook.schedule is not None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tilewright.engine.hwsim import Machine, load_machine, simulate
+from tilewright.engine.ir import called_with
 from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, told_of
 from tilewright.engine.lint.capacity import remedies_overflow
 from tilewright.engine.lint.subject import Subject
@@ -124,9 +125,8 @@ def fixed(sch: Schedule, fix: Fix) -> Schedule:
     after = sch.copy()
     new: dict[Any, Any] = {}
     for step in fix.steps:
-        arguments = renamed(dict(step.arguments), new)
-        listed = [arguments.pop(key) for key in ("loops", "ordered_loops") if key in arguments]
-        getattr(after, step.method)(*(listed[0] if listed else ()), **arguments)
+        args, keywords = called_with(renamed(dict(step.arguments), new))
+        getattr(after, step.method)(*args, **keywords)
         new.update(zip(step.results, after.trace.steps[-1].results, strict=True))
     return after
 
