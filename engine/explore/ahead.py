@@ -1,5 +1,5 @@
-"""Looking ahead of the trials, so that what is tried is the best of many: one walk from the default, then several at a time, each from
-what looks best so far with some of its holes changed."""
+"""Looking ahead of the trials, so that what is tried is the best of many: a walk from the default, then from what looks best so far, where
+something beside it was not looked at, and from there with some holes changed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import cycle
 
 from ..hwsim import Look
-from .scale import Scale
+from .scale import Scale, beside
 from .space import Point
 from .walks import Sight, Walk, changed, rank_of
 
-LEG = 32
-"""Looks of one walk, about: long enough to come down. More go at the same time where more is to be looked at."""
+LOOKS = 32
+"""Of one walk: enough to come down."""
 
 DRAWS = 8
 """Draws of a start that was not looked at yet, before there is one walk less."""
@@ -27,18 +27,14 @@ class Ahead:
         self._chance = chance
         self._looks: dict[Point, Look | None] = {}
         self._best = default
-        self._holes = cycle(range(1, len(scales) + 1))
+        self._holes = cycle(range(1, len(scales) + 1) or [0])
 
-    def walks(self, looks: int) -> Iterator[Walk]:
-        """To so many points that are to be looked at next, or one leg. What is drawn follows from all that is known."""
-        if not self._looks:
-            yield Walk(self._best, looks, self._seed)
-            return
-        legs = max(1, looks // LEG) if self._scales else 0
-        for _ in range(legs):
-            start = self._start()
+    def walks(self, count: int) -> Iterator[Walk]:
+        """So many to make next, at first one, and none where there is nothing left to look at. What is drawn follows from what is known."""
+        for leg in range(count if self._looks else 1):
+            start = self._best if leg == 0 and self._is_open else self._drawn()
             if start is not None:
-                yield Walk(start, max(LEG, looks // legs), self._seed)
+                yield Walk(start, LOOKS, self._chance.getrandbits(32))
 
     def know(self, sights: Iterable[Sight]) -> None:
         """What was come by."""
@@ -53,9 +49,13 @@ class Ahead:
         yield from ((rank, point) for rank, _, point in sorted(fit) if rank <= cycles)
 
     @property
-    def _seed(self) -> int:
-        return self._chance.getrandbits(32)
+    def _is_open(self) -> bool:
+        """Whether the best, or something beside it, was not looked at."""
+        near = (other for hole, scale in self._scales.items() for other in beside(self._best, hole, scale))
+        return any(point not in self._looks for point in (self._best, *near))
 
-    def _start(self) -> Point | None:
-        drawn = (changed(self._best, next(self._holes), self._scales, self._chance) for _ in range(DRAWS))
-        return next((start for start in drawn if start not in self._looks), None)
+    def _drawn(self) -> Point | None:
+        """The best with some holes changed; None where all that was drawn was looked at."""
+        holes = next(self._holes)
+        drawn = (changed(self._best, holes, self._scales, self._chance) for _ in range(DRAWS))
+        return next((point for point in drawn if point not in self._looks), None)

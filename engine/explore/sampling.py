@@ -32,14 +32,11 @@ POPULATION = 50
 TRIES = 64
 """Draws for a point that was not tried yet, before one is looked for."""
 
-FIRST = 4
-"""The batch after the default is no larger, and each no larger than all before it."""
+WALKS = 2
+"""With a batch there go so many walks, or more."""
 
-BEGIN = 80
-"""Looks before any point but the default is tried."""
-
-AHEAD = 4
-"""Looks ahead for each of a batch."""
+TURN = 8
+"""In a large batch, of so many candidates there is one walk."""
 
 NEAR = 1.1
 """What looks as if it took so many times the cycles of the best is not tried for its look: a look is seldom so far off."""
@@ -80,15 +77,15 @@ class Sampled:
         self._study = _study(settings, self.method)
 
     def batch(self, size: int, enough: Enough) -> Batch:
-        """The next points: the default alone, then what looks best, in small batches at the beginning, so that soon more is known. Walks
-        are for the batch after it."""
+        """The next points: the default alone, then what looks best, no batch larger than all before it, so that soon more is known. Its
+        walks are for the batch after it."""
         before = len(self._asked)
         if before >= self.total:
             return Batch(())
-        points = self._batch(_size(size, before), enough) if before else [self._taken(self._space.default)]
+        points = self._batch(min(size, before), enough) if before else [self._taken(self._space.default)]
         asked = len(self._asked)
         is_more = asked < self.total and self._is_looked_for
-        walks = self._ahead.walks(BEGIN if asked == 1 else AHEAD * _size(size, asked)) if is_more else ()
+        walks = self._ahead.walks(max(WALKS, min(size, asked) // TURN)) if is_more else ()
         # A batch is made whole and then cut, so that a study of more trials begins like this one.
         return Batch(tuple(points[: self.total - before]), tuple(walks))
 
@@ -210,11 +207,6 @@ class Sampled:
     def _known(self, point: Point, values: Sequence[float]) -> FrozenTrial:
         params = {scale.name: scale.rank(at) for scale, at in zip(self._scales, point, strict=True)}
         return create_trial(params=params, distributions=self._distributions, values=list(values))
-
-
-def _size(most: int, before: int) -> int:
-    """Of a batch after so many points."""
-    return min(most, max(FIRST, before))
 
 
 def _distribution(scale: Scale) -> BaseDistribution:

@@ -163,6 +163,8 @@ class Hand:
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
         assert process.stdin is not None and process.stdout is not None
+        if self._ended:  # while it was started: `close` has not seen it
+            process.kill()
         try:
             send(process.stdin, encoded(self._job))
             ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from tilewright.engine.adopt import read_pasted
 from tilewright.engine.explore import (
     Bench,
     Limits,
+    Outcome,
     Progress,
     Question,
     Settings,
@@ -122,6 +124,24 @@ def test_given_candidates_that_take_long_when_stopped_then_nobody_waits_for_them
     asked: list[int] = []
     study = explore(SPACE, GEMMINI, SETTINGS, workers=2, stop=lambda: bool(asked.append(1)) or len(asked) > 3)
     assert study.trials == () and not study.ended and len(asked) == 4
+
+
+def test_given_a_study_that_is_stopped_while_a_process_starts_then_nobody_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hand: Hand
+) -> None:
+    stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
+    made: list[subprocess.Popen[bytes]] = []
+
+    def started(*args: Any, **keywords: Any) -> subprocess.Popen[bytes]:
+        made.append(process(*args, **keywords))
+        hand.close()
+        return made[-1]
+
+    process = subprocess.Popen
+    monkeypatch.setattr(workers_module.subprocess, "Popen", started)
+    answer = hand.answer(Question(0, SPACE.default))
+    assert isinstance(answer, Outcome) and answer.code == "worker-lost"
+    assert [process.returncode for process in made] == [-signal.SIGKILL]
 
 
 @pytest.mark.parametrize("script", ["exit 9", "exec sleep 60"], ids=["it ends", "it says nothing"])
