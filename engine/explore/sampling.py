@@ -1,9 +1,9 @@
 """Points by Optuna: TPE for one objective, NSGA-II for several; and beside what it asks for, the neighbours of the best so far.
 
-The first points are those that look best of many (`ahead`), later half of a batch. The other half takes by turns the best with another
-value where no look sees, or a point of the front with a hole or two changed, and what Optuna asks for: on lattices like these neighbours
-find the way down from what the sampler found. What does not look as if it would fit waits until there is nothing else. Optuna is told
-of all. Everything follows from the seed and the outcomes, so that a study that is taken up again asks for the same points as before.
+Half of a batch is what looks best of many (`ahead`). The other half takes by turns the best with another value where no look sees, or a
+point of the front with a hole or two changed, and what Optuna asks for: on lattices like these neighbours find the way down from what
+the sampler found. What does not look as if it would fit waits until there is nothing else. Optuna is told of all. Everything follows
+from the seed and the outcomes, so that a study that is taken up again asks for the same points as before.
 """
 
 from __future__ import annotations
@@ -32,11 +32,8 @@ POPULATION = 50
 TRIES = 64
 """Draws for a point that was not tried yet, before one is looked for."""
 
-WALKS = 2
-"""With a batch there go so many walks, or more."""
-
-TURN = 8
-"""In a large batch, of so many candidates there is one walk."""
+TURN = 16
+"""Of so many candidates in a batch there is a walk, of fewer one."""
 
 NEAR = 1.1
 """What looks as if it took so many times the cycles of the best is not tried for its look: a look is seldom so far off."""
@@ -69,7 +66,7 @@ class Sampled:
         self._random = random.Random(settings.seed)
         self._scales = [Scale(hole) for hole in space.holes]
         self._distributions = {scale.name: _distribution(scale) for scale in self._scales}
-        self._ahead = Ahead(space.default, looking.scales, self._random)
+        self._ahead = Ahead(space.default, self._random)
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
@@ -85,7 +82,7 @@ class Sampled:
         points = self._batch(min(size, before), enough) if before else [self._taken(self._space.default)]
         asked = len(self._asked)
         is_more = asked < self.total and self._is_looked_for
-        walks = self._ahead.walks(max(WALKS, min(size, asked) // TURN)) if is_more else ()
+        walks = self._ahead.walks(max(1, min(size, asked) // TURN)) if is_more else ()
         # A batch is made whole and then cut, so that a study of more trials begins like this one.
         return Batch(tuple(points[: self.total - before]), tuple(walks))
 
@@ -106,15 +103,14 @@ class Sampled:
         return points
 
     def _promising(self, size: int) -> list[Point]:
-        """For a batch the best of what was looked at, at first all of it and then a half. What no look sees is as in the best that was
-        tried; of those that look the same it is another one in each."""
-        begins = len(self._asked) == 1
+        """For half of a batch the best of what was looked at. What no look sees is as in the best that was tried; of those that look the
+        same it is another one in each."""
         best = self._front.items[0].point if self._front.items else self._space.default
         unseen = [best, *self._unseen(best)]
         alike: Counter[float] = Counter()
         found: list[Point] = []
         for rank, point in self._ahead.best(NEAR * self._best_cycles):
-            if len(found) == (size if begins else size // 2):
+            if len(found) == (size + 1) // 2:
                 break
             point = self._looking.mixed(point, unseen[alike[rank] % len(unseen)])
             alike[rank] += 1

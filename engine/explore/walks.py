@@ -1,4 +1,4 @@
-"""A walk: downhill from a point to what looks best beside it, then from the best it came by with some holes changed.
+"""A walk: downhill from a point to what looks best beside it, then from the best that is known with some holes changed.
 
 A look takes a tenth of a trial or less, and the less the more it has in common with the one before: neighbours come hole by hole, from
 the last to the first.
@@ -7,7 +7,7 @@ the last to the first.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import cycle, islice
 from math import inf
 
@@ -15,19 +15,21 @@ import msgspec
 
 from ..hwsim import Look
 from .looking import Looking
-from .scale import Scale, beside
+from .scale import beside
 from .space import Point
 
-STEPS = 8
+STEPS = 16
 """Steps for each look that is asked for: where all is known already there are no more."""
 
 
 class Walk(msgspec.Struct, frozen=True, tag=True):
-    """So many points to be looked at, from `start` on. What it comes by follows from these, space and machine, whoever walks."""
+    """So many points to be looked at from `start` on, besides those whose ranks are `known`, of which it is the best. What it comes by
+    follows from these, space and machine, whoever walks."""
 
     start: Point
     looks: int
     seed: int
+    known: tuple[tuple[Point, float], ...] = ()
 
 
 Sight = tuple[Point, Look | None]
@@ -50,7 +52,7 @@ class _Walker:
         self._looking = looking
         self._scales = looking.scales
         self._chance = random.Random(walk.seed)
-        self._ranks: dict[Point, float] = {}
+        self._ranks = dict(walk.known)
         self._best = walk.start
         self.sights: list[Sight] = []
 
@@ -58,7 +60,10 @@ class _Walker:
         """Without an end: one hole of what looks best is changed, then two, and so on to all, and again."""
         yield from self._downhill(self._best)
         for holes in cycle(range(1, len(self._scales) + 1)):
-            yield from self._downhill(changed(self._best, holes, self._scales, self._chance))
+            point = list(self._best)
+            for hole in self._chance.sample(list(self._scales), holes):
+                point[hole] = self._chance.randrange(self._scales[hole].size)
+            yield from self._downhill(tuple(point))
 
     def _downhill(self, point: Point) -> Iterator[object]:
         """From a point to one that has no better neighbour."""
@@ -82,14 +87,6 @@ class _Walker:
             if self._ranks[point] < self._ranks[self._best]:
                 self._best = point
         return self._ranks[point]
-
-
-def changed(point: Point, holes: int, scales: Mapping[int, Scale], chance: random.Random) -> Point:
-    """The point with other values, by chance, of so many holes."""
-    values = list(point)
-    for hole in chance.sample(list(scales), holes):
-        values[hole] = chance.randrange(scales[hole].size)
-    return tuple(values)
 
 
 def rank_of(look: Look | None) -> float:

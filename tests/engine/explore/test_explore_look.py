@@ -152,7 +152,7 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
 @settings(max_examples=20)
 def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
     def walked() -> list[tuple[float, Point]]:
-        ahead = Ahead(SPACE.default, LOOKS.scales, random.Random(seed))
+        ahead = Ahead(SPACE.default, random.Random(seed))
         for count in (1, *more):
             go(ahead, count, LOOKS)
         return list(ahead.best(inf))
@@ -165,10 +165,9 @@ def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again
 
 
 def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
-    ahead = Ahead(SPACE.default, LOOKS.scales, random.Random(0))
+    ahead = Ahead(SPACE.default, random.Random(0))
     for _ in range(30):
         go(ahead, 4, LOOKS)
-    assert not list(ahead.walks(4))
     fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
     assert {point for _, point in ahead.best(inf)} == fit
     least = min(look.rank for point in fit if (look := LOOKS.at(point)) is not None)
@@ -182,31 +181,32 @@ def test_given_that_it_is_enough_then_nothing_more_is_looked_at() -> None:
     assert not any(map(looks.has, SPACE.points()))
 
 
-def test_given_walks_then_they_begin_with_the_best_until_all_beside_it_is_known_and_where_nobody_looked() -> None:
+def test_given_walks_then_they_begin_with_the_best_and_come_by_what_nobody_looked_at() -> None:
     looks = looking(LAYER, "dual-bank-npu")
-    ahead = Ahead(LAYER.default, looks.scales, random.Random(3))
-    (first,) = ahead.walks(4)
-    assert first.start == LAYER.default
-    known = list(sights_of(first, looks))[:4]
-    ahead.know(known)
-    best, _ = min(known, key=lambda sight: rank_of(sight[1]))
-    again, *others = ahead.walks(4)
-    assert again.start == best and len({again.seed, *(walk.seed for walk in others)}) == 4
-    for walk in others:
-        assert walk.start not in dict(known) and looks.mixed(walk.start, LAYER.default) == walk.start
-    for _ in range(9):
-        go(ahead, 1, looks)
-    (next_one,) = ahead.walks(1)
-    assert not looks.has(next_one.start)
+    ahead = Ahead(LAYER.default, random.Random(3))
+    (first,) = ahead.walks(3)
+    assert (first.start, first.known) == (LAYER.default, ())
+    known = dict(sights_of(first, looks))
+    ahead.know(known.items())
+    walks = list(ahead.walks(3))
+    least = min(map(rank_of, known.values()))
+    for walk in walks:
+        assert dict(walk.known) == {point: rank_of(look) for point, look in known.items()}
+        assert rank_of(known[walk.start]) == least
+        found = [point for point, _ in sights_of(walk, looks)]
+        assert len(found) == walk.looks and not known.keys() & found
+        assert all(looks.mixed(point, LAYER.default) == point for point in found)
+    assert len({walk.seed for walk in walks}) == 3
 
 
 def test_given_a_space_of_which_nothing_is_seen_then_one_look_is_all() -> None:
     space = space_of(SPACE.program, read_calls('banks = choose("banks", [1, 2])\nsch.annotate("C", "note", banks)\n'))
     looks = looking(space, "gemmini")
-    ahead = Ahead(space.default, looks.scales, random.Random(0))
+    ahead = Ahead(space.default, random.Random(0))
     assert not looks.scales
     go(ahead, 4, looks)
-    assert len(list(ahead.best(inf))) == 1 and not list(ahead.walks(4))
+    (again,) = ahead.walks(1)
+    assert len(list(ahead.best(inf))) == 1 and not list(sights_of(again, looks))
 
 
 @pytest.mark.parametrize(
