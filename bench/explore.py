@@ -56,7 +56,7 @@ def candidate_seconds(study: Study) -> tuple[float, float]:
     sampler = Sampled(study.space, settings, Looking(study.space, study.machine))
     each = told = 0
     begun = time.process_time()
-    while (batch := sampler.batch(settings.batch, lambda: False)).points:
+    while (batch := sampler.batch(settings.batch)).points:
         before = time.process_time()
         sights = [sight for walk in batch.walks for sight in bench.sights(walk)]
         for number, point in enumerate(batch.points, told):

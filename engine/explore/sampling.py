@@ -25,7 +25,7 @@ from .outcome import CYCLES, Outcome, vector
 from .pareto import Front
 from .scale import Scale, beside
 from .space import Point, Space
-from .study import Batch, Enough, Method, Settings, Trial, add_to
+from .study import Batch, Method, Settings, Trial, add_to
 from .walks import Sight
 
 POPULATION = 50
@@ -40,9 +40,6 @@ NEAR = 1.1
 
 BEGINNING = 16
 """For other objectives than cycles, of which looks tell nothing, only so many of the first points are those that look best."""
-
-LOOKED = 1
-"""Looks for each of a batch that Optuna or chance asks for. After so many, what comes is tried."""
 
 ASKED = 4
 """Times that Optuna is asked for a point that looks as if it would fit."""
@@ -70,16 +67,15 @@ class Sampled:
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
-        self._looks_left = 0
         self._study = _study(settings, self.method)
 
-    def batch(self, size: int, enough: Enough) -> Batch:
+    def batch(self, size: int) -> Batch:
         """The next points: the default alone, then what looks best, no batch larger than all before it, so that soon more is known. Its
         walks are for the batch after it."""
         before = len(self._asked)
         if before >= self.total:
             return Batch(())
-        points = self._batch(min(size, before), enough) if before else [self._taken(self._space.default)]
+        points = self._batch(min(size, before)) if before else [self._taken(self._space.default)]
         asked = len(self._asked)
         is_more = asked < self.total and self._is_looked_for
         walks = self._ahead.walks(max(1, min(size, asked) // TURN)) if is_more else ()
@@ -90,13 +86,12 @@ class Sampled:
     def _is_looked_for(self) -> bool:
         return self._objectives == (CYCLES,) or len(self._asked) < BEGINNING
 
-    def _batch(self, size: int, enough: Enough) -> list[Point]:
+    def _batch(self, size: int) -> list[Point]:
         size = min(size, self._space.size - len(self._asked))
-        self._looks_left = LOOKED * size
         points = self._promising(size) if self._is_looked_for else []
         near = (p for p in self._neighbours() if p not in self._asked and self._is_hopeful(p))
         for is_near in cycle([True, False]):
-            if len(points) == size or enough():
+            if len(points) == size:
                 break
             turn = next(near, None) if is_near else None
             points.append(self._taken(turn) if turn is not None else self._sampled())
@@ -154,12 +149,8 @@ class Sampled:
         return self._taken(self._untried())
 
     def _is_hopeful(self, point: Point) -> bool:
-        """Whether it looks as if it would fit, and might be the best."""
-        if not self._looking.has(point):
-            if not self._looks_left:
-                return True
-            self._looks_left -= 1
-        return self._looking.is_hopeful(point, self._best_cycles)
+        """Whether it looks as if it would fit, and might be the best, where it was looked at: here nobody looks."""
+        return not self._looking.has(point) or self._looking.is_hopeful(point, self._best_cycles)
 
     def _taken(self, point: Point) -> Point:
         self._asked.add(point)

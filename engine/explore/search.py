@@ -35,13 +35,13 @@ class ExploreError(TilewrightError):
 
 
 class Asker(Protocol):
-    """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end, anything where it is `enough`. `tell`
-    has their outcomes, and what the batch's walks came by, in their order."""
+    """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end. `tell` has their outcomes, and what
+    the batch's walks came by, in their order."""
 
     method: Method
     total: int
 
-    def batch(self, size: int, enough: Enough) -> Batch: ...
+    def batch(self, size: int) -> Batch: ...
 
     def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None: ...
 
@@ -55,7 +55,7 @@ class Exhaustive:
         self.total = space.size
         self._points = space.points()
 
-    def batch(self, size: int, enough: Enough) -> Batch:
+    def batch(self, size: int) -> Batch:
         return Batch(tuple(islice(self._points, size)))
 
     def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None:
@@ -202,9 +202,7 @@ class _Search:
     def _batches(self, workers: Workers) -> bool:
         """Whether no batch was cut short."""
         while not self._is_enough():
-            batch = self._asker.batch(self._settings.batch, self._is_enough)
-            if self._is_enough():
-                return False
+            batch = self._asker.batch(self._settings.batch)
             if not batch.points:
                 return True
             done = self._done(workers, batch)
