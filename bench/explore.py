@@ -1,12 +1,13 @@
 """How many candidates a second a search tries, by workers: `python bench/explore.py [CANDIDATES]` prints the table of docs/explore.md.
 
 The same candidates of a derived space are tried in this process, by one worker and by two; what comes of them must be the same. Starting
-workers is measured apart. The processor's time of a candidate is what more workers are reckoned with: a batch of b candidates on w workers
-takes about ceil(b / w) of them, and one process asks for the next in between.
+workers is measured apart. More workers are reckoned with what candidates, walks and asking take of the processor: the tasks of a full batch
+go to whoever is free, and one process asks for the next in between.
 """
 
 from __future__ import annotations
 
+import heapq
 import os
 import sys
 import time
@@ -17,7 +18,7 @@ import tilewright
 from tilewright.engine.explore import Settings, Space, Study, explore
 from tilewright.engine.explore.job import job_of
 from tilewright.engine.explore.looking import Looking
-from tilewright.engine.explore.sampling import Sampled
+from tilewright.engine.explore.sampling import TURN, Sampled
 from tilewright.engine.explore.trials import Bench, Question
 from tilewright.engine.explore.workers import Processes
 from tilewright.engine.hwsim import Machine, load_machine
@@ -49,22 +50,33 @@ def timed(space: Space, machine: Machine, settings: Settings, workers: int) -> R
     return Run(workers, time.perf_counter() - begun, start, study)
 
 
-def candidate_seconds(study: Study) -> tuple[float, float]:
-    """Seconds of the processor for each candidate: of what workers do of it, walks too, and of asking the sampler and telling it."""
+class Costs(NamedTuple):
+    """Seconds of the processor: of a candidate, of a walk, and of asking the sampler for a candidate and telling it."""
+
+    candidate: float
+    walk: float
+    asking: float
+
+
+def costs(study: Study) -> Costs:
+    """Of one worker that does all that a study asks for."""
     settings = study.settings
     bench = Bench(study.space, study.machine, settings.objectives)
     sampler = Sampled(study.space, settings, Looking(study.space, study.machine))
-    each = told = 0
+    tried = walked = 0.0
+    told = walks = 0
     begun = time.process_time()
     while (batch := sampler.batch(settings.batch)).points:
         before = time.process_time()
         sights = [sight for walk in batch.walks for sight in bench.sights(walk)]
+        between = time.process_time()
         for number, point in enumerate(batch.points, told):
             bench.tried(Question(number, point))
-        each += time.process_time() - before
+        after = time.process_time()
+        walked, tried = walked + between - before, tried + after - between
         sampler.tell(study.trials[told : told + len(batch.points)], sights)
-        told += len(batch.points)
-    return each / told, (time.process_time() - begun - each) / told
+        told, walks = told + len(batch.points), walks + len(batch.walks)
+    return Costs(tried / told, walked / walks, (time.process_time() - begun - tried - walked) / told)
 
 
 def main() -> None:
@@ -86,14 +98,20 @@ def main() -> None:
             print(
                 f"| {name} | {space.size:,} | {run.workers} | {run.seconds:.1f} | {rate:.1f} | {rate / base:.2f} | {run.start:.1f} |"
             )
-        each, asking = candidate_seconds(first)
-        planned = ", ".join(f"{w}: {planned_rate(settings.batch, each, asking, w):.0f}" for w in (1, 2, *PLANNED))
-        print(f"| {name}, reckoned | | | {1000 * each:.1f} ms each, {1000 * asking:.2f} ms asking | {planned} | | |")
+        found = costs(first)
+        planned = ", ".join(f"{w}: {planned_rate(settings.batch, found, w):.0f}" for w in (1, 2, *PLANNED))
+        print(
+            f"| {name}, reckoned | | | {1000 * found.candidate:.1f} ms each, {1000 * found.walk:.0f} ms a walk, "
+            f"{1000 * found.asking:.2f} ms asking | {planned} | | |"
+        )
 
 
-def planned_rate(batch: int, each: float, asking: float, workers: int) -> float:
-    """Candidates a second by so many workers: a batch in whole turns, the asking between them."""
-    return batch / (-(-batch // workers) * each + batch * asking)
+def planned_rate(batch: int, found: Costs, workers: int) -> float:
+    """Candidates a second by so many workers: walks first, each to whoever is free, and asking between the batches."""
+    free = [0.0] * workers
+    for task in (*[found.walk] * (batch // TURN), *[found.candidate] * batch):
+        heapq.heapreplace(free, free[0] + task)
+    return batch / (max(free) + batch * found.asking)
 
 
 if __name__ == "__main__":

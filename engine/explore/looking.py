@@ -29,7 +29,7 @@ class Looking:
         self.prefixes = Prefixes(space)
         self.scales = {hole: Scale(space.holes[hole]) for hole in self.prefixes.seen}
         self._known: dict[Point, Look | None] = {}
-        self._room: defaultdict[tuple[Point, str], _Room] = defaultdict(_Room)
+        self._room: defaultdict[tuple[Point, str, int], _Room] = defaultdict(_Room)
         self._beyond = 1.0
 
     def at(self, point: Point) -> Look | None:
@@ -56,22 +56,24 @@ class Looking:
         look = self.at(point)
         if look is None or not look.fits or look.busy >= self._beyond * cycles:
             return False
-        late = self._late(point)
-        return all(self._room[late, scope].has(filled) for scope, filled in look.filled.items())
+        return all(self._room_for(point, look, scope).has(filled) for scope, filled in look.filled.items())
 
     def tell(self, point: Point, outcome: Outcome) -> None:
         """What came of a point that was tried: how full a memory may look, and how much busier than it is the machine looks."""
         look = self._known.get(self._seen(point))
         if look is None:
             return
-        late = self._late(point)
         if outcome.fits and outcome.figures is not None:
             self._beyond = max(self._beyond, look.busy / max(outcome.figures.cycles, 1))
         for scope, filled in look.filled.items():
             if outcome.status in ("fits", "pruned"):
-                self._room[late, scope].took(filled)
+                self._room_for(point, look, scope).took(filled)
             elif outcome.full.partition("[")[0] == scope:
-                self._room[late, scope].refused(filled)
+                self._room_for(point, look, scope).refused(filled)
+
+    def _room_for(self, point: Point, look: Look, scope: str) -> _Room:
+        """In a memory, for as many slots and what no look sees of a point: one that is larger than a block finds no place where two do."""
+        return self._room[self._late(point), scope, look.slots.get(scope, 0)]
 
     def _seen(self, point: Point) -> Point:
         return tuple(point[n] for n in self.scales)

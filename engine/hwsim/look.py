@@ -42,13 +42,14 @@ from .work import Kind
 
 
 class Look(msgspec.Struct, frozen=True):
-    """Of each memory, by scope, what buffers take of it: `filled` times what it has. `busy` are the cycles that the engine or port with
-    the most to do is at work; `cycles` is that with what nothing goes on beside: the first copy in, the last one out, and each copy into
-    a buffer that engines still use."""
+    """Of each memory, by scope, what buffers take of it: `filled` times what it has, in so many `slots`. `busy` are the cycles that the
+    engine or port with the most to do is at work; `cycles` is that with what nothing goes on beside: the first copy in, the last one out,
+    and each copy into a buffer that engines still use."""
 
     filled: dict[str, float]
     busy: int
     cycles: int
+    slots: dict[str, int] = {}
 
     @property
     def fits(self) -> bool:
@@ -76,13 +77,15 @@ def look_at(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None =
             users.setdefault(region.buffer, []).append(leaf)
     slots = {buffer: _slots_of(buffer, leaves_of, paths, pipelines or {}) for buffer, leaves_of in users.items()}
     held: Counter[Memory] = Counter()
+    parts: Counter[str] = Counter()
     for buffer, leaves_of in users.items():
         memory = machine.find_memory(buffer.scope)
         if memory is not None and memory is not machine.far and not index.is_param(buffer):
             held[memory] += slots[buffer].count * _footprint(buffer, leaves_of, paths)
+            parts[memory.scope] += slots[buffer].count
     filled = {memory.scope: size / memory.capacity_bytes for memory, size in held.items()}
     tasks = [task for leaf in leaves if (task := _task_of(leaf, paths[leaf], below)) is not None]
-    return Look(filled, *_cycles(tasks, slots, machine))
+    return Look(filled, *_cycles(tasks, slots, machine), dict(parts))
 
 
 Paths = Mapping[BlockRealize, Sequence[Stmt]]

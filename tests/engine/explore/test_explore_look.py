@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from math import inf
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,7 +115,7 @@ def test_given_candidates_that_were_too_large_then_what_looks_fuller_is_not_hope
     looks = looking(LAYER, "dual-bank-npu")
     by_size = sorted(
         {(look.filled["local.vtcm"], point) for point in map(LAYER.point_at, range(0, LAYER.size, 7))
-         if (look := looks.at(point)) is not None and look.fits and point[LATE] == 0}
+         if (look := looks.at(point)) and look.fits and look.slots["local.vtcm"] == 4 and point[LATE] == 0}
     )  # fmt: skip
     (_, small), (size, middle), (more, large) = by_size[0], by_size[len(by_size) // 2], by_size[-1]
     assert size < more and all(map(looks.is_hopeful, (small, middle, large)))
@@ -124,6 +125,22 @@ def test_given_candidates_that_were_too_large_then_what_looks_fuller_is_not_hope
     assert looks.is_hopeful(otherwise), "with another layout it may have room"
     looks.tell(large, Outcome("fits"))
     assert looks.is_hopeful(middle) and looks.is_hopeful(large)
+
+
+def test_given_one_slot_that_was_too_large_then_two_that_are_as_large_together_are_hopeful() -> None:
+    looks = looking(LAYER, "dual-bank-npu")
+    seen = [
+        (point, look) for n in range(0, LAYER.size, 5) if (look := looks.at(point := LAYER.point_at(n))) and look.fits
+    ]
+    (one, least), (two, most) = (
+        next((p, look) for p, look in seen if p[LATE] == 0 and look.slots["local.acc"] == slots) for slots in (1, 2)
+    )
+    full = {"local.acc": max(least.filled["local.acc"], most.filled["local.acc"])}
+    for point, look in ((one, least), (two, most)):
+        looks.know(point, msgspec.structs.replace(look, filled=full))
+    assert looks.is_hopeful(one) and looks.is_hopeful(two)
+    looks.tell(one, Outcome("over", None, "capacity-overflow", full="local.acc[0]"))
+    assert not looks.is_hopeful(one) and looks.is_hopeful(two)
 
 
 def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
