@@ -60,12 +60,13 @@ class Cluster:
                 self._client.cancel(list(futures))
 
     def _answer(self, task: Task, future: Any, answer: Any) -> Answer:
-        if future.status == "finished":
+        # Whatever the future is by now: it is "lost" where the worker that had the answer died after it came here.
+        if isinstance(answer, bytes):
             return answer_from(task, answer)
         if future.status == "error":
             # More workers died of it than Dask lets die.
-            why: object = answer[1] if isinstance(answer, tuple) else answer
-            return failed(task, LOST, f"the cluster gave it up: {why}"[:200])
+            told = f"the cluster gave it up: {answer[1] if isinstance(answer, tuple) else answer}"
+            return failed(task, LOST, told[:200])
         raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is gone", found=future.status,
                                    expected="the same command again, with --study: what is known is kept"))  # fmt: skip
 

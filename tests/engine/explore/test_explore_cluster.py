@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,17 @@ def test_a_cluster_finds_what_is_found_here_also_when_a_worker_dies(cluster: Any
         (t.number, t.point, t.outcome) for t in here.trials
     ]
     assert there.best == here.best
+
+
+def test_given_workers_that_die_after_they_answered_then_their_answers_count(cluster: Any) -> None:
+    here = explore(SPACE, GEMMINI, SETTINGS)
+
+    def watch(progress: Progress) -> None:
+        if progress.done == 9:  # the first of eight: the others are answered meanwhile
+            time.sleep(1)
+            for worker in cluster.workers.values():
+                os.kill(worker.pid, signal.SIGKILL)
+            time.sleep(1)
+
+    there = explore(SPACE, GEMMINI, SETTINGS, workers=cluster.scheduler_address, watch=watch)
+    assert [(t.number, t.outcome) for t in there.trials] == [(t.number, t.outcome) for t in here.trials]
