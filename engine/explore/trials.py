@@ -82,10 +82,6 @@ class Bench:
         """What a walk comes by, one after the other."""
         return sights_of(walk, self._looking)
 
-    def answer(self, task: Task) -> Answer:
-        """What comes of a task."""
-        return tuple(self.sights(task)) if isinstance(task, Walk) else self.tried(task)
-
     def _tried(self, question: Question) -> Outcome:
         state = self._looking.prefixes.at(question.point)
         if isinstance(state, Refused):

@@ -12,7 +12,8 @@ import sys
 from types import FrameType
 
 from .job import encoded, job_from, task_from
-from .trials import Answer, Bench, Task, failed
+from .trials import Answer, Bench, Question, Task, failed
+from .walks import Sight
 from .wire import READY, receive, send
 
 ADDRESS_SPACE = "/proc/self/statm"
@@ -42,15 +43,20 @@ def main() -> int:
 
 
 def within(seconds: float, bench: Bench, task: Task) -> Answer:
-    """The answer to a task; a failed one where it takes more than so many seconds of the processor."""
+    """The answer to a task. In more than so many seconds of the processor a candidate fails, and a walk is as far as it has come."""
+    sights: list[Sight] = []
     try:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            return bench.answer(task)
+            if isinstance(task, Question):
+                return bench.tried(task)
+            sights.extend(bench.sights(task))  # those that were there are kept where it is stopped
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except TooSlow:
-        return failed(task, "too-slow", f"it takes more than {seconds:g} seconds to try")
+        if isinstance(task, Question):
+            return failed(task, "too-slow", f"it takes more than {seconds:g} seconds to try")
+    return tuple(sights)
 
 
 def limit_memory(more_bytes: int) -> None:
