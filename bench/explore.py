@@ -93,7 +93,7 @@ def main() -> None:
         runs = [timed(space, machine, settings, workers) for workers in (0, 1, 2)]
         first = runs[0].study
         for run in runs:
-            assert [(t.point, t.outcome) for t in run.study.trials] == [(t.point, t.outcome) for t in first.trials]
+            assert run.study.trials == first.trials
             rate, base = trials / run.seconds, trials / runs[1].seconds
             print(
                 f"| {name} | {space.size:,} | {run.workers} | {run.seconds:.1f} | {rate:.1f} | {rate / base:.2f} | {run.start:.1f} |"

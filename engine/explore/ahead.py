@@ -22,22 +22,20 @@ class Ahead:
 
     def __init__(self, default: Point, chance: random.Random) -> None:
         self._chance = chance
+        self._default = default
         self._looks: dict[Point, Look | None] = {}
-        self._best = default
 
     def walks(self, count: int) -> Iterator[Walk]:
-        """So many to make next, at first one."""
+        """So many to make next, at first one, from the default."""
         ranks = ((point, rank_of(look)) for point, look in self._looks.items())
         known = tuple(sorted(ranks, key=itemgetter(1))[:KNOWN])
+        start = known[0][0] if known else self._default
         for _ in range(count if known else 1):
-            yield Walk(self._best, LOOKS, self._chance.getrandbits(32), known)
+            yield Walk(start, LOOKS, self._chance.getrandbits(32), known)
 
     def know(self, sights: Iterable[Sight]) -> None:
         """What was come by."""
-        for point, look in sights:
-            self._looks[point] = look
-            if rank_of(look) < rank_of(self._looks.get(self._best)):
-                self._best = point
+        self._looks.update(sights)
 
     def best(self, cycles: float) -> Iterator[tuple[float, Point]]:
         """The points with their ranks, the best first; only those that seem to fit, in so many cycles."""

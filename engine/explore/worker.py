@@ -51,12 +51,11 @@ def within(seconds: float, bench: Bench, task: Task) -> Answer:
             if isinstance(task, Question):
                 return bench.tried(task)
             sights.extend(bench.sights(task))  # those that were there are kept where it is stopped
+            return tuple(sights)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except TooSlow:
-        if isinstance(task, Question):
-            return failed(task, "too-slow", f"it takes more than {seconds:g} seconds to try")
-    return tuple(sights)
+        return tuple(sights) or failed(task, "too-slow", f"it takes more than {seconds:g} seconds to try")
 
 
 def limit_memory(more_bytes: int) -> None:

@@ -81,8 +81,9 @@ def cache_of(
             "outside-buffer", f"nothing of {buffer.name!r} would be copied", *users,
             expected="a block that uses elements inside of the buffer",
         )  # fmt: skip
-    around = ctx.loop_ranges(users[0])
-    is_whole = is_whole or any(around.keys() & free_vars(r.extent) for r in region.region)
+    if not is_whole:
+        around = ctx.loop_ranges(users[0])
+        is_whole = any(around.keys() & free_vars(r.extent) for r in region.region)
     name = ctx.fresh_buffer_name(f"{buffer.name}_{storage_scope}")
     copy = replace_fields(buffer, name=name, scope=storage_scope, strides=(), elem_offset=None)
     if not is_whole:

@@ -53,7 +53,7 @@ def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhe
         with pytest.raises(WorkersError, match="scheduler-lost"):
             explore(SPACE, GEMMINI, SETTINGS, workers=address, store=store, watch=watch)
     here, after = explore(SPACE, GEMMINI, SETTINGS), explore(SPACE, GEMMINI, SETTINGS, store=store)
-    assert [(t.number, t.outcome) for t in after.trials] == [(t.number, t.outcome) for t in here.trials]
+    assert after.trials == here.trials
 
 
 @pytest.fixture
@@ -81,10 +81,7 @@ def test_a_cluster_finds_what_is_found_here_also_when_a_worker_dies(cluster: Any
 
     there = explore(SPACE, GEMMINI, SETTINGS, workers=cluster.scheduler_address, watch=watch)
     assert killed and sorted(told) == list(range(40))
-    assert [(t.number, t.point, t.outcome) for t in there.trials] == [
-        (t.number, t.point, t.outcome) for t in here.trials
-    ]
-    assert there.best == here.best
+    assert there.trials == here.trials and there.best == here.best
 
 
 def test_given_workers_that_die_after_they_answered_then_their_answers_count(cluster: Any) -> None:
@@ -98,4 +95,4 @@ def test_given_workers_that_die_after_they_answered_then_their_answers_count(clu
             time.sleep(1)
 
     there = explore(SPACE, GEMMINI, SETTINGS, workers=cluster.scheduler_address, watch=watch)
-    assert [(t.number, t.outcome) for t in there.trials] == [(t.number, t.outcome) for t in here.trials]
+    assert there.trials == here.trials

@@ -24,7 +24,6 @@ from tilewright.engine.explore import (
     Question,
     Settings,
     StoreError,
-    Study,
     dominates,
     explore,
 )  # fmt: skip
@@ -57,10 +56,6 @@ class Backwards:
         return InProcess(self._bench).answers(tasks[::-1], enough)
 
     def close(self) -> None: ...
-
-
-def found(study: Study) -> list[tuple[int, tuple[int, ...], Outcome]]:
-    return [(trial.number, trial.point, trial.outcome) for trial in study.trials]
 
 
 def test_given_few_points_then_all_are_tried_and_the_best_is_the_least_of_all() -> None:
@@ -136,14 +131,14 @@ def test_the_order_of_answers_changes_nothing() -> None:
     for given_settings in (Settings(batch=7), SAMPLED, Settings(objectives=BOTH, exhaustive=0, trials=24, batch=8)):
         one = explore(SPACE, GEMMINI, given_settings)
         other = explore(SPACE, GEMMINI, given_settings, workers=Backwards(given_settings))
-        assert (found(one) == found(other) and one.offers == other.offers) or one.front == other.front
+        assert (one.trials == other.trials and one.offers == other.offers) or one.front == other.front
 
 
 def test_given_a_sampler_then_no_point_comes_twice_and_the_default_is_among_them() -> None:
     study = explore(SPACE, GEMMINI, SAMPLED)
     points = [trial.point for trial in study.trials]
     assert study.method == "tpe" and points[0] == SPACE.default and len(set(points)) == len(points) == 24
-    assert found(explore(SPACE, GEMMINI, SAMPLED)) == found(study)
+    assert explore(SPACE, GEMMINI, SAMPLED).trials == study.trials
     other = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=24, batch=8, seed=1))
     assert [t.point for t in other.trials] != points
     several = explore(SPACE, GEMMINI, Settings(objectives=BOTH, exhaustive=0, trials=24, batch=8))
@@ -171,7 +166,7 @@ def test_given_some_seconds_then_the_study_ends_with_them_and_goes_on_with_more(
     told: list[Progress] = []
     some = explore(SPACE, GEMMINI, Settings(seconds=0.05), store=store, watch=told.append)
     assert some.ended and 0 < len(some.trials) < SPACE.size
-    assert found(explore(SPACE, GEMMINI, store=store)) == found(explore(SPACE, GEMMINI))
+    assert explore(SPACE, GEMMINI, store=store).trials == explore(SPACE, GEMMINI).trials
 
 
 def test_who_is_told_of_checks_may_end_them() -> None:
@@ -195,7 +190,7 @@ def test_a_study_that_was_stopped_goes_on_as_if_it_had_not_been(
     tried = Bench.tried
     monkeypatch.setattr(Bench, "tried", lambda self, question: asked.append(question) or tried(self, question))
     whole = explore(SPACE, GEMMINI, SAMPLED, store=store)
-    assert len(first.trials) == after and found(whole) == found(uncut)
+    assert len(first.trials) == after and whole.trials == uncut.trials
     # What was known was not tried again.
     assert [q.number for q in asked] == list(range(after, 24))
 
@@ -205,7 +200,7 @@ def test_given_more_trials_then_a_study_goes_on(tmp_path: Path, trials: int) -> 
     store = tmp_path / "study.sqlite"
     few = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=trials, batch=8), store=store)
     more = explore(SPACE, GEMMINI, SAMPLED, store=store)
-    assert found(more)[:trials] == found(few) and len(more.trials) == 24
+    assert more.trials[:trials] == few.trials and len(more.trials) == 24
 
 
 def test_given_another_study_or_no_study_then_the_file_is_refused(tmp_path: Path) -> None:

@@ -8,15 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support.killed_study import SETTINGS
 from support.programs import programs
 from support.spaces import gemm_space
@@ -51,27 +52,32 @@ HERE = Bench(SPACE, GEMMINI, ("cycles",))
 TESTS = Path(__file__).parents[2]
 
 
-def found(study: Study) -> list[object]:
-    return [(trial.number, trial.point, trial.outcome) for trial in study.trials]
-
-
 def alone(asked: Settings = SETTINGS) -> Study:
     return explore(SPACE, GEMMINI, asked)
 
 
+@contextmanager
+def hand_within(limits: Limits) -> Iterator[Hand]:
+    """A hand whose tasks may take so much."""
+    made = Hand(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
+    try:
+        yield made
+    finally:
+        made.close()
+        made.release()
+
+
 @pytest.fixture
 def hand() -> Iterator[Hand]:
-    made = Hand(job_of(SPACE, GEMMINI, SETTINGS))
-    yield made
-    made.close()
-    made.release()
+    with hand_within(SETTINGS.limits) as made:
+        yield made
 
 
 def test_one_process_or_two_find_what_is_found_here() -> None:
     here = alone()
     for workers in (1, 2):
         there = explore(SPACE, GEMMINI, SETTINGS, workers=workers)
-        assert found(there) == found(here) and there.best == here.best
+        assert there.trials == here.trials and there.best == here.best
 
 
 def test_given_workers_that_are_killed_then_the_same_is_found_and_nothing_twice() -> None:
@@ -87,7 +93,7 @@ def test_given_workers_that_are_killed_then_the_same_is_found_and_nothing_twice(
             killed.append(victim)
 
     study = explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=watch)
-    assert len(set(killed)) >= 2 and found(study) == found(alone())
+    assert len(set(killed)) >= 2 and study.trials == alone().trials
     assert sorted(told) == list(range(40)) and "worker-lost" not in {t.outcome.code for t in study.trials}
 
 
@@ -158,16 +164,12 @@ def test_given_workers_that_do_not_start_then_the_study_says_so_and_does_not_wai
     assert refused.value.code == "no-worker" and "tried 2 times" in str(refused.value)
 
 
-def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives(hand: Hand) -> None:
-    short = Hand(job_of(SPACE, GEMMINI, Settings(limits=Limits(seconds=0.001))))
-    try:
+def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives() -> None:
+    with hand_within(Limits(seconds=0.001)) as short:
         outcome = short.answer(Question(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
         first = short.pid
         assert short.answer(Question(1, SPACE.default)).code == "too-slow" and short.pid == first
-    finally:
-        short.close()
-        short.release()
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells how much a process has")
@@ -218,7 +220,7 @@ def test_given_a_study_that_is_killed_again_and_again_then_it_ends_as_if_it_had_
         process.stdout.close()
     told: list[int] = []
     study = explore(SPACE, GEMMINI, SETTINGS, store=store, watch=lambda p: told.append(p.trial.number))
-    assert found(study) == found(alone()) and sorted(told) == list(range(40)) and all(seen)
+    assert study.trials == alone().trials and sorted(told) == list(range(40)) and all(seen)
 
 
 def test_given_intrinsics_then_they_are_sent_along() -> None:
@@ -257,7 +259,7 @@ def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> 
 @settings(max_examples=20)
 def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks: int, seed: int) -> None:
     walk = Walk(SPACE.point_at(number), looks, seed)
-    walk = msgspec.structs.replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk
+    walk = replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk
     there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
     answer = answer_from(walk, encoded(within(60.0, there, task_from(encoded(walk)))))
     points = [point for point, _ in answer]
@@ -266,12 +268,8 @@ def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks:
 
 
 def test_given_too_little_time_for_a_walk_then_it_ends_where_it_has_come() -> None:
-    short = Hand(job_of(SPACE, GEMMINI, Settings(limits=Limits(seconds=0.05))))
     walk = Walk(SPACE.default, 500, 0)
-    try:
+    with hand_within(Limits(seconds=0.05)) as short:
         answer = short.answer(walk)
         assert isinstance(answer, tuple) and list(answer) == list(HERE.sights(walk))[: len(answer)]
         assert len(answer) < SPACE.size and short.pid is not None
-    finally:
-        short.close()
-        short.release()
