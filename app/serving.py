@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from panel.io.server import get_server
 from .api import Office, patterns
 from .guard import LOGIN, Door, Guard, Login
 from .limits import LIMITS
+from .user_folders import runtime_folder
 
 
 def open_server(page: Callable[[], Any], office: Office, door: Door, port: int, **options: Any) -> Any:
@@ -81,21 +81,4 @@ def _forget_ended(folder: Path) -> None:
             continue  # not ours to say
 
 
-def runtime_folder() -> Path:
-    """Where servers are written down: a folder of this user alone. Raises OSError where there is none that can be trusted."""
-    named = os.environ.get("TILEWRIGHT_RUNTIME_DIR")
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    if named:
-        folder = Path(named)
-    elif base and Path(base).is_dir():
-        folder = Path(base) / "tilewright"
-    else:
-        folder = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if folder.is_symlink() or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise PermissionError(f"{folder} is not this user's alone: chmod 700")
-    return folder
-
-
-__all__ = ["open_server", "runtime_folder", "written_down"]
+__all__ = ["open_server", "written_down"]

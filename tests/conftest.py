@@ -1,6 +1,9 @@
 """Shared test set-up: the Hypothesis profiles (`HYPOTHESIS_PROFILE=dev|ci|deep`)."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -11,6 +14,12 @@ settings.register_profile("dev", max_examples=25, **COMMON)
 settings.register_profile("ci", max_examples=100, derandomize=True, phases=(Phase.explicit, Phase.generate), **COMMON)
 settings.register_profile("deep", max_examples=5000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+# Tests, and the servers that they start, keep drafts and histories apart from those of the person who runs them.
+if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers share the folder of the process that started them
+    os.environ["TILEWRIGHT_STATE_DIR"] = tempfile.mkdtemp(prefix="tilewright-tests-")
+    atexit.register(shutil.rmtree, os.environ["TILEWRIGHT_STATE_DIR"], ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook

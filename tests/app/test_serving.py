@@ -48,4 +48,4 @@ def test_given_a_folder_that_others_can_read_then_nothing_is_written_there_and_t
     monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(tmp_path / "run"))
     with written_down(make_door(), "http://127.0.0.1:1/") as path:
         assert path is None and list((tmp_path / "run").iterdir()) == []
-    assert f"{tmp_path / 'run'} is not this user's alone: chmod 700" in capsys.readouterr().err
+    assert f"{tmp_path / 'run'} is not private to this user: chmod 700" in capsys.readouterr().err
