@@ -12,21 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 from tornado.web import HTTPError, RequestHandler
 
 from ..engine.export import chrome_trace
 from ..engine.hwsim import Report, preset_names
 from ..engine.ir import Refusal, TilewrightError
 from .cabinet import Cabinet
-from .document import DocumentError, load_document
+from .document import DocumentError
 from .limits import LIMITS
 from .performing import opened_with, perform
 from .seats import LoopClock, Seat, SeatError, Seats
 from .session import Session
 from .shelf import Shelf
 from .views.account import PARTS, USUAL, account, known_report, summary
-from .views.gallery import Example, example_of
+from .views.gallery import Example
 from .wire import (
     read_form,
     schema,
@@ -62,10 +61,7 @@ class Office(msgspec.Struct, frozen=True, eq=False):
 
     def notebooks(self) -> tuple[Example, ...]:
         """Those that can be opened, as they are now: the served file or folder's own, and the examples."""
-        if self.path is None or self.path.is_dir():
-            return Shelf(self.path).examples
-        own = replace(example_of(self.path.name, load_document(self.path)), path=str(self.path))
-        return (own, *Shelf().examples)
+        return Shelf(self.path).examples
 
 
 class Handler(RequestHandler):

@@ -11,15 +11,17 @@ import time
 from pathlib import Path
 
 from .document.history import History
+from .drafts import drafts_folder
 from .open_file import Follower, Line, OpenFile
 from .pace import Times
 
 
 class Cabinet:
-    """`folder` is where new notebooks go, None where none may be made. `times` are shorter in tests."""
+    """`folder` is where new notebooks go, `drafts` where those without a file are kept; None where none may be made. `times` are shorter
+    in tests."""
 
-    def __init__(self, folder: Path | None = None, times: Times | None = None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None = None, times: Times | None = None, drafts: Path | None = None) -> None:
+        self.folder, self.drafts = folder, drafts
         self._times = times or Times()
         self._files: dict[Path, OpenFile] = {}
         self._histories: dict[Path, History] = {}
@@ -62,6 +64,14 @@ class Cabinet:
         self._call()
         return found
 
+    def discard(self, draft: Path) -> None:
+        """Delete a draft, unless a page has it open."""
+        with self._wake:
+            found = self._files.get(draft.resolve())
+            if found is None or found.discard():
+                self._files.pop(draft.resolve(), None)
+                draft.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Write what is not written, and end."""
         with self._wake:
@@ -98,11 +108,10 @@ class Cabinet:
         return min((max(0.0, file.due - now) for file in self._files.values()), default=None)
 
 
-def cabinet_of(path: str | Path | None) -> Cabinet | None:
-    """For what is served: a folder, a file (new ones go beside it), or nothing of one's own, which is not written to."""
-    if path is None:
-        return None
-    return Cabinet(Path(path) if Path(path).is_dir() else Path(path).parent)
+def cabinet_of(path: str | Path | None) -> Cabinet:
+    """The files of a server: of a served folder, of a file (new ones go beside it), or drafts alone."""
+    folder = None if path is None else Path(path) if Path(path).is_dir() else Path(path).parent
+    return Cabinet(folder, drafts=drafts_folder())
 
 
 __all__ = ["Cabinet", "cabinet_of"]

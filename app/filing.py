@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from ..engine.ir import Refusal
+from .addresses import NEW_DRAFT, Address
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
@@ -21,6 +22,7 @@ from .document.files import real_path
 from .document.history import History
 from .document.merging import Part
 from .document.notebook import revision_of
+from .drafts import draft_file, new_draft
 from .edits import checked_text, open_notebook, picture, settled
 from .open_file import Line, OpenFile
 from .state import Filed, LookedBack, State
@@ -68,8 +70,8 @@ class Filing:
                 self._overtake(state.notebook)
                 state = followed(state, line)
             self._base = line.notebook
-        filed = Filed(self._file.path.name, self._file.standing, self._apart)
-        return state if filed == state.file else replace(state, file=filed)
+        after = self._in_file(state, self._file)
+        return state if (after.file, after.address) == (state.file, state.address) else after
 
     def _overtake(self, notebook: Notebook) -> None:
         self._overtaken[revision_of(notebook)] = notebook
@@ -112,14 +114,49 @@ class Filing:
     def after(self, before: State, after: State) -> State:
         """The state after what a person did, and after what came of it with what others did."""
         after = self.placed(after)
-        if self._file is None:
-            return after
-        if after.file is None or after.notebook is None:
+        if self._file is not None and (after.file is None or after.notebook is None):
             self.leave(before)
+        if self._file is None:
+            after = self._drafted(before, after)
+        if self._file is None:
             return after
         if after.notebook is not before.notebook or after.draft_of is not before.draft_of:
             self._keep(self._file, before, after)
         return self.caught_up(after)
+
+    def _drafted(self, before: State, after: State) -> State:
+        """The state in the file of a new draft, if its notebook is in no file and was edited, or is a text that was opened."""
+        folder = self.cabinet.drafts if self.cabinet is not None else None
+        if folder is None or after.notebook is None or after.notebook.document.path is not None:
+            return after
+        is_new = after.address == NEW_DRAFT
+        is_edit = before.notebook is not None and bool(after.past or after.future or after.draft_of)
+        if not is_new and (not is_edit or after.notebook is before.notebook):
+            return after
+        assert self.cabinet is not None
+        path = new_draft(folder)
+        base = after.notebook if is_new or before.notebook is None else before.notebook
+        self._file = self.cabinet.open(path, Line(_at(base, path)), self, anew=is_new)
+        self._base, self._apart, self._overtaken = self._file.line.notebook, (), {}
+        return self._in_file(located(after, path), self._file)
+
+    def _in_file(self, state: State, file: OpenFile) -> State:
+        """The state with how the file stands, and with its address."""
+        is_draft = self._is_draft(file.path)
+        address = Address("draft", file.path.stem) if is_draft else Address("file", file.path.name)
+        return replace(state, file=Filed(file.path.name, file.standing, self._apart, is_draft), address=address)
+
+    def _is_draft(self, path: Path) -> bool:
+        return self.cabinet is not None and path.parent == self.cabinet.drafts
+
+    def draft_path(self, name: str) -> Path:
+        """The file of a draft. Raises DocumentError "no-such-draft"."""
+        return draft_file(None if self.cabinet is None else self.cabinet.drafts, name)
+
+    def discard_draft(self, path: Path) -> None:
+        """Delete a draft that is not open; other files stay."""
+        if self.cabinet is not None and self._is_draft(path):
+            self.cabinet.discard(path)
 
     def _keep(self, file: OpenFile, before: State, after: State) -> None:
         assert after.notebook is not None and self._base is not None
@@ -287,11 +324,16 @@ def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
 
 def saved_as(state: State, path: Path) -> State:
     """The notebook with its undo, to go on in another file."""
-    state = settled(state)
+    return replace(located(settled(state), path), file=None, notice=None)
+
+
+def located(state: State, path: Path) -> State:
+    """The state with its notebook, and those that undo and redo lead to, at another path."""
     notebook = _at(open_notebook(state), path)
     shown = notebook if state.shown is state.notebook else state.shown and _at(state.shown, path)
     past, future = (tuple(_at(n, path) for n in line) for line in (state.past, state.future))
-    return replace(state, notebook=notebook, shown=shown, past=past, future=future, file=None, notice=None)
+    draft_of = state.draft_of and _at(state.draft_of, path)
+    return replace(state, notebook=notebook, shown=shown, past=past, future=future, draft_of=draft_of)
 
 
 def followed(state: State, line: Line) -> State:

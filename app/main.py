@@ -1,7 +1,28 @@
-"""What `panel serve app/main.py` serves. The file runs outside of its package, so its imports are absolute."""
+"""The app for `panel serve app/main.py --plugins tilewright.app.server.panel_plugin`; without the plugin it ends the server.
+
+Panel runs the file outside of its package, so its imports are absolute.
+"""
 
 # pyright: reportMissingImports=false
 
-from tilewright.app.shell import make_page
+import sys
 
-make_page().servable(title="Tilewright")
+from tornado.ioloop import IOLoop
+
+PLUGIN = "tilewright.app.server.panel_plugin"
+"""Panel imports it when it starts; to import it here would be too late for requests that were answered before."""
+
+if PLUGIN in sys.modules:
+    from tilewright.app.shell import make_page
+
+    office = sys.modules[PLUGIN].OFFICE
+    make_page(seats=office.seats, cabinet=office.cabinet).servable(title="Tilewright")
+else:
+    print(
+        "tilewright: a server without the access check answers everybody, so it ends.\n"
+        f"Start it by: panel serve app/main.py --plugins {PLUGIN}\n"
+        "or by: tilewright serve",
+        file=sys.stderr,
+        flush=True,
+    )
+    IOLoop.current().add_callback(IOLoop.current().stop)

@@ -26,6 +26,7 @@ from .actions import (
     Undo,
     ViewStep,
 )
+from .addresses import NEW_DRAFT
 from .document import DocumentError, Notebook
 from .document.history import Version
 from .edits import edit_of
@@ -106,7 +107,7 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "gallery":
             return ShowGallery()
         case "open_text":
-            return OpenText(str(message["text"]))
+            return OpenText(str(message["text"]), address=None if message.get("linked") is True else NEW_DRAFT)
         case "view":
             return ViewStep(None if message["count"] is None else int(message["count"]))
         case "repair":

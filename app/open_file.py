@@ -183,6 +183,12 @@ class OpenFile:
             self._pace.hurry()
         self._call()
 
+    def discard(self) -> bool:
+        """Forget what is not written, where no page has the file open; whether it was so."""
+        with self._lock:
+            self._untouched = self._now().text
+            return not self._followers
+
     def publish(self, follower: Follower, base: str, line: Line, way: str = "edit") -> tuple[Part, ...]:
         """A page made `line` of the text `base`. Returns clashes with what others made of it meanwhile: then nothing was done."""
         with self._lock:

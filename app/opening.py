@@ -6,6 +6,7 @@ import re
 
 from ..engine.ir import PrimFunc, Refusal
 from ..engine.script import Note, parse
+from .addresses import NEW_DRAFT, Address
 from .document import Converted, DocumentError, Notebook, converted, evaluate, read_document
 from .document.pasted import path_beside
 from .edits import checked_text, edited
@@ -15,12 +16,13 @@ from .state import DEFAULT_MACHINE, State
 
 class OpenText(Intent, frozen=True):
     """Show a notebook or a TVMScript program. `title` is what it is called where it has no heading; `read` is what the text was found to
-    mean, where somebody had read it before."""
+    mean, where somebody had read it before. `address` is the page's then; a text without one becomes a draft."""
 
     text: str
     title: str = ""
     path: str | None = None
     read: Notebook | None = None
+    address: Address | None = NEW_DRAFT
 
 
 class OpenNotebook(Intent, frozen=True, eq=False):
@@ -60,6 +62,7 @@ def opened(state: State, intent: OpenText) -> State:
         pane=state.pane,
         saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
         notes=notes_of(made),
+        address=intent.address,
     )
 
 

@@ -101,6 +101,7 @@ class Page:
         for view in views:
             view.on_intent(session.receive)
         self.page.on_intent(self._explain)
+        self.gallery.on_intent(self._discarded)
         self.commands.on_intent(lambda message: self._command(message, session))
         self.notebook.on_intent(lambda message: self._offer(message, session))
         for view in (self.headline, self.commands):
@@ -142,7 +143,8 @@ class Page:
             self.renewed()
 
     def _gallery(self, state: State) -> dict[str, Any]:
-        return gallery_value(state, self._shelf.examples, self._shelf.thumbnails.known, self._shelf.folder)
+        shelf = self._shelf
+        return gallery_value(state, shelf.examples, shelf.thumbnails.known, shelf.folder, shelf.drafts)
 
     def _draw_tree(self, state: State, store: Store) -> None:
         draw_tree(self.tree, state, store)
@@ -193,6 +195,12 @@ class Page:
             self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
             self._draw_code(state, store)
             self._draw_comparison(state, store)
+
+    def _discarded(self, message: dict[str, Any]) -> None:
+        """A draft is gone from the start screen's list."""
+        if message["kind"] == "discard_draft":
+            self._shelf.renew()
+            self.gallery.draw(self._gallery(self._session.state))
 
     def _explain(self, message: dict[str, Any]) -> None:
         if message["kind"] == "primitives":

@@ -17,9 +17,11 @@ from .actions import (
     OpenText,
     Saved,
     Say,
+    ShowGallery,
     act,
     is_quick,
 )
+from .addresses import TOUR, Address, address_of
 from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document, load_document
@@ -41,7 +43,7 @@ from .transitions import Outcome, StoppedError, Transitions
 from .turns import Turns
 from .typed import DRAFTS, TEXTS, KeepTyped, Read
 from .views.explore import trials_answer
-from .views.gallery import Example, new_notebook
+from .views.gallery import Example, example_at, new_notebook
 from .views.lints import offered_fix
 from .views.tour import tour_text
 
@@ -134,10 +136,14 @@ class Session:
             self._export(message)
         elif message["kind"] in FILES:
             self._file(message)
+        elif message["kind"] == "discard_draft":
+            self.filing.discard_draft(self.filing.draft_path(str(message["name"])))
         elif message["kind"] == "tour":
-            self.dispatch(OpenText(tour_text()))
+            self._go_to(TOUR)
         elif message["kind"] == "open":
             self._open({e.name: e for e in self.examples}[message["name"]])
+        elif message["kind"] == "go":
+            self._go_to(address_of(str(message["path"])) or Address())
         else:
             self.state = self.filing.based(self.state, message)
             intent = intent_of(message, self.state)
@@ -179,10 +185,26 @@ class Session:
 
         self._make(make, lambda made: self._show(made()), lambda: self._compare(message))
 
+    def go_to(self, address: Address) -> None:
+        """Show what an address names; the start page with a notice if it names nothing."""
+        self._trying(lambda: self._go_to(address))
+
+    def _go_to(self, address: Address) -> None:
+        if address == self.state.address:
+            return
+        if not address.place:
+            self.dispatch(ShowGallery())
+        elif address == TOUR:
+            self.dispatch(OpenText(tour_text(), address=TOUR))
+        elif address.place == "draft":
+            self.open_file(str(self.filing.draft_path(address.name)))
+        else:
+            self._open(example_at(self.examples, address))
+
     def _open(self, example: Example) -> None:
         """An example as it was read, or a person's own file as it is now."""
         if example.path is None:
-            self.dispatch(OpenText(example.text, example.title))
+            self.dispatch(OpenText(example.text, example.title, address=Address("example", example.name)))
         else:
             self.open_file(example.path)
 
@@ -361,7 +383,9 @@ class Session:
             return
         elif kind == "save_as":
             path = self.filing.place_for(str(message["name"]), replacing=message.get("replacing") is True)
+            before = self.state.notebook.document.path
             self._into_file(lambda state: (saved_as(state, path), None), lambda: self._file(message), anew=True)
+            self.transitions.next(lambda: self._left_draft(before))
         elif kind == "heard":
             self.filing.heard()
         elif kind in ("versions", "version", "no_versions"):
@@ -378,6 +402,12 @@ class Session:
             document = self.state.notebook.document
             self.picture.download(Path(document.path or "notebook.py").name, document.text)
             self.dispatch(Saved(document.text))
+
+    def _left_draft(self, path: str | None) -> None:
+        """A draft that was saved in a file is a draft no more."""
+        notebook = self.state.notebook
+        if path is not None and notebook is not None and notebook.document.path != path:
+            self.filing.discard_draft(Path(path))
 
     def _filed(self) -> None:
         """Others changed the file, or it stands otherwise."""

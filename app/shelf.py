@@ -6,8 +6,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from .views.gallery import FOLDER, Example, load_examples, load_folder, load_thumbnails
+from .views.gallery import FOLDER, Example, load_examples, load_file, load_folder, load_thumbnails
 from .views.thumbnails import Thumbnail, digest, thumbnail_of
+
+MOST_DRAFTS = 12
+"""Drafts that the start screen lists: those that were changed last."""
 
 
 class Thumbnails:
@@ -34,25 +37,37 @@ class Thumbnails:
 
 
 class Shelf:
-    """What one page has to choose from: a person's own notebooks where a folder is served, and the examples."""
+    """The notebooks that one page can open: the served ones at `path`, a file or a folder, the examples, and the newest `drafts`."""
 
-    def __init__(self, folder: Path | None = None, thumbnails: Thumbnails | None = None) -> None:
-        self.folder = "" if folder is None or folder == FOLDER else folder.name or str(folder)
-        self._folder = folder if folder != FOLDER else None
-        own = load_folder(folder) if folder is not None and folder != FOLDER else ()
-        self.examples: tuple[Example, ...] = (*own, *load_examples())
+    def __init__(
+        self, path: Path | None = None, thumbnails: Thumbnails | None = None, drafts: Path | None = None
+    ) -> None:
+        self._path = path if path != FOLDER else None
+        self._drafts = drafts
+        is_folder = self._path is not None and self._path.is_dir()
+        self.folder = "" if self._path is None or not is_folder else self._path.name or str(self._path)
+        self.examples: tuple[Example, ...] = (*self._served(), *load_examples())
+        self.drafts = self._newest_drafts()
         self.thumbnails = thumbnails or Thumbnails()
+
+    def _newest_drafts(self) -> tuple[Example, ...]:
+        return () if self._drafts is None else load_folder(self._drafts, MOST_DRAFTS)
 
     def renew(self) -> None:
         """Look at the folder again."""
-        if self._folder is not None:
-            others = tuple(example for example in self.examples if example.path is None)
-            self.examples = (*load_folder(self._folder), *others)
+        others = tuple(example for example in self.examples if example.path is None)
+        self.examples = (*self._served(), *others)
+        self.drafts = self._newest_drafts()
+
+    def _served(self) -> tuple[Example, ...]:
+        if self._path is None:
+            return ()
+        return load_folder(self._path) if self._path.is_dir() else load_file(self._path)
 
     @property
     def missing(self) -> list[str]:
         """Texts without a thumbnail."""
-        return [example.text for example in self.examples if not self.thumbnails.has(example.text)]
+        return [example.text for example in (*self.drafts, *self.examples) if not self.thumbnails.has(example.text)]
 
     def fill(self, wanted: Callable[[], bool], found: Callable[[], None]) -> None:
         """Draw what is missing, in a thread, as long as it is `wanted`; `found` is called after each."""

@@ -1,37 +1,23 @@
-"""The served page: a session, its components in the layout around them, and the server."""
+"""The served page: a session, and its components in the layout around them."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import sys
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import panel as pn
 from bokeh.document import Document as BokehDocument
 
-from ..engine.ir import TilewrightError
-from .actions import Say
+from .addresses import Address
 from .afterwards import STAND_STILL_MS
-from .api import Office
 from .cabinet import Cabinet, cabinet_of
 from .components.esm import STATIC, style
-from .document import load_document
-from .garbage import collect_while_idle
-from .guard import Door, make_door
 from .page import Page
 from .seats import Seats
 from .server_clock import ServerClock
-from .serving import open_server, written_down
 from .session import Session
 from .shelf import Shelf, Thumbnails
-from .turns import Turns
-
-SWITCH_S = 0.001
-"""A thread that works ahead lets the server's own loop in after so long, each time that this has waited for the network."""
 
 
 class PageTemplate(pn.Template):
@@ -53,20 +39,22 @@ def make_page(
     thumbnails: Thumbnails | None = None,
     seats: Seats | None = None,
     cabinet: Cabinet | None = None,
+    *,
+    base: str = "/",
 ) -> pn.Template:
-    """A page of its own for one browser tab: the gallery, or the notebook at `path` (a folder: its notebooks in the gallery).
+    """A page of its own for one browser tab: what its address names, else the gallery. `path` is the served file or folder.
 
-    `?example=NAME` in the address opens an example. `thumbnails` are those that the pages of a server share; the API finds
-    the page among its `seats`, and files that several pages have open are one in its `cabinet`.
+    `thumbnails` are those that the pages of a server share; the API finds the page among its `seats`, and files that several pages have
+    open are one in its `cabinet`. `base` is the path that the page's relative addresses refer to.
     """
-    folder = Path(path) if path is not None and Path(path).is_dir() else None
-    shelf = Shelf(folder, thumbnails)
+    cabinet = cabinet or cabinet_of(path)
+    shelf = Shelf(None if path is None else Path(path), thumbnails, cabinet.drafts)
     document = pn.state.curdoc
     clock = ServerClock(document)
     session = Session(
         clock,
         shelf.examples,
-        cabinet=cabinet or cabinet_of(path),
+        cabinet=cabinet,
         patience=clock.patience,
         moment=clock.moment,
         turns=None if seats is None else seats.turns,
@@ -78,11 +66,12 @@ def make_page(
         document.on_session_destroyed(lambda _: session.close())
         if seats is not None:
             _seat(seats, session, clock, page, document)
-    _open_first(session, path if folder is None else None)
+    session.go_to(_asked_address())
     _draw_missing(shelf, session, clock)
     page.renewed = lambda: _draw_missing(shelf, session, clock)
     template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
+    template.add_variable("page_base", base)
     return template
 
 
@@ -109,62 +98,10 @@ def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:
         )
 
 
-def _open_first(session: Session, path: str | Path | None) -> None:
-    if path is not None:
-        try:
-            session.open_file(str(path))
-        except TilewrightError as error:
-            session.dispatch(Say(error.refusal))
-        return
-    wanted = [value.decode("utf-8", "replace") for value in pn.state.session_args.get("example", [])]
-    if wanted and any(example.name == wanted[0] for example in session.examples):
-        session.receive({"kind": "open", "name": wanted[0]})
+def _asked_address() -> Address:
+    """What the address of the page names; the gate has written it into the request."""
+    place, name = (pn.state.session_args.get(key, [b""])[0].decode("utf-8", "replace") for key in ("place", "name"))
+    return Address(place, name)
 
 
-def serve(
-    path: str | Path | None = None,
-    port: int = 5006,
-    address: str = "127.0.0.1",
-    *,
-    show: bool = False,
-    door: Door | None = None,
-    tell: Callable[[str], None] = lambda address: print(f"Tilewright is at {address}", flush=True),
-) -> None:
-    """Serve the page and the API until interrupted, and `tell` the address, which prints it. Port 0 takes a free one. `path` as in
-    `make_page`; `door` says who gets in, else whoever can reach `address`, which must be this machine's own then.
-
-    Raises TilewrightError where `path` cannot be read, and for an address that needs a token.
-    """
-    door = door or make_door(address)
-    if path is not None and not Path(path).is_dir():
-        load_document(path)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(path, port, show, door, tell))
-
-
-async def _serve(path: str | Path | None, port: int, show: bool, door: Door, tell: Callable[[str], None]) -> None:
-    loop = asyncio.get_running_loop()
-    thumbnails, seats, cabinet = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe)), cabinet_of(path)
-
-    def page() -> pn.Template:
-        return make_page(path, thumbnails, seats, cabinet)
-
-    on_interrupt = signal.getsignal(signal.SIGINT)
-    office = Office(seats, None if path is None else Path(path), cabinet)
-    server = open_server(page, office, door, port, show=show, title="Tilewright")
-    signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
-    server.start()
-    sys.setswitchinterval(SWITCH_S)
-    url = f"http://{door.address}:{server.port}/"
-    tell(f"{url}{door.invitation}")
-    ended = asyncio.Event()
-    with suppress(NotImplementedError):  # where there are no such signals
-        loop.add_signal_handler(signal.SIGTERM, ended.set)
-    tidying = asyncio.ensure_future(collect_while_idle())
-    try:
-        with written_down(door, url):
-            await ended.wait()
-    finally:
-        tidying.cancel()
-        if cabinet is not None:
-            cabinet.close()
+__all__ = ["make_page"]

@@ -10,6 +10,7 @@ from msgspec import Meta
 from ..engine.explore import Settings, Space
 from ..engine.hwsim import Machine
 from ..engine.script import Note
+from .addresses import Address
 from .document import Notebook
 from .document import State as Moment
 from .document.history import Version
@@ -64,11 +65,13 @@ class Blamed(msgspec.Struct, frozen=True):
 
 
 class Filed(msgspec.Struct, frozen=True):
-    """The file that the notebook is in, and how it stands. `apart`: where this page's text clashes with what other pages made of it."""
+    """The file that the notebook is in, and how it stands. `apart`: where this page's text clashes with what other pages made of it.
+    A draft is a file that the server keeps until the notebook is saved somewhere."""
 
     name: str
     standing: Standing
     apart: tuple[Part, ...] = ()
+    is_draft: bool = False
 
 
 class LookedBack(msgspec.Struct, frozen=True, eq=False):
@@ -143,7 +146,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
     the wait that was chosen on the timeline, until something else is chosen. `file` is where edits go by themselves, None for a notebook
     without one; `folder` is where new ones can be made, "" for nowhere; `looked_back` are its earlier versions, while they are shown.
-    `exploration` is what was searched last, whatever the notebook is by now.
+    `exploration` is what was searched last, whatever the notebook is by now. `address` is the page's; None leaves the browser's address
+    as it is: a link, which carries the notebook itself.
     """
 
     notebook: Notebook | None = None
@@ -167,6 +171,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     folder: str = ""
     looked_back: LookedBack | None = None
     exploration: Exploration | None = None
+    address: Address | None = Address()
 
     @property
     def title(self) -> str:

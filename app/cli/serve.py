@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import socket
 import sys
@@ -16,6 +17,7 @@ from .output import takes_json, tell_json
 from .usage import add_command
 
 ADDRESS = "127.0.0.1"
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def add_serve(commands: Any) -> None:
@@ -38,8 +40,26 @@ def add_serve(commands: Any) -> None:
     serve.add_argument(
         "--token",
         default=os.environ.get("TILEWRIGHT_TOKEN", ""),
-        help="what visitors from other machines, and programs, must show; safer in the variable TILEWRIGHT_TOKEN",
+        help="the token that visitors and programs must show (default: a random one); safer in the variable TILEWRIGHT_TOKEN",
     )
+    serve.add_argument(
+        "--no-token",
+        action="store_true",
+        help="let every user of this machine in; only where the server listens at this machine alone",
+    )
+    serve.add_argument("--open", action="store_true", help="show the page in the browser")
+    serve.add_argument(
+        "--prefix",
+        default="",
+        metavar="/PATH",
+        help="the path below which a reverse proxy passes requests on, as /tiles",
+    )
+    serve.add_argument("--certfile", type=Path, metavar="FILE", help="a certificate (PEM), for HTTPS")
+    serve.add_argument("--keyfile", type=Path, metavar="FILE", help="the private key of the certificate (PEM)")
+    serve.add_argument(
+        "--log-level", choices=LOG_LEVELS, default="warning", help="how much is logged (default: %(default)s)"
+    )
+    serve.add_argument("--log-file", type=Path, metavar="FILE", help="where it is logged (default: standard error)")
     serve.add_argument(
         "--allow-host",
         metavar="NAME",
@@ -59,21 +79,57 @@ def _port(text: str) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     # Panel takes a second to import, and the other commands have no use for it.
-    from ..guard import make_door
-    from ..shell import serve
+    from ..server.access import make_policy
+    from ..server.run import Serving, serve
+    from ..server.runtime_file import cookie_secret
 
     if str(arguments.path) == STANDARD_INPUT:
         fix = "tilewright import - -o FILE"
         raise DocumentError(Refusal("not-a-file", "what is edited on the page goes into a file", fix=(fix,)))
     if arguments.path is not None and not arguments.path.exists():
         raise no_such_file(arguments.path)
-    door = make_door(arguments.host, arguments.token, tuple(arguments.allow_host))
+    if (arguments.certfile is None) != (arguments.keyfile is None):
+        raise DocumentError(
+            Refusal("no-certificate", "HTTPS needs a certificate and its key", expected="--certfile and --keyfile")
+        )
+    configure_logging(arguments.log_level, arguments.log_file)
+    policy = make_policy(
+        arguments.host,
+        arguments.token,
+        tuple(arguments.allow_host),
+        requires_token=not arguments.no_token,
+        prefix=arguments.prefix.rstrip("/"),
+        is_tls=arguments.certfile is not None,
+        secret=cookie_secret(),
+    )
     port = free_port(arguments.port, arguments.host)
-    if arguments.json:
-        serve(arguments.path, port, door=door, tell=lambda address: tell_json({"address": address, "pid": os.getpid()}))
-    else:
-        serve(arguments.path, port, door=door)
+    serving = Serving(arguments.path, port, policy, arguments.certfile, arguments.keyfile, arguments.open)
+    serve(serving, announce_json if arguments.json else announce)
     return FINE
+
+
+def announce(address: str) -> None:
+    """Print the address of the first visit."""
+    print(f"Tilewright is at {address}", flush=True)
+
+
+def announce_json(address: str) -> None:
+    """The same as JSON, with the process id."""
+    tell_json({"address": address, "pid": os.getpid()})
+
+
+def configure_logging(level: str, file: Path | None) -> None:
+    """Log lines with time and level, on standard error or in `file`. Raises DocumentError "no-log-file"."""
+    try:
+        handler = logging.StreamHandler() if file is None else logging.FileHandler(file, encoding="utf-8")
+    except OSError as error:
+        raise DocumentError(Refusal("no-log-file", f"cannot write {file}: {error.strerror}")) from error
+    form = logging.Formatter("%(asctime)s.%(msecs)03d %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
+    handler.setFormatter(form)
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for name in ("bokeh", "panel"):  # they have handlers of their own
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
 
 
 def free_port(port: int, address: str = ADDRESS) -> int:

@@ -7,7 +7,7 @@ from .json_view import JsonView
 
 
 class PageView(JsonView):
-    """Screen, theme, tabs, notice, keys and downloads. Messages: pane, dismiss, undo, redo."""
+    """Screen, theme, tabs, notice, keys and downloads. Messages: go, pane, dismiss, undo, redo."""
 
     _esm = bundle("page.js")
     _stylesheets: ClassVar[list[str]] = [
@@ -83,7 +83,7 @@ class ProblemsView(JsonView):
 
 
 class GalleryView(JsonView):
-    """The start screen. Messages: open, open_text, new_file, theme."""
+    """The start screen. Messages: open, go, open_text, new_file, discard_draft, theme."""
 
     _esm = bundle("gallery.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("gallery.css"), style("files.css")]

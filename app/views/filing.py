@@ -28,8 +28,22 @@ def file_value(state: State) -> dict[str, Any]:
         hint = "This notebook is in no file: its edits are on this page only."
         hint += " Save it into the folder that is served, or download it." if folder else " Download it to keep it."
         return {"name": "", "status": "none", "text": "not in a file", "hint": hint, "folder": folder}
-    status, text, hint = _words(state.file)
-    return {"name": state.file.name, "status": status, "text": text, "hint": hint, "folder": folder}
+    status, text, hint = _draft_words(state.file, folder) if state.file.is_draft else _words(state.file)
+    return {
+        "name": "" if state.file.is_draft else state.file.name,
+        "status": status,
+        "text": text,
+        "hint": hint,
+        "folder": folder,
+    }
+
+
+def _draft_words(file: Filed, folder: bool) -> tuple[str, str, str]:
+    status, text, hint = _words(file)
+    if status not in ("saved", "saving", "new"):
+        return status, text, hint
+    saving = "Save puts it into the folder that is served." if folder else "Download it to have a file."
+    return "none", "Draft", f"The server keeps every edit; the start screen lists this draft. {saving}"
 
 
 def _words(file: Filed) -> tuple[str, str, str]:

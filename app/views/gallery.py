@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ...engine.ir import TilewrightError
-from ..document import Document, load_document
+from ...engine.ir import Refusal, TilewrightError
+from ..addresses import Address
+from ..document import Document, DocumentError, load_document
 from ..document.files import real_path
 from ..document.title import heading_of, plain
 from ..state import State
@@ -71,12 +72,21 @@ def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
     return tuple(example_of(path.stem, load_document(path)) for path in paths if path.stem != "__init__")
 
 
+def example_at(examples: Sequence[Example], address: Address) -> Example:
+    """The example or served file at an address. Raises DocumentError "no-such-notebook"."""
+    for example in examples:
+        if example.name == address.name and (example.path is not None) == (address.place == "file"):
+            return example
+    message = f"there is no {address.place} {address.name[:80]!r} on this server"
+    raise DocumentError(Refusal("no-such-notebook", message))
+
+
 def new_notebook() -> str:
     """What a new notebook begins with: the first of the templates of `tilewright new`."""
     return (FOLDER.parent / "templates" / "matmul.py").read_text(encoding="utf-8")
 
 
-def load_folder(folder: Path) -> tuple[Example, ...]:
+def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
     """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card; nor has
     what only a link brings into the folder, or a pipe, which would be waited for."""
     inside = folder.resolve()
@@ -92,9 +102,18 @@ def load_folder(folder: Path) -> tuple[Example, ...]:
         if _NOTEBOOK.search(document.text):
             made = example_of(path.name, document)
             found.append(msgspec.structs.replace(made, path=str(path), changed=changed))
-        if len(found) == MOST_FILES:
+        if len(found) == most:
             break
     return tuple(found)
+
+
+def load_file(path: Path) -> tuple[Example, ...]:
+    """The card of the one file that is served, whatever is in it."""
+    try:
+        made = example_of(path.name, load_document(path))
+    except TilewrightError as error:
+        return (Example(path.name, path.name, error.refusal.message, (), "", path=str(path)),)
+    return (msgspec.structs.replace(made, path=str(path), changed=path.stat().st_mtime),)
 
 
 def _stat(path: Path) -> Any:
@@ -168,17 +187,29 @@ def _first_sentences(text: str) -> str:
 
 
 def gallery_value(
-    state: State, examples: tuple[Example, ...], thumbnails: Mapping[str, Thumbnail] | None = None, folder: str = ""
+    state: State,
+    examples: tuple[Example, ...],
+    thumbnails: Mapping[str, Thumbnail] | None = None,
+    folder: str = "",
+    drafts: tuple[Example, ...] = (),
 ) -> dict[str, Any]:
     """Cards, theme, what was wrong with a text that did not open, and the folder that is served. `thumbnails` by the digest of a text."""
     known = thumbnails or {}
     return {
+        "drafts": [_draft_card(draft, known.get(digest(draft.text))) for draft in drafts],
         "examples": [_card(example, known.get(digest(example.text))) for example in examples],
         "theme": state.theme,
         "problem": state.notice if state.notebook is None else None,
         "folder": folder,
         "can_make": bool(state.folder),
     }
+
+
+def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
+    """A card whose `name` is the draft's in its address."""
+    name = draft.name.removesuffix(".py")
+    title = "Untitled draft" if draft.title == draft.name else draft.title
+    return {**_card(draft, thumbnail), "name": name, "title": title, "path": Address("draft", name).path}
 
 
 def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:

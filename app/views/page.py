@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..addresses import NEW_DRAFT
 from ..state import State
 from .filing import question_value
 from .versions import versions_value
@@ -13,7 +14,8 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
     """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there).
 
     `question`: where two versions of the file clash; `versions`: its earlier ones. `save_as`: saving asks for a name.
-    `unsaved`: whether leaving would lose something that was done here.
+    `unsaved`: whether leaving would lose something that was done here. `address` is the path of the page behind the server's prefix; None
+    leaves it as it is.
     """
     notice = (
         state.notice
@@ -30,7 +32,8 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "notice": notice,
         "question": question_value(state),
         "versions": versions_value(state),
-        "save_as": state.file is None and bool(state.folder),
+        "save_as": (state.file is None or state.file.is_draft) and bool(state.folder),
+        "address": None if state.address in (None, NEW_DRAFT) else state.address.path,
         "unsaved": state.loses_work,
         "problem_count": problem_count,
     }

@@ -50,6 +50,29 @@ function fileRow(model, example) {
   );
 }
 
+/** A draft that the server keeps: a line as of a file, and a way to be rid of it. */
+function draftRow(model, draft) {
+  const discard = () => {
+    if (window.confirm(`Discard the draft "${draft.title}"? Its edits are deleted.`)) model.send_msg({ kind: "discard_draft", name: draft.name });
+  };
+  return h(
+    "li",
+    { class: "draft-row" },
+    h(
+      "button",
+      { class: "file card", type: "button", "data-draft": draft.name, onclick: () => model.send_msg({ kind: "go", path: draft.path }) },
+      thumbnail(draft.thumbnail),
+      h(
+        "span",
+        { class: "card-words" },
+        h("span", { class: "card-title" }, draft.title),
+        h("span", { class: "quiet" }, [ago(draft.changed), ...draft.figures].filter(Boolean).join(" · ")),
+      ),
+    ),
+    h("button", { class: "tool small draft-discard", type: "button", "aria-label": `Discard the draft ${draft.title}`, title: "Discard this draft", onclick: discard }, icon("remove")),
+  );
+}
+
 /** A new notebook in the folder, by a name that is asked for. */
 function newButton(model, popup) {
   const done = (name) => model.send_msg({ kind: "new_file", name });
@@ -182,6 +205,7 @@ export function render({ model }) {
   const first = h("div", { class: "first" });
   const cards = h("div", { class: "cards" });
   const files = h("section", { class: "files", "aria-labelledby": "files-title" });
+  const drafts = h("section", { class: "files drafts", "aria-labelledby": "drafts-title" });
   const theme = h("button", { class: "tool", type: "button" });
   const help = h(
     "button",
@@ -214,6 +238,7 @@ export function render({ model }) {
       ),
     ),
     h("div", { class: "begin" }, first, own.part),
+    drafts,
     files,
     h("section", { class: "worked", "aria-labelledby": "worked-title" }, h("div", { class: "worked-head" }, h("h2", { id: "worked-title" }, "Worked examples"), finder.element), cards),
   );
@@ -222,6 +247,11 @@ export function render({ model }) {
     shown = data.examples.filter((example) => example.changed === null);
     finder.offer(shown);
     narrow();
+    drafts.hidden = !data.drafts.length;
+    drafts.replaceChildren(
+      h("div", { class: "files-head" }, h("h2", { id: "drafts-title" }, "Continue where you left off")),
+      h("ul", {}, data.drafts.map((draft) => draftRow(model, draft))),
+    );
     files.hidden = !data.folder;
     files.replaceChildren(
       h("div", { class: "files-head" }, h("h2", { id: "files-title" }, `Recent files in ${data.folder}`), data.can_make ? newButton(model, popup) : null),

@@ -2,8 +2,11 @@
 
 import { h } from "./dom.js";
 
-const LINK_KEY = "#notebook=";
+export const LINK_KEY = "#notebook=";
 const MAX_LINKED = 8_000_000;
+
+/** The address of the start page: what relative addresses refer to. */
+export const rootAddress = () => document.baseURI;
 
 /** The notebook's text in a fragment; null where there is none. Throws where it is damaged, or unpacks to more than a notebook may have. */
 export async function linkedText(fragment) {
@@ -27,7 +30,7 @@ export async function linkedText(fragment) {
 
 /** Put the link into the clipboard, and say so; where that is not allowed, show it to be copied by hand. */
 export async function copyLink(holder, fragment) {
-  const link = `${location.origin}${location.pathname}${fragment}`;
+  const link = `${rootAddress()}${fragment}`;
   const size = `${link.length.toLocaleString("en").replaceAll(",", "\u202f")} characters`;
   try {
     await navigator.clipboard.writeText(link);
@@ -56,8 +59,6 @@ export function followLinks(holder, open, mayLeave) {
     if (!location.hash.startsWith(LINK_KEY) || (!first && !mayLeave())) return;
     try {
       open(await linkedText(location.hash));
-      // A reload is to show the page as it was left, not the link again.
-      history.replaceState(history.state, "", `${location.pathname}${location.search}`);
     } catch (error) {
       say(holder, `The link cannot be opened: ${error.message}. It may be damaged or cut off.`);
     }

@@ -1,21 +1,27 @@
-// The server does not answer any more: said at once, for what is done on the page from then on goes nowhere. And the way back.
+// A server that does not answer: the page says so at once, waits for it, and opens the notebook again by itself.
 
 import { h } from "./dom.js";
+import { rootAddress } from "./links.js";
 
-const ASK_MS = 1500;
+const ASK_MS = 400;
 
-export function watchConnection(holder) {
+/** `leave()` is called before the page is loaded again. */
+export function watchConnection(holder, leave) {
   const bar = h("div", { class: "lost", hidden: true });
   holder.append(bar);
   let asking = 0;
 
-  const back = () => {
+  const again = () => {
     clearInterval(asking);
-    bar.hidden = true;
+    leave();
+    location.reload();
+  };
+  const ask = async () => {
+    const found = await fetch(new URL("healthz", rootAddress()), { cache: "no-store" }).catch(() => null);
+    if (found?.ok && !bar.hidden) again();
   };
   const lost = () => {
     if (!bar.hidden) return;
-    const again = h("button", { class: "tool primary small", type: "button", disabled: true, onclick: () => location.reload() }, "Waiting for the server…");
     bar.replaceChildren(
       h(
         "div",
@@ -24,25 +30,21 @@ export function watchConnection(holder) {
           "div",
           { class: "notice-text" },
           h("b", {}, "The server does not answer"),
-          h("div", {}, "It was stopped, or the connection broke. What was saved is in the file; what is done here now goes nowhere."),
-          h("div", { class: "lost-bar" }, again),
+          h("div", {}, "It was stopped, or the connection broke. Every edit is kept; this page opens again by itself as soon as the server answers."),
+          h("div", { class: "lost-bar" }, h("button", { class: "tool small", type: "button", onclick: again }, "Open it again now")),
         ),
       ),
     );
     bar.hidden = false;
-    asking = setInterval(async () => {
-      const found = await fetch(location.href, { method: "HEAD", cache: "no-store" }).catch(() => null);
-      if (!found || bar.hidden) return;
-      again.disabled = false;
-      again.textContent = "Open it again";
-    }, ASK_MS);
+    asking = setInterval(ask, ASK_MS);
   };
 
   const listen = () => {
     const page = window.Bokeh?.documents?.[0];
     if (!page) return void setTimeout(listen, 100);
     page.on_event("connection_lost", lost);
-    page.on_event("client_reconnected", back);
+    // Bokeh has a connection again, but maybe to another server, whose page has other components.
+    page.on_event("client_reconnected", again);
   };
   listen();
 }

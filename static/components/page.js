@@ -1,5 +1,6 @@
 // What belongs to the page as a whole: which screen shows, the theme, the tabs, the notice of a refusal, keys, downloads.
 
+import { followAddress } from "./address.js";
 import { h, icon, follow } from "./dom.js";
 import { Doing } from "./doing.js";
 import { Decision } from "./files.js";
@@ -149,8 +150,14 @@ export function render({ model }) {
   let unsaved = false;
   let asksName = false;
   const decision = new Decision(model, holder);
-  watchConnection(holder);
+  const showAddress = followAddress(model);
+  let leaving = false;
+  watchConnection(holder, () => {
+    leaving = true;
+    window.dispatchEvent(new CustomEvent("tilewright:keep-typed"));
+  });
   window.addEventListener("beforeunload", (event) => {
+    if (leaving) return;
     if (!unsaved && root.dataset.editing === undefined) return;
     event.preventDefault();
     event.returnValue = "";
@@ -159,7 +166,7 @@ export function render({ model }) {
   const doing = new Doing((message) => model.send_msg(message));
   const mayLeave = () => (!unsaved && root.dataset.editing === undefined) || window.confirm("Leave the notebook? Its changes are not saved.");
   const tour = new Tour(model, holder, mayLeave);
-  followLinks(holder, (text) => model.send_msg({ kind: "open_text", text }), mayLeave);
+  followLinks(holder, (text) => model.send_msg({ kind: "open_text", text, linked: true }), mayLeave);
   window.addEventListener("tilewright:problem", () => {
     unfold("lower", "panes");
     wish("problems");
@@ -180,6 +187,7 @@ export function render({ model }) {
     for (const [name, value] of Object.entries(said)) if (root.dataset[name] !== value) root.dataset[name] = value;
     if (root.style.colorScheme !== data.theme) root.style.colorScheme = data.theme;
     document.title = data.title;
+    showAddress(data.address);
     unsaved = data.unsaved;
     asksName = data.save_as;
     decision.draw(data.question);

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.served import Served, served
 
-from tilewright.app.guard import make_door
+from tilewright.app.server.access import make_policy
 from tilewright.app.views.gallery import load_examples
 from tilewright.app.wire import FORMS, UNTOLD
 
@@ -265,7 +265,7 @@ def test_given_many_sessions_then_one_more_is_refused_and_ended_ones_make_room(s
 
 
 def test_given_an_open_server_then_the_cookie_of_the_first_visit_opens_page_and_api() -> None:
-    with served(door=make_door("0.0.0.0", "a-token-of-some-length")) as server:
+    with served(policy=make_policy("0.0.0.0", "a-token-of-some-length")) as server:
         assert server.ask("GET", "/", token=None).status == 401
         assert b"<form method=post" in server.ask("GET", "/", token=None).body
         first = server.ask("GET", "/?token=a-token-of-some-length", token=None)

@@ -9,7 +9,7 @@ import pytest
 from support.record_api import PAGE, api_page
 from support.served import served
 
-from tilewright.app.serving import written_down
+from tilewright.app.server.runtime_file import runtime_file
 from tilewright.app.views.account import PARTS
 from tilewright.app.wire import FORMS, described
 
@@ -33,7 +33,7 @@ def test_the_guides_program_finds_a_server_and_the_best_drop(
     (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     monkeypatch.delenv("TILEWRIGHT_RUNTIME_DIR", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    with served() as server, written_down(server.door, server.url):
+    with served() as server, runtime_file(server.policy, server.url):
         exec(program, {})
     loop, cycles = capsys.readouterr().out.split()
     assert loop == "mo" and 0 < int(cycles) < 300_000

@@ -16,8 +16,8 @@ import pytest
 from support.hostile import NASTY
 from support.served import Served, served
 
-from tilewright.app import serving
 from tilewright.app.limits import LIMITS
+from tilewright.app.server import http
 from tilewright.app.views.gallery import load_examples
 
 PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
@@ -70,7 +70,7 @@ def frame(opcode: int, data: bytes, *, masked: bool = True, length: int | None =
 
 
 def token_of(server: Served) -> str:
-    page = server.ask("GET", "/", token=None).body.decode()
+    page = server.ask("GET", "/").body.decode()
     found = page.partition('"token":"')[2].partition('"')[0]
     assert found, "a page carries the token of its websocket"
     return found
@@ -125,7 +125,7 @@ def test_given_bytes_that_are_no_request_then_others_are_served(server: Served, 
     ],
 )
 def test_given_a_path_out_of_what_is_served_then_no_file_comes(server: Served, target: str) -> None:
-    got = server.raw(get(target, Connection="close", Authorization=f"Bearer {server.door.key}"))
+    got = server.raw(get(target, Connection="close", Authorization=f"Bearer {server.policy.token}"))
     assert b"root:" not in got and b"def matmul" not in got and b"Traceback" not in got
 
 
@@ -167,7 +167,7 @@ def test_given_frames_that_are_none_then_that_page_ends_and_others_go_on(server:
 
 @pytest.mark.parametrize("size", [LIMITS.request_bytes + 1, 10_000_000])
 def test_given_a_body_that_is_too_large_then_it_is_not_read(server: Served, size: int) -> None:
-    head = f"POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer {server.door.key}\r\n"
+    head = f"POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer {server.policy.token}\r\n"
     asked = f"{head}Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
     got = server.raw(asked + b"x" * size, seconds=20)
     assert got.startswith(b"HTTP/1.1 413") and b'"too-large"' in got
@@ -185,7 +185,7 @@ def test_given_a_request_that_comes_in_drops_then_it_is_not_waited_for_for_ever(
     monkeypatch: pytest.MonkeyPatch, drops: bytes
 ) -> None:
     short = msgspec.structs.replace(LIMITS, headers_seconds=0.5, body_seconds=0.5)
-    monkeypatch.setattr(serving, "LIMITS", short)
+    monkeypatch.setattr(http, "LIMITS", short)
     with served() as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as plug:
         plug.sendall(drops)
         assert plug.recv(100) == b"", "it is closed, without a word"
@@ -317,7 +317,7 @@ def test_given_answers_then_all_of_them_keep_the_page_to_what_we_send(server: Se
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "SAMEORIGIN"
         assert "server" not in headers
-    page = server.ask("GET", "/", token=None)
+    page = server.ask("GET", "/")
     rules = page.headers["content-security-policy"]
     assert "unsafe-eval" not in rules and "script-src 'self' blob: 'nonce-" in rules
     assert server.ask("GET", "/", token=None).headers["content-security-policy"] != rules, "a word of its own"

@@ -2,6 +2,7 @@
 
 - `page`: a 1280x800 page in light mode. `open_page(width=…, height=…, dark=…, **context)`: more pages, other sizes and themes.
 - `app_url`: Tilewright as a person starts it, one server for all tests that look at the page only; each page has a session of its own.
+- `serve_page(path, cabinet=…)`: Tilewright in a thread of this process, which asks for no token; its address.
 - `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
 - `serve_command(*argv)`: `python argv… ` as a process of its own; `{port}` in an argument becomes a free port. Returns the address.
 - `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png`; a failing test leaves one of each of its pages.
@@ -27,7 +28,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from support.served import Served, served
 
+from tilewright.app.cabinet import Cabinet
 from tilewright.app.cli.serve import free_port
+from tilewright.app.server.access import make_policy
 
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts" / "e2e"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -102,7 +105,7 @@ class WatchedPage:
 
 @pytest.fixture
 def open_page(
-    browser: Browser, request: pytest.FixtureRequest, serve: object, serve_command: object
+    browser: Browser, request: pytest.FixtureRequest, serve: object, serve_command: object, serve_page: object
 ) -> Iterator[Callable[..., Page]]:
     """Made after the servers, so that pages are closed before them: a page that lost its server has errors to tell."""
     if "server" in request.fixturenames:
@@ -177,10 +180,23 @@ def serve() -> Iterator[Callable[..., str]]:
         server.stop()
 
 
+@pytest.fixture
+def serve_page() -> Iterator[Callable[..., str]]:
+    with ExitStack() as servers:
+
+        def start(path: Path | None = None, cabinet: Cabinet | None = None) -> str:
+            url = servers.enter_context(served(path, make_policy(requires_token=False), cabinet)).url
+            return f"{url}/file/{path.name}" if path is not None and path.is_file() else url
+
+        yield start
+
+
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """In a process of its own: it does not share Python with the browser's driver, and starts once."""
-    yield from _served(tmp_path_factory.mktemp("app") / "server.log", "-m", "tilewright", "serve", "--port", "{port}")
+    yield from _served(
+        tmp_path_factory.mktemp("app") / "server.log", "-m", "tilewright", "serve", "--no-token", "--port", "{port}"
+    )
 
 
 def _served(log: Path, *argv: str) -> Iterator[str]:

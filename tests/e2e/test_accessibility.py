@@ -138,7 +138,7 @@ def test_given_the_keyboard_alone_then_a_block_is_moved_and_panes_change(
     open_page: Callable[..., Page], app_url: str
 ) -> None:
     page = open_page()
-    page.goto(f"{app_url}?example=place_the_copies")
+    page.goto(f"{app_url}/example/place_the_copies")
     page.get_by_role("treeitem").first.wait_for()
     count = page.locator(".step").count()
     page.locator('.row[tabindex="0"]').focus()

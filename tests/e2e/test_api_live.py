@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from support.page import choose, drag, steps
 from support.served import Served, served
 
-from tilewright.app.guard import make_door
+from tilewright.app.server.access import make_policy
 
 TOKEN = "a-token-of-some-length"
 
@@ -33,7 +33,7 @@ sch = tilewright.Schedule(f)
 
 def opened(page: Page, server: Served, example: str = "place_the_copies") -> str:
     """The address of the page's session."""
-    page.goto(f"{server.url}/?example={example}")
+    page.goto(server.page_url(f"/example/{example}"))
     page.get_by_role("treeitem").first.wait_for()
     for _ in range(200):
         found = [s for s in server.ask("GET", "/api/sessions").json["sessions"] if s["page"]]
@@ -84,7 +84,7 @@ def test_given_the_policy_of_the_page_then_every_pane_view_and_mode_works_under_
     page.keyboard.press("Escape")
     page.goto(server.url)
     page.locator(".card").first.wait_for()
-    page.goto(f"{server.url}/?example=what_moves_what")
+    page.goto(f"{server.url}/example/what_moves_what")
     page.get_by_role("treeitem").first.wait_for()
     count = len(steps(page))
     choose(page, "ii", "Split")
@@ -121,18 +121,18 @@ def test_given_words_of_nothing_but_beginnings_then_the_page_is_drawn_at_once(pa
 def test_given_a_server_for_others_then_the_token_opens_the_page_once_and_the_cookie_afterwards(
     open_page: Callable[..., Page],
 ) -> None:
-    with served(door=make_door("0.0.0.0", TOKEN)) as server:
+    with served(policy=make_policy("0.0.0.0", TOKEN)) as server:
         page = open_page()
-        page.goto(f"{server.url}/?token={TOKEN}&example=box_blur")
+        page.goto(f"{server.url}/example/box_blur?token={TOKEN}")
         page.get_by_role("treeitem").first.wait_for()
-        assert TOKEN not in page.url and "example=box_blur" in page.url
+        assert TOKEN not in page.url and page.url.endswith("/example/box_blur")
         page.goto(server.url)
         page.locator(".card").first.wait_for()
         page.goto("about:blank")
 
 
 def test_given_a_server_for_others_when_the_token_is_typed_then_the_page_opens(open_page: Callable[..., Page]) -> None:
-    with served(door=make_door("0.0.0.0", TOKEN)) as server:
+    with served(policy=make_policy("0.0.0.0", TOKEN)) as server:
         page = open_page()
         page.goto(f"{server.url}/login")
         page.get_by_label("Token of this server").fill(TOKEN)

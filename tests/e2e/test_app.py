@@ -133,7 +133,7 @@ def test_given_any_size_and_theme_then_nothing_is_cut_off_and_the_page_does_not_
     open_page: Callable[..., Page], app_url: str, shoot: Shoot, width: int, height: int, dark: bool
 ) -> None:
     page = open_page(width=width, height=height)
-    page.goto(f"{app_url}?example=vtcm_double_buffer")
+    page.goto(f"{app_url}/example/vtcm_double_buffer")
     page.get_by_role("treeitem").first.wait_for()
     if dark:
         page.get_by_label("Dark theme").locator("visible=true").click()

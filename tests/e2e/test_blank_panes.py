@@ -8,15 +8,13 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from support.notebooks import SYMBOLIC, with_lines
 
-from tilewright.app.shell import make_page
-
 
 def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeline_comes(
-    page: Page, serve: Callable[..., str], tmp_path: Path
+    page: Page, serve_page: Callable[..., str], tmp_path: Path
 ) -> None:
     path = tmp_path / "sized.py"
     path.write_text(SYMBOLIC)
-    page.goto(serve(lambda: make_page(path)))
+    page.goto(serve_page(path))
     blank = page.locator(".timeline .blank")
     expect(blank).to_contain_text("The size n is not known")
     expect(page.locator(".no-steps")).to_contain_text("No steps yet")
@@ -26,11 +24,11 @@ def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeli
 
 
 def test_given_a_machine_that_cannot_run_it_then_timeline_and_traffic_lead_to_the_problem(
-    page: Page, serve: Callable[..., str], tmp_path: Path
+    page: Page, serve_page: Callable[..., str], tmp_path: Path
 ) -> None:
     path = tmp_path / "cannot.py"
     path.write_text(with_lines('A_shared = sch.cache_read(C, 0, "shared")'))
-    page.goto(serve(lambda: make_page(path)))
+    page.goto(serve_page(path))
     page.get_by_role("tab", name="Traffic").click()
     for pane in (".pictures", ".timeline"):
         expect(page.locator(f"{pane} .blank")).to_contain_text("Buffer 'A_shared' is in scope 'shared'")
@@ -39,8 +37,8 @@ def test_given_a_machine_that_cannot_run_it_then_timeline_and_traffic_lead_to_th
 
 
 def test_given_an_empty_folder_then_it_says_what_would_stand_there(
-    page: Page, serve: Callable[..., str], tmp_path: Path
+    page: Page, serve_page: Callable[..., str], tmp_path: Path
 ) -> None:
-    page.goto(serve(lambda: make_page(tmp_path)))
+    page.goto(serve_page(tmp_path))
     expect(page.locator(".gallery")).to_contain_text("Nothing is in this folder yet.")
     expect(page.locator(".card").first).to_be_visible()

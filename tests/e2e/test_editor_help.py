@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 @pytest.fixture
 def editor(page: Page, app_url: str) -> Locator:
     """The first schedule cell of the double buffer, open in an editor, the caret at its end."""
-    page.goto(f"{app_url}?example=vtcm_double_buffer")
+    page.goto(f"{app_url}/example/vtcm_double_buffer")
     page.get_by_role("treeitem").first.wait_for()
     cell = page.locator(".cell.schedule").first
     cell.hover()

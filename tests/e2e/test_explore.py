@@ -48,7 +48,7 @@ def head(page: Page, name: str) -> Locator:
 def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_branch(
     open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path, shoot: Shoot
 ) -> None:
-    url = serve_command("-m", "tilewright", "serve", str(folder), "--port", "{port}")
+    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
     page = opened(open_page(), url, "holes.py")
     expect(page.locator(".xp-hole")).to_have_count(3)
     expect(page.locator(".xp-space")).to_contain_text("12 candidates on dual-bank-npu. All of them are tried.")
@@ -96,7 +96,7 @@ def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_
     expect(page.locator("#area-compare")).not_to_be_visible()
     expect(page.locator(".xp-stale")).to_be_visible()
     # It is there again after a reload, and can be opened from another branch.
-    page.goto(f"{url}?example=holes.py")
+    page.goto(f"{url}/file/holes.py")
     page.get_by_role("tab", name="Explore").click()
     standing(page, "ended")
     expect(page.locator(".xp-count")).to_have_text("12 of 12")

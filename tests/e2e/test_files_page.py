@@ -15,7 +15,6 @@ from support.notebooks import MATMUL_NOTEBOOK
 from support.page import row
 
 from tilewright.app.cabinet import cabinet_of
-from tilewright.app.shell import make_page
 
 FAST = {"timeout": 30_000}
 
@@ -30,10 +29,10 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pages(serve: Callable[..., str], open_page: Callable[..., Page], path: Path) -> Callable[[], Page]:
+def pages(serve_page: Callable[..., str], open_page: Callable[..., Page], path: Path) -> Callable[[], Page]:
     """More and more pages of one server on one file."""
     cabinet = cabinet_of(path)
-    url = serve(lambda: make_page(path, cabinet=cabinet))
+    url = serve_page(path, cabinet)
 
     def another() -> Page:
         page = open_page()
@@ -176,7 +175,7 @@ import os, sys
 from pathlib import Path
 from tilewright.app.cli import main
 Path(sys.argv[2]).write_text(str(os.getpid()))
-main(["serve", sys.argv[1], "--port", sys.argv[3]])
+main(["serve", "--no-token", sys.argv[1], "--port", sys.argv[3]])
 """
 
 
@@ -191,7 +190,7 @@ def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
         """On a server of its own; not a watched page, for its console tells of the lost connection."""
         page = browser.new_context().new_page()
         page.set_default_timeout(30_000)
-        page.goto(serve_command("-c", SERVER, str(path), str(tmp_path / "pid"), "{port}"))
+        page.goto(f"{serve_command('-c', SERVER, str(path), str(tmp_path / 'pid'), '{port}')}/file/{path.name}")
         return page
 
     page = opened()
@@ -213,8 +212,8 @@ def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
     page.context.close()
 
 
-def test_a_new_notebook_from_the_gallery(serve: Callable[..., str], page: Page, path: Path) -> None:
-    page.goto(serve(lambda: make_page(path.parent)))
+def test_a_new_notebook_from_the_gallery(serve_page: Callable[..., str], page: Page, path: Path) -> None:
+    page.goto(serve_page(path.parent))
     page.get_by_role("button", name="New notebook…").click()
     name = page.get_by_label("New notebook", exact=True).get_by_role("textbox")
     name.fill("fresh")

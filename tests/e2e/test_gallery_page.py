@@ -85,7 +85,7 @@ def test_given_a_folder_then_its_files_stand_there_with_pictures_and_are_saved_w
     os.utime(tmp_path / "older.py", (1, 1))
     mine = tmp_path / "mine.py"
     mine.write_text(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
-    page.goto(serve_command("-m", "tilewright", "serve", str(tmp_path), "--port", "{port}"))
+    page.goto(serve_command("-m", "tilewright", "serve", "--no-token", str(tmp_path), "--port", "{port}"))
     expect(page.locator(".file .card-title")).to_have_text(["A matmul", "older.py"])
     expect(page.locator(".file").first).to_contain_text("mine.py · ")
     expect(page.locator(".file").first.locator(".thumb-block")).to_have_count(2, timeout=20_000)

@@ -17,7 +17,7 @@ WAIT = 20_000
 def example(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     def open_one(name: str, **size: int) -> Page:
         page = open_page(**size)
-        page.goto(f"{app_url}?example={name}")
+        page.goto(f"{app_url}/example/{name}")
         page.get_by_role("treeitem").first.wait_for()
         return page
 
@@ -212,7 +212,7 @@ def test_given_scopes_then_what_fits_is_said_and_the_choice_becomes_a_line(examp
 
 def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Page], app_url: str) -> None:
     page = open_page()
-    page.goto(f"{app_url}?example=bank_conflicts")
+    page.goto(f"{app_url}/example/bank_conflicts")
     page.get_by_role("treeitem").first.wait_for()
     assert_no_violations(page, "#area-inspector")
     page.locator('.row[data-id="B"]').click(position={"x": 200, "y": 14})

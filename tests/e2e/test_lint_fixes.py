@@ -24,7 +24,7 @@ def problems_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., P
 
     def opened(example: str, **options: object) -> Page:
         page = open_page(**options)
-        page.goto(f"{app_url}?example={example}")
+        page.goto(f"{app_url}/example/{example}")
         page.get_by_role("treeitem").first.wait_for()
         page.get_by_role("tab", name="Problems").click()
         return page

@@ -9,11 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.page import drag
 
-from tilewright.app.shell import make_page
 
-
-def opened(page: Page, serve: Callable[..., str], example: str = "vtcm_double_buffer") -> Page:
-    page.goto(f"{serve(make_page)}?example={example}")
+def opened(page: Page, serve_page: Callable[..., str], example: str = "vtcm_double_buffer") -> Page:
+    page.goto(f"{serve_page()}/example/{example}")
     page.get_by_role("treeitem").first.wait_for()
     page.get_by_role("slider", name="Playhead").wait_for()
     return page
@@ -33,9 +31,9 @@ COLOURS = """canvas => {
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_given_forced_colours_then_pictures_keep_the_colours_of_buffers_on_the_systems_ground(
-    open_page: Callable[..., Page], serve: Callable[..., str], shoot: Callable[[Page, str], Path], dark: bool
+    open_page: Callable[..., Page], serve_page: Callable[..., str], shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
-    page = opened(open_page(dark=dark, forced_colors="active"), serve)
+    page = opened(open_page(dark=dark, forced_colors="active"), serve_page)
     canvas = page.locator(".timeline canvas.plot")
     expect(page.locator(".timeline .stall-swatch").first).to_be_visible()
     for _ in range(100):
@@ -51,9 +49,9 @@ def test_given_forced_colours_then_pictures_keep_the_colours_of_buffers_on_the_s
 
 
 def test_given_a_sheet_of_paper_then_notebook_tree_and_timeline_are_whole_and_tools_are_away(
-    open_page: Callable[..., Page], serve: Callable[..., str], shoot: Callable[[Page, str], Path]
+    open_page: Callable[..., Page], serve_page: Callable[..., str], shoot: Callable[[Page, str], Path]
 ) -> None:
-    page = opened(open_page(), serve)
+    page = opened(open_page(), serve_page)
     rows = page.get_by_role("treeitem").count()
     wide = page.locator("#area-timeline").bounding_box()
     page.evaluate("() => void window.dispatchEvent(new Event('beforeprint'))")
@@ -78,9 +76,9 @@ def test_given_a_sheet_of_paper_then_notebook_tree_and_timeline_are_whole_and_to
 
 
 def test_given_less_motion_then_nothing_moves_after_a_drop(
-    open_page: Callable[..., Page], serve: Callable[..., str]
+    open_page: Callable[..., Page], serve_page: Callable[..., str]
 ) -> None:
-    page = opened(open_page(reduced_motion="reduce"), serve)
+    page = opened(open_page(reduced_motion="reduce"), serve_page)
     page.evaluate(
         """() => {
           window.moved = [];

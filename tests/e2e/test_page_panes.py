@@ -15,7 +15,7 @@ Serve = Callable[..., str]
 
 
 def opened(page: Page, url: str, example: str = "vtcm_double_buffer") -> Page:
-    page.goto(f"{url}?example={example}")
+    page.goto(f"{url}/example/{example}")
     page.get_by_role("treeitem").first.wait_for()
     return page
 

@@ -11,8 +11,6 @@ import pytest
 from playwright.sync_api import Dialog, Page, expect
 from support.page import drag, figure, number, steps
 
-from tilewright.app.shell import make_page
-
 Shoot = Callable[[Page, str], Path]
 
 HUGE = """\
@@ -83,12 +81,12 @@ GARBAGE: tuple[Any, ...] = (
 
 
 @pytest.fixture
-def url(serve: Callable[..., str]) -> str:
-    return serve(make_page)
+def url(serve_page: Callable[..., str]) -> str:
+    return serve_page()
 
 
 def opened(page: Page, url: str, example: str = "place_the_copies") -> Page:
-    page.goto(f"{url}?example={example}")
+    page.goto(f"{url}/example/{example}")
     page.get_by_role("treeitem").first.wait_for()
     return page
 

@@ -15,7 +15,7 @@ Shoot = Callable[[Page, str], Path]
 
 
 def opened(page: Page, app_url: str, name: str) -> Page:
-    page.goto(f"{app_url}/?example={name}")
+    page.goto(f"{app_url}/example/{name}")
     page.get_by_role("treeitem").first.wait_for()
     playhead(page).wait_for()
     expect(playhead(page)).to_have_attribute("aria-valuemax", re.compile(r"\d+"))

@@ -8,8 +8,6 @@ import pytest
 from playwright.sync_api import CDPSession, Page, expect
 from support.page import point_in, row, steps
 
-from tilewright.app.shell import make_page
-
 Point = tuple[float, float]
 
 
@@ -45,9 +43,9 @@ class Hand:
 
 
 @pytest.fixture
-def page_and_hand(open_page: Callable[..., Page], serve: Callable[..., str]) -> Iterator[tuple[Page, Hand]]:
+def page_and_hand(open_page: Callable[..., Page], serve_page: Callable[..., str]) -> Iterator[tuple[Page, Hand]]:
     page = open_page(has_touch=True)
-    page.goto(f"{serve(make_page)}?example=vtcm_double_buffer")
+    page.goto(f"{serve_page()}/example/vtcm_double_buffer")
     page.get_by_role("treeitem").first.wait_for()
     page.get_by_role("slider", name="Start of what is in sight").wait_for()
     yield page, Hand(page)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 def opened(open_page: Callable[..., Page], app_url: str, example: str) -> Page:
     page = open_page()
-    page.goto(f"{app_url}?example={example}")
+    page.goto(f"{app_url}/example/{example}")
     page.get_by_role("treeitem").first.wait_for()
     return page
 

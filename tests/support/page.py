@@ -15,7 +15,7 @@ def open_example(page: Page, name: str) -> None:
 
 def go_to_example(page: Page, url: str, name: str) -> None:
     """By its address, which spares a page the gallery."""
-    page.goto(f"{url}?example={name}")
+    page.goto(f"{url.rstrip('/')}/example/{name}")
     _simulated(page)
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.app.api import Office
-from tilewright.app.cabinet import cabinet_of
-from tilewright.app.guard import Door, make_door
+from tilewright.app.cabinet import Cabinet, cabinet_of
 from tilewright.app.seats import Seats
-from tilewright.app.serving import open_server
+from tilewright.app.server.access import AccessPolicy, make_policy
+from tilewright.app.server.http import open_server
 from tilewright.app.shelf import Thumbnails
 from tilewright.app.shell import make_page
 
@@ -36,11 +36,16 @@ class Answer(NamedTuple):
 class Served:
     """A running server."""
 
-    def __init__(self, port: int, door: Door, seats: Seats) -> None:
-        self.port = port
-        self.door = door
+    def __init__(self, server: Any, policy: AccessPolicy, seats: Seats) -> None:
+        self.port: int = server.port
+        self.application = server._tornado
+        self.policy = policy
         self.seats = seats
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = f"http://127.0.0.1:{self.port}{policy.prefix}"
+
+    def page_url(self, path: str = "/") -> str:
+        """The address of a first visit, with the token."""
+        return f"{self.url}{path}{self.policy.invitation}"
 
     def ask(self, method: str, target: str, body: Any = None, *, token: str | None = "", **headers: str) -> Answer:
         """One request; `body` is JSON unless it is bytes. `token` is the server's own unless it is given; None shows none."""
@@ -50,7 +55,7 @@ class Served:
         if sent is not None:
             named.setdefault("Content-Type", "application/json")
         if token is not None:
-            named["Authorization"] = f"Bearer {token or self.door.key}"
+            named["Authorization"] = f"Bearer {token or self.policy.token}"
         try:
             connection.request(method, target, sent, named)
             got = connection.getresponse()
@@ -78,19 +83,25 @@ class Served:
 
 
 @contextmanager
-def served(path: Path | None = None, door: Door | None = None) -> Iterator[Served]:
+def served(
+    path: Path | None = None, policy: AccessPolicy | None = None, cabinet: Cabinet | None = None
+) -> Iterator[Served]:
     """A server until the end of the block."""
-    door = door or make_door()
+    policy = policy or make_policy()
     made: list[Served] = []
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
 
     async def run() -> None:
-        seats, thumbnails, cabinet = Seats(), Thumbnails(), cabinet_of(path)
-        office = Office(seats, path, cabinet)
+        seats, thumbnails, files = Seats(), Thumbnails(), cabinet or cabinet_of(path)
+        office = Office(seats, path, files)
         ended = asyncio.Event()
-        server = open_server(lambda: make_page(path, thumbnails, seats, cabinet), office, door, 0, title="Tilewright")
+
+        def page() -> Any:
+            return make_page(path, thumbnails, seats, files, base=f"{policy.prefix}/")
+
+        server = open_server(page, office, policy, 0)
         server.start()
-        made.append(Served(server.port, door, seats))
+        made.append(Served(server, policy, seats))
         loops.append(asyncio.get_running_loop())
         ends.append(ended)
         ready.set()
@@ -98,8 +109,7 @@ def served(path: Path | None = None, door: Door | None = None) -> Iterator[Serve
         server.stop()
         for seat in list(seats.all.values()):
             seats.leave(seat)
-        if cabinet is not None:
-            cabinet.close()
+        files.close()
 
     ends: list[asyncio.Event] = []
     thread = threading.Thread(target=lambda: asyncio.run(run()), name="server", daemon=True)

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.app.guard import make_door
-from tilewright.app.serving import written_down
+from tilewright.app.server.access import make_policy
+from tilewright.app.server.runtime_file import runtime_file
 
 
 def test_given_a_server_then_its_address_and_token_are_for_its_user_alone_while_it_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(tmp_path / "run"))
-    door = make_door()
-    with written_down(door, "http://127.0.0.1:1/") as path:
+    policy = make_policy()
+    with runtime_file(policy, "http://127.0.0.1:1/") as path:
         assert path is not None and path.stat().st_mode & 0o077 == 0 and path.parent.stat().st_mode & 0o077 == 0
         said = json.loads(path.read_text())
-        assert said == {"url": "http://127.0.0.1:1/", "token": door.key, "pid": os.getpid()}
+        assert said == {"url": "http://127.0.0.1:1/", "token": policy.token, "pid": os.getpid()}
     assert list((tmp_path / "run").iterdir()) == []
 
 
@@ -37,7 +37,7 @@ def test_given_a_server_that_was_killed_then_the_next_takes_away_what_it_left(
     for path in (left, living, folder / "server-mine.json"):
         path.write_text("{}")
     monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(folder))
-    with written_down(make_door(), "http://127.0.0.1:1/"):
+    with runtime_file(make_policy(), "http://127.0.0.1:1/"):
         assert not left.exists() and living.exists() and (folder / "server-mine.json").exists()
 
 
@@ -46,6 +46,6 @@ def test_given_a_folder_that_others_can_read_then_nothing_is_written_there_and_t
 ) -> None:
     (tmp_path / "run").mkdir(mode=0o755)
     monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(tmp_path / "run"))
-    with written_down(make_door(), "http://127.0.0.1:1/") as path:
+    with runtime_file(make_policy(), "http://127.0.0.1:1/") as path:
         assert path is None and list((tmp_path / "run").iterdir()) == []
     assert f"{tmp_path / 'run'} is not private to this user: chmod 700" in capsys.readouterr().err

@@ -1,0 +1,326 @@
+"""Who may ask the server anything: the check of every request before any handler sees it.
+
+A request must name the server by a name that it goes by (else a foreign page could reach it through a name server of its own), must not
+come from another site's page, must show a credential, and must be for an address on the allowlist (`routes`). The credential is the
+server's token, as `Authorization: Bearer TOKEN` or once in the page's address, where it is exchanged for a cookie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+import socket
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import msgspec
+from tornado.httputil import HTTPHeaders, parse_cookie
+
+from ...engine.ir import Refusal, TilewrightError
+from ..addresses import Address, address_of
+from ..limits import LIMITS
+from .login import login_page, return_page
+from .routes import READING, Route, find_route
+
+SHORTEST_TOKEN = 16
+"""Characters. A token of this length cannot be guessed, so that failed attempts are not counted."""
+
+COOKIE_SECONDS = 30 * 24 * 3600
+
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+
+
+class AccessError(TilewrightError):
+    """A server that would be open to more people than it should be."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The response to a request that does not reach the application."""
+
+    status: int
+    text: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    kind: str = "text/plain; charset=utf-8"
+
+
+class Pass(msgspec.Struct, frozen=True):
+    """A request that reaches the application, as a request for `target`."""
+
+    target: str
+
+
+class AccessPolicy(msgspec.Struct, frozen=True):
+    """Who gets in. `token` is the credential of pages and API; without `requires_token` everybody who reaches the server has access.
+
+    `names` are further host names of the server, with or without a port. `secret` makes the cookies; with the same secret they outlive a
+    restart. `prefix` ("" or "/tiles") stands before every path, `is_tls` says that the server speaks HTTPS itself. `app_path` is where
+    the application has its page; visitors find it at the start page.
+    """
+
+    address: str
+    token: str
+    names: tuple[str, ...] = ()
+    secret: bytes = b""
+    requires_token: bool = True
+    prefix: str = ""
+    is_tls: bool = False
+    app_path: str = "/"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other machines can reach the server."""
+        return not _is_loopback(self.address)
+
+    @property
+    def invitation(self) -> str:
+        """The query of the address that is printed: the token, for the first visit."""
+        return "?" + urlencode({"token": self.token}) if self.requires_token else ""
+
+    def decide(self, method: str, target: str, headers: HTTPHeaders) -> Answer | Pass:
+        """What happens with a request. Never raises, whatever the client sent."""
+        path, _, query = target.partition("?")
+        if not _is_path(path):
+            return Answer(400, "The address of this request cannot be read.")
+        host = headers.get("Host", "")
+        if not self.goes_by(host):
+            text = f"This server does not go by the name {host[:80]!r}. Start it with --allow-host to let it."
+            return Answer(403, text)
+        if _length(headers) > LIMITS.request_bytes:
+            refusal = Refusal("too-large", "the request is too large", expected=f"at most {LIMITS.request_bytes} bytes")
+            return Answer(413, _error(refusal), kind=JSON)
+        if self.prefix and path == self.prefix:
+            return Answer(302, "", (("Location", self.prefix + "/"),))
+        inner = path.removeprefix(self.prefix) if path.startswith(self.prefix + "/") else ""
+        if inner == self.app_path != "/":
+            return Answer(302, "", (("Location", f"{self.prefix}/?{query}" if query else f"{self.prefix}/"),))
+        route = find_route(inner)
+        if not self._is_from_here(method, route, headers, host):
+            return Answer(403, "This server answers its own pages only.")
+        refused = self._without_credential(method, route, inner, query, headers)
+        if refused is not None:
+            return refused
+        if route is None:
+            return Answer(403, "This server has no page at this address.")
+        if method not in route.methods:
+            text = f"This address knows {', '.join(route.methods)}."
+            return Answer(405, text, (("Allow", ", ".join(route.methods)),))
+        return Pass(self._inner_target(route, inner, query))
+
+    def _without_credential(
+        self, method: str, route: Route | None, path: str, query: str, headers: HTTPHeaders
+    ) -> Answer | None:
+        """The answer to a request that shows no credential although its route needs one; None for all others."""
+        if not self.requires_token or (route is not None and route.public) or self.has_credential(headers):
+            # A page's address with a valid token loses it here too: it is not to stay in the browser's history.
+            return self._exchanged(method, path, query, headers) if self.requires_token else None
+        if (exchanged := self._exchanged(method, path, query, headers)) is not None:
+            return exchanged
+        if route is not None and route.kind == "api":
+            return Answer(401, _API_NEEDS_TOKEN, (("WWW-Authenticate", "Bearer"),), JSON)
+        address = address_of(path)
+        if address is None or method not in READING:
+            return Answer(401, "This server asks for its token first.")
+        if _is_from_another_site(headers):
+            return Answer(401, return_page(self.prefix + address.path), kind=HTML)
+        return Answer(401, login_page(self.prefix, address.path), kind=HTML)
+
+    def _exchanged(self, method: str, path: str, query: str, headers: HTTPHeaders) -> Answer | None:
+        """The token in the address of a page becomes a cookie, and the page follows, or the one that `next` names. None where there is no
+        valid token."""
+        address = address_of(path)
+        if address is None or method != "GET" or "token=" not in query:
+            return None
+        values = dict(parse_qsl(query, keep_blank_values=True))
+        if not self.is_token(values.get("token", "")):
+            return None
+        location = self.prefix + (address_of(values.get("next", "")) or address).path
+        cookie = ("Set-Cookie", self.cookie(headers.get("Host", "")))
+        if _is_from_another_site(headers):
+            return Answer(200, return_page(location), (cookie,), HTML)
+        return Answer(302, "", (("Location", location), cookie))
+
+    def _inner_target(self, route: Route, path: str, query: str) -> str:
+        """What the application is asked for. All pages are the one Bokeh application, which learns from here, and not from the client,
+        what to open."""
+        if route.kind == "socket":
+            return f"{self.app_path.rstrip('/')}/ws"
+        if route.kind in ("start", "page"):
+            address = address_of(path) or Address()
+            asked = urlencode({"place": address.place, "name": address.name})
+            return f"{self.app_path}?{asked}" if address.place else self.app_path
+        return f"{path}?{query}" if query else path
+
+    def goes_by(self, host: str) -> bool:
+        """Whether `host`, of a Host header, is a name of the server. A numeric address cannot be pointed elsewhere, a name can, so names
+        must be known."""
+        name = _host_name(host)
+        if not name:
+            return False
+        if host.lower() in self.names or name in self.names or name == "localhost":
+            return True
+        try:
+            number = ipaddress.ip_address(name)
+        except ValueError:
+            return self.is_open and name in (socket.gethostname().lower(), socket.getfqdn().lower())
+        return self.is_open or number.is_loopback
+
+    def _is_from_here(self, method: str, route: Route | None, headers: HTTPHeaders, host: str) -> bool:
+        """Whether a request comes from a page of this server or from no page; a link on another site leads to the start page only."""
+        origin = headers.get("Origin")
+        if origin is not None and not self._is_own_origin(origin, host):
+            return False
+        if _is_from_another_site(headers):
+            is_link = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
+            return is_link and method in READING and route is not None and route.kind == "start"
+        return True
+
+    def _is_own_origin(self, origin: str, host: str) -> bool:
+        try:
+            url = urlsplit(origin)
+        except ValueError:
+            return False
+        return url.scheme in ("http", "https") and url.netloc.lower() in (host.lower(), *self.names)
+
+    def has_credential(self, headers: HTTPHeaders) -> bool:
+        """Whether the request shows the token, or the cookie that was given for it."""
+        scheme, _, token = headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self.is_token(token.strip()):
+            return True
+        host = headers.get("Host", "")
+        cookies = parse_cookie(headers.get("Cookie", ""))
+        return _same(cookies.get(_cookie_name(host), ""), self._cookie_value(host))
+
+    def is_token(self, token: str) -> bool:
+        """Compares in a time that does not depend on how much of it is right."""
+        return bool(self.token) and _same(token, self.token)
+
+    def cookie(self, host: str) -> str:
+        """The Set-Cookie header for a browser that knows the server as `host`: no script reads it, no other site sends it, and the token
+        cannot be computed from it. Browsers send cookies to all ports of a host, so that name and value belong to the port."""
+        secure = "; Secure" if self.is_tls else ""
+        path = self.prefix or "/"
+        value = self._cookie_value(host)
+        return f"{_cookie_name(host)}={value}; Path={path}; HttpOnly; SameSite=Strict; Max-Age={COOKIE_SECONDS}{secure}"
+
+    def _cookie_value(self, host: str) -> str:
+        return hmac.new(self.secret, b"cookie " + _port(host).encode(), hashlib.sha256).hexdigest()
+
+
+def make_policy(
+    address: str = "127.0.0.1",
+    token: str = "",
+    names: tuple[str, ...] = (),
+    *,
+    requires_token: bool = True,
+    prefix: str = "",
+    is_tls: bool = False,
+    secret: bytes = b"",
+) -> AccessPolicy:
+    """The policy of a server that listens at `address`. Without a `token` a random one is made; `secret` keeps the cookies of earlier
+    servers valid, unless the token was chosen and is another one.
+
+    Raises AccessError "token-needed", "token-too-short", "bad-prefix".
+    """
+    if not _is_loopback(address) and not (token and requires_token):
+        raise AccessError(
+            Refusal(
+                "token-needed",
+                f"a server at {address} is open to other machines and needs a token",
+                expected=f"--token with at least {SHORTEST_TOKEN} characters, or TILEWRIGHT_TOKEN",
+                fix=(f"tilewright serve --host {address} --token {secrets.token_urlsafe(18)}",),
+            )
+        )
+    if token and (len(token) < SHORTEST_TOKEN or not token.isprintable() or not token.isascii() or " " in token):
+        raise AccessError(
+            Refusal(
+                "token-too-short",
+                "the token could be guessed, or is not plain text",
+                found=f"{len(token)} characters",
+                expected=f"at least {SHORTEST_TOKEN} ASCII characters without a space",
+            )
+        )
+    if prefix and not re.fullmatch(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+", prefix):
+        raise AccessError(
+            Refusal(
+                "bad-prefix",
+                "the prefix is not a path",
+                found=prefix[:80],
+                expected="/tiles, without a slash at its end",
+            )
+        )
+    key = hashlib.sha256((secret or secrets.token_bytes(32)) + b"\0" + token.encode()).digest()
+    return AccessPolicy(
+        address,
+        token or secrets.token_urlsafe(24),
+        tuple(name.lower() for name in names),
+        key,
+        requires_token,
+        prefix,
+        is_tls,
+    )
+
+
+def _is_path(path: str) -> bool:
+    """Whether a request target names a path of this server: no other host, no control characters, nothing but ASCII."""
+    return path.startswith("/") and not path.startswith("//") and path.isascii() and path.isprintable()
+
+
+def _is_from_another_site(headers: HTTPHeaders) -> bool:
+    """Whether the browser says that a page of another site began the request; other ports of this host count as another site."""
+    return headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
+
+
+def _is_loopback(address: str) -> bool:
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?")
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, without port and brackets; "" for a malformed one."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
+
+
+def _port(host: str) -> str:
+    """The port in a Host header; "" for the scheme's own."""
+    found = _HOST.fullmatch(host)
+    return (found[3] or "") if found else ""
+
+
+def _cookie_name(host: str) -> str:
+    return f"tilewright-{_port(host) or 'web'}"
+
+
+def _length(headers: HTTPHeaders) -> int:
+    """The length that a request declares; Tornado cuts off longer bodies, and those without a declared length."""
+    text = headers.get("Content-Length", "0")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
+
+
+def _error(refusal: Refusal) -> str:
+    return msgspec.json.encode({"error": refusal.to_json()}).decode()
+
+
+_API_NEEDS_TOKEN = _error(
+    Refusal(
+        "token-needed",
+        "the API asks for the server's token",
+        expected="Authorization: Bearer TOKEN, as `tilewright serve` wrote it down",
+    )
+)
+
+__all__ = ["AccessError", "AccessPolicy", "Answer", "Pass", "make_policy"]

@@ -1,0 +1,60 @@
+"""`panel serve app/main.py --plugins tilewright.app.server.panel_plugin`: the gate and the API for a server that Panel starts itself.
+
+Panel's own routes import modules that a URL names, so that the page refuses to show itself on a server without this plugin.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+from bokeh.server.tornado import BokehTornado
+from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
+
+from ..api import Office
+from ..cabinet import cabinet_of
+from ..seats import Seats
+from .access import AccessPolicy, make_policy
+from .gate import Gate
+from .http import handlers
+from .runtime_file import cookie_secret
+
+APP_PATH = "/main"
+"""Panel names an application after its file."""
+
+POLICY: AccessPolicy = msgspec.structs.replace(
+    make_policy(token=os.environ.get("TILEWRIGHT_TOKEN", ""), secret=cookie_secret()), app_path=APP_PATH
+)
+OFFICE = Office(Seats(), None, cabinet_of(None))
+
+ROUTES: list[Any] = handlers(OFFICE, POLICY)
+"""Panel adds these to its own."""
+
+
+class _Ungated(HTTPServerConnectionDelegate):
+    """The application as it was before the gate."""
+
+    def __init__(self, application: BokehTornado, start: Any) -> None:
+        self._application = application
+        self._start = start
+
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        return self._start(self._application, server_conn, request_conn)
+
+    def on_close(self, server_conn: object) -> None:
+        self._application.on_close(server_conn)
+
+
+def install(policy: AccessPolicy) -> None:
+    """Put the gate before every Bokeh application of this process."""
+    start = BokehTornado.start_request
+
+    def gated(self: BokehTornado, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        return Gate(_Ungated(self, start), policy).start_request(server_conn, request_conn)
+
+    BokehTornado.start_request = gated  # pyright: ignore[reportAttributeAccessIssue]
+
+
+install(POLICY)
+print(f"Tilewright asks for a token: open the address of the server with /{POLICY.invitation}", flush=True)

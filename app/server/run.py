@@ -1,0 +1,120 @@
+"""`tilewright serve`: the running server, from its start to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import panel as pn
+
+from ..addresses import Address
+from ..api import Office
+from ..cabinet import cabinet_of
+from ..document import load_document
+from ..garbage import collect_while_idle
+from ..seats import Seats
+from ..shelf import Thumbnails
+from ..shell import make_page
+from ..turns import Turns
+from ..user_folders import runtime_folder
+from .access import AccessPolicy, make_policy
+from .http import open_server
+from .login import opening_page
+from .runtime_file import runtime_file
+
+SWITCH_S = 0.001
+"""A thread that computes in the background lets the server's loop run after this time, each time that the loop waited for the network."""
+
+log = logging.getLogger("tilewright.server")
+
+
+class Serving(msgspec.Struct, frozen=True):
+    """How a server is started: `path` is a file or folder, None for the examples alone; port 0 takes a free one; `certfile` and `keyfile`
+    are PEM files for HTTPS; `opens_browser` shows the page in the user's browser."""
+
+    path: Path | None = None
+    port: int = 5006
+    policy: AccessPolicy = msgspec.field(default_factory=make_policy)
+    certfile: Path | None = None
+    keyfile: Path | None = None
+    opens_browser: bool = False
+
+
+def serve(serving: Serving, announce: Callable[[str], None]) -> None:
+    """Serve page and API until SIGINT or SIGTERM; `announce` gets the address of the first visit, with the token.
+
+    Raises TilewrightError if `path` cannot be read, OSError if the port or a certificate cannot be used.
+    """
+    if serving.path is not None and not serving.path.is_dir():
+        load_document(serving.path)
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(serving, announce))
+
+
+async def _serve(serving: Serving, announce: Callable[[str], None]) -> None:
+    loop = asyncio.get_running_loop()
+    path, policy = serving.path, serving.policy
+    thumbnails, seats, cabinet = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe)), cabinet_of(path)
+
+    def page() -> pn.Template:
+        return make_page(path, thumbnails, seats, cabinet, base=f"{policy.prefix}/")
+
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    server = open_server(page, Office(seats, path, cabinet), policy, serving.port, **_tls(serving))
+    signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
+    server.start()
+    sys.setswitchinterval(SWITCH_S)
+    scheme = "https" if serving.certfile is not None else "http"
+    host = f"[{policy.address}]" if ":" in policy.address else policy.address
+    url = f"{scheme}://{host}:{server.port}{policy.prefix}"
+    first = Address("file", path.name) if path is not None and path.is_file() else Address()
+    announce(f"{url}{first.path}{policy.invitation}")
+    log.info("serving %s at %s", path or "the examples", url)
+    ended = asyncio.Event()
+    with suppress(NotImplementedError):  # where there are no such signals
+        loop.add_signal_handler(signal.SIGTERM, ended.set)
+    tidying = asyncio.ensure_future(collect_while_idle())
+    opening = _open_browser(url, policy, first) if serving.opens_browser else None
+    try:
+        with runtime_file(policy, f"{url}/"):
+            await ended.wait()
+    finally:
+        tidying.cancel()
+        log.info("the server ends")
+        if opening is not None:
+            opening.unlink(missing_ok=True)
+        if cabinet is not None:
+            cabinet.close()
+
+
+def _tls(serving: Serving) -> dict[str, Any]:
+    if serving.certfile is None:
+        return {}
+    return {"ssl_certfile": str(serving.certfile), "ssl_keyfile": serving.keyfile and str(serving.keyfile)}
+
+
+def _open_browser(url: str, policy: AccessPolicy, first: Address) -> Path | None:
+    """Open the page in the browser of the user. The token is in a private file that leads there, since every user of the machine sees the
+    arguments of a command. Returns that file, if one was made."""
+    if not policy.requires_token:
+        webbrowser.open(url + first.path)
+        return None
+    query = f"{policy.invitation}&next={first.path}"
+    path = runtime_folder() / f"open-{os.getpid()}.html"
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
+        file.write(opening_page(f"{url}/{query}"))
+    webbrowser.open(path.as_uri())
+    return path
+
+
+__all__ = ["Serving", "serve"]

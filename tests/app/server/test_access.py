@@ -1,0 +1,249 @@
+"""The access policy, as a table of who gets in."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tornado.httputil import HTTPHeaders
+
+from tilewright.app.server.access import AccessError, AccessPolicy, Answer, Pass, make_policy
+
+TOKEN = "0123456789abcdef-token"
+HOST = "127.0.0.1:5006"
+HERE = make_policy(token=TOKEN)
+TRUSTING = make_policy(requires_token=False)
+OPEN = make_policy("0.0.0.0", TOKEN, ("tiles.example.org", "box:8888"))
+BEHIND = make_policy(token=TOKEN, names=("tiles.example.org",), prefix="/tiles")
+LINK = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+
+
+def decided(policy: AccessPolicy, target: str = "/", method: str = "GET", **headers: str) -> Answer | Pass:
+    """Header names have underscores for hyphens."""
+    named = {"Host": HOST, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return policy.decide(method, target, HTTPHeaders(named))
+
+
+def status(policy: AccessPolicy, target: str = "/", method: str = "GET", **headers: str) -> int:
+    """The status of the response; 0 for a request that reaches the application."""
+    decision = decided(policy, target, method, **headers)
+    return 0 if isinstance(decision, Pass) else decision.status
+
+
+def cookie_of(policy: AccessPolicy, host: str = HOST) -> str:
+    return policy.cookie(host).partition(";")[0]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:5006", "localhost:5006", "localhost", "[::1]:5006", "127.0.0.1:8888"])
+def test_given_a_name_of_this_machine_then_the_page_is_served(host: str) -> None:
+    assert status(TRUSTING, Host=host) == 0
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:5006",
+        "127.0.0.1.evil.example",
+        "10.0.0.7:5006",
+        "",
+        "localhost:5006@evil.example",
+        "a b",
+        "[::1",
+        "x" * 9999,
+    ],
+)
+def test_given_another_name_then_nothing_is_served(host: str) -> None:
+    """A page of another site that points its name at this machine."""
+    for policy in (TRUSTING, HERE):
+        assert status(policy, Host=host) == 403
+        assert status(policy, "/ws", Host=host) == 403
+        assert status(policy, "/healthz", Host=host) == 403
+
+
+def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None:
+    for host in ("10.0.0.7:5006", "tiles.example.org", "TILES.example.org:443", "box:8888"):
+        assert status(OPEN, Host=host, Cookie=cookie_of(OPEN, host)) == 0
+    for host in ("box:9999", "evil.example"):
+        assert status(OPEN, Host=host, Cookie=cookie_of(OPEN, host)) == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"Origin": "http://127.0.0.1:5006"}, 0),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1:5007"}, 403),
+        ({"Origin": "http://localhost:5006"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "file://"}, 403),
+        ({"Origin": "http://[::1"}, 403),
+        ({"Origin": "http://127.0.0.1:5006.evil.example"}, 403),
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors", "Sec_Fetch_Dest": "script"}, 403),
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}, 403),
+        (LINK, 403),
+        ({**LINK, "Sec_Fetch_Site": "same-site"}, 403),
+        ({"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "cors"}, 0),
+    ],
+)
+def test_given_a_page_of_another_site_then_it_reaches_no_websocket(headers: dict[str, str], expected: int) -> None:
+    assert status(TRUSTING, "/ws", **headers) == expected
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/file/mine.py", "/example/box_blur", "/draft/0123456789ab", "/api", "/api/sessions", "/static/js/bokeh.min.js", "/login",
+     "/healthz", "/components/payload/x/__css__/y", "/metadata", "/anything"],
+)  # fmt: skip
+def test_given_a_navigation_from_another_site_then_it_reaches_the_start_page_only(target: str) -> None:
+    for policy in (TRUSTING, HERE):
+        for site in ("cross-site", "same-site"):
+            assert status(policy, target, **{**LINK, "Sec_Fetch_Site": site}) == 403, target
+    assert decided(TRUSTING, "/?place=file&name=mine.py", **LINK) == Pass("/"), "what to open is in the path only"
+    assert status(TRUSTING, "/", "POST", **LINK) == 403
+
+
+def test_given_a_link_on_another_site_then_the_navigation_begins_anew_so_that_the_cookie_is_sent() -> None:
+    answer = decided(HERE, "/", **LINK)
+    assert isinstance(answer, Answer) and answer.status == 401
+    assert 'location.replace("/?from=link" + location.hash)' in answer.text and "<form" not in answer.text
+    again = {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    assert "<form" in getattr(decided(HERE, "/?from=link", **again), "text", "")
+    assert decided(HERE, "/?from=link", Cookie=cookie_of(HERE), **again) == Pass("/")
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/", "/file/mine.py", "/ws", "/file/mine.py/ws", "/static/js/bokeh.min.js", "/favicon.ico", "/api", "/api/sessions", "/metadata",
+     "/autoload.js", "/components/payload/x/__css__/y", "/nothing", "/loginx", "/healthzz", "/?tokens=" + TOKEN, "/?token=wrong"],
+)  # fmt: skip
+def test_given_no_credential_then_every_address_answers_401(target: str) -> None:
+    for policy in (HERE, OPEN):
+        assert status(policy, target) == 401, target
+        assert status(policy, target, Authorization="Bearer wrong") == 401
+        assert status(policy, target, Authorization=f"Basic {TOKEN}") == 401
+        assert status(policy, target, Cookie=cookie_of(make_policy(token=TOKEN))) == 401, "a cookie of another secret"
+        assert status(policy, target, Authorization=f"Bearer {TOKEN}") in (0, 403)
+
+
+def test_given_no_credential_then_the_form_and_the_health_check_answer() -> None:
+    assert status(HERE, "/login") == 0 and status(HERE, "/login", "POST", Origin=f"http://{HOST}") == 0
+    assert status(HERE, "/healthz") == 0 and status(HERE, "/healthz", "POST") == 405
+
+
+@pytest.mark.parametrize("target", ["/api", "/api/", "/api/sessions", "/api/schema?x=1"])
+def test_given_the_api_then_the_token_in_the_address_is_no_credential(target: str) -> None:
+    assert status(HERE, f"{target}{'&' if '?' in target else '?'}token={TOKEN}") == 401
+    assert status(HERE, target, Cookie=cookie_of(HERE)) == 0
+    assert status(TRUSTING, target) == 0
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "//",
+        "//[",
+        "//evil.example/",
+        "http://127.0.0.1:5006/",
+        "http://[",
+        "*",
+        "",
+        "?",
+        "x",
+        "/a\x00b",
+        "/\u00e4",
+        "/\x7f",
+        "\\",
+    ],
+)
+def test_given_a_target_that_names_no_path_then_the_answer_is_400(target: str) -> None:
+    for policy in (HERE, TRUSTING, BEHIND):
+        assert status(policy, target) == 400
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/autoload.js", "/metadata", "/components/os/x/__css__/y", "/static/../app.py", "/static/%2e%2e/x", "/static/js/..", "/static/x.js",
+     "/static/js/%2e%2e%2fx", "/file/", "/file", "/file/a/b", "/draft", "/main", "/ws/ws", "/example/x/autoload.js", "/index.html"],
+)  # fmt: skip
+def test_given_an_address_that_is_not_listed_then_the_answer_is_403(target: str) -> None:
+    assert status(TRUSTING, target) == 403
+
+
+def test_given_the_address_of_a_notebook_then_the_application_learns_what_to_open_from_the_path_alone() -> None:
+    assert decided(TRUSTING, "/file/mine.py?place=draft&name=x") == Pass("/?place=file&name=mine.py")
+    assert decided(TRUSTING, "/file/a%20%26b.py") == Pass("/?place=file&name=a+%26b.py")
+    assert decided(TRUSTING, "/example/box_blur/ws?place=file") == Pass("/ws")
+    assert decided(TRUSTING, "/api/sessions?wait=1") == Pass("/api/sessions?wait=1")
+    assert status(TRUSTING, "/file/mine.py", "POST") == 405
+    assert status(TRUSTING, "/", "PUT") == 405 and status(TRUSTING, "/ws", "POST") == 405
+
+
+def test_given_the_token_in_the_address_then_it_becomes_a_cookie_and_leaves_the_address() -> None:
+    for target, location in (
+        (f"/?token={TOKEN}", "/"),
+        (f"/file/mine.py?token={TOKEN}", "/file/mine.py"),
+        (f"/?token={TOKEN}&next=/example/box_blur", "/example/box_blur"),
+        (f"/?token={TOKEN}&next=//evil.example/", "/"),
+        (f"/?token={TOKEN}&next=https://evil.example/", "/"),
+        (f"/?token={TOKEN}&next=/api", "/"),
+    ):
+        answer = decided(HERE, target)
+        assert isinstance(answer, Answer) and answer.status == 302
+        headers = dict(answer.headers)
+        assert headers["Location"] == location and TOKEN not in str(answer)
+        assert re.search(r"; Path=/; HttpOnly; SameSite=Strict; ", headers["Set-Cookie"])
+        shown = headers["Set-Cookie"].partition(";")[0]
+        assert status(HERE, Cookie=shown) == 0
+        assert status(HERE, Cookie=shown, Host="127.0.0.1:5007") == 401, "a cookie is of one port"
+
+
+def test_given_a_browser_that_was_sent_here_by_a_file_then_the_cookie_is_set_and_the_page_follows_as_our_own() -> None:
+    answer = decided(HERE, f"/?token={TOKEN}&next=/file/mine.py", **LINK)
+    assert isinstance(answer, Answer) and answer.status == 200
+    assert 'location.replace("/file/mine.py?from=link"' in answer.text and dict(answer.headers)["Set-Cookie"]
+
+
+def test_given_the_same_secret_then_cookies_outlive_the_server_unless_the_token_was_chosen_anew() -> None:
+    kept = b"k" * 32
+    before, after = make_policy(secret=kept), make_policy(secret=kept)
+    assert before.token != after.token
+    assert status(after, Cookie=cookie_of(before)) == 0
+    assert status(make_policy(token=TOKEN, secret=kept), Cookie=cookie_of(before)) == 401
+    assert status(make_policy(), Cookie=cookie_of(make_policy())) == 401
+
+
+def test_given_a_prefix_then_it_stands_before_every_address() -> None:
+    shown = {"Cookie": cookie_of(BEHIND), "Host": "127.0.0.1:5006"}
+    assert decided(BEHIND, "/tiles/", **shown) == Pass("/")
+    assert decided(BEHIND, "/tiles/file/mine.py/ws", **shown) == Pass("/ws")
+    assert decided(BEHIND, "/tiles/api/schema", **shown) == Pass("/api/schema")
+    assert status(BEHIND, "/", **shown) == 403 and status(BEHIND, "/tilesx/", **shown) == 403
+    leading = decided(BEHIND, "/tiles")
+    assert isinstance(leading, Answer) and dict(leading.headers)["Location"] == "/tiles/"
+    first = decided(BEHIND, f"/tiles/example/box_blur?token={TOKEN}", Host="tiles.example.org")
+    assert isinstance(first, Answer) and dict(first.headers)["Location"] == "/tiles/example/box_blur"
+    assert "; Path=/tiles; " in dict(first.headers)["Set-Cookie"]
+    assert "action=/tiles/login" in getattr(decided(BEHIND, "/tiles/"), "text", "")
+
+
+def test_given_https_then_the_cookie_is_sent_over_https_only() -> None:
+    assert "; Secure" in make_policy(is_tls=True).cookie(HOST) and "; Secure" not in HERE.cookie(HOST)
+
+
+def test_given_an_address_that_others_reach_when_there_is_no_token_then_there_is_no_server() -> None:
+    for address in ("0.0.0.0", "::", "192.168.1.5", "example.org", ""):
+        with pytest.raises(AccessError) as caught:
+            make_policy(address)
+        assert caught.value.code == "token-needed"
+        with pytest.raises(AccessError) as caught:
+            make_policy(address, TOKEN, requires_token=False)
+        assert caught.value.code == "token-needed"
+    for token in ("short", "with a space in the middle", "tökentökentöken!!"):
+        with pytest.raises(AccessError) as caught:
+            make_policy("0.0.0.0", token)
+        assert caught.value.code == "token-too-short"
+    for prefix in ("tiles", "/", "/a//b", "/a/", "/a?b", "/a b", "/..", "/a/../b"):
+        with pytest.raises(AccessError) as caught:
+            make_policy(prefix=prefix)
+        assert caught.value.code == "bad-prefix"
+    assert not make_policy("::1").is_open and not make_policy("127.0.0.2").is_open

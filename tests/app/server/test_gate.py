@@ -1,0 +1,52 @@
+"""What the gate adds to responses and connections."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from support.awaiting import awaited
+from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
+from tornado.web import Application
+from tornado.websocket import WebSocketHandler, websocket_connect
+
+from tilewright.app.server.access import make_policy
+from tilewright.app.server.gate import HEADERS, Gate, content_security_policy, with_nonce
+
+
+def test_given_a_page_then_only_the_scripts_that_the_server_wrote_carry_the_nonce() -> None:
+    page = b'<script>let a = "<script>x<\\/script>";</script><SCRIPT src="a.js"></SCRIPT><p onclick="x()">'
+    made = with_nonce(page, "WORD")
+    assert made.count(b'nonce="WORD"') == 2
+    assert b'let a = "<script>x' in made, "the text of a script stays"
+    rules = dict(part.split(" ", 1) for part in content_security_policy("WORD").split("; "))
+    assert "'nonce-WORD'" in rules["script-src"]
+    assert "unsafe" not in rules["script-src"]
+    assert "*" not in content_security_policy("WORD") and "http" not in content_security_policy("WORD")
+    assert rules["default-src"] == "'none'" and rules["base-uri"] == "'self'"
+    assert "nonce" not in content_security_policy()
+    assert HEADERS["X-Content-Type-Options"] == "nosniff"
+
+
+def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
+    """Nagle's algorithm would hold the second frame of each message back for 40 ms."""
+    found: list[int] = []
+
+    class Socket(WebSocketHandler):
+        def open(self) -> None:
+            stream: Any = getattr(self.ws_connection, "stream", None)
+            found.append(stream.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            self.close()
+
+    async def opened() -> None:
+        listener, port = bind_unused_port()
+        server = HTTPServer(Gate(Application([("/ws", Socket)]), make_policy(requires_token=False)))
+        server.add_socket(listener)
+        connection = await websocket_connect(f"ws://127.0.0.1:{port}/ws")
+        assert await connection.read_message() is None
+        connection.close()
+        server.stop()
+
+    awaited(opened())
+    assert found and all(found)

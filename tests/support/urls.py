@@ -1,0 +1,119 @@
+"""Request targets for a server under attack: random bytes, and words of routes put together by a grammar."""
+
+from __future__ import annotations
+
+import random
+
+WORDS = (
+    *(
+        "",
+        ".",
+        "..",
+        "%2e%2e",
+        "..%2f",
+        "%00",
+        "%ff",
+        "%",
+        "%zz",
+        "\\",
+        "[",
+        "]",
+        "@",
+        ":",
+        ";",
+        "a" * 3000,
+        "~",
+        "$",
+        "{}",
+        "*",
+        "ä",
+    ),
+    *(
+        "ws",
+        "static",
+        "js",
+        "extensions",
+        "panel",
+        "bokeh.min.js",
+        "panel.min.js",
+        "components",
+        "payload",
+        "os",
+        "this",
+        "antigravity",
+    ),
+    *(
+        "unittest.__main__",
+        "panel.custom",
+        "JSComponent",
+        "_esm",
+        "__css__",
+        "__resources__",
+        "x",
+        "y.css",
+        "autoload.js",
+        "metadata",
+    ),
+    *(
+        "favicon.ico",
+        "file",
+        "example",
+        "draft",
+        "mine.py",
+        "box_blur",
+        "0123456789ab",
+        "api",
+        "sessions",
+        "targets",
+        "menu",
+        "trace",
+    ),
+    *(
+        "schema",
+        "notebooks",
+        "login",
+        "logout",
+        "healthz",
+        "main",
+        "index.html",
+        ".tilewright",
+        "etc",
+        "passwd",
+        "rest",
+        "liveness",
+    ),
+)
+
+QUERIES = (
+    *(
+        "",
+        "?",
+        "?token=x",
+        "?token=",
+        "?v=1",
+        "?place=file&name=/etc/passwd",
+        "?wait=nan",
+        "?wait=-1",
+        "?row=%00",
+        "?parts=all",
+    ),
+    *("?%", "??", "?bokeh-session-id=x", "?theme=dark"),
+)
+
+
+def grammar_target(chance: random.Random) -> str:
+    """A path of words that routes are made of, also wrong ones, with a query now and then."""
+    words = [chance.choice(WORDS) for _ in range(chance.randint(0, 6))]
+    start = chance.choices(["/", "//", "", "http://127.0.0.1/", "/./"], [20, 2, 1, 1, 1])[0]
+    return start + "/".join(words) + chance.choices(QUERIES, [10] + [1] * (len(QUERIES) - 1))[0]
+
+
+def random_target(chance: random.Random) -> str:
+    """Any bytes but those that end a request line, as Latin-1."""
+    letters = [chr(n) for n in range(256) if n not in (10, 13, 32)]
+    return "/" * chance.randint(0, 1) + "".join(chance.choices(letters, k=chance.randint(0, 40)))
+
+
+def targets(seed: int, count: int) -> list[str]:
+    chance = random.Random(seed)
+    return [chance.choices([grammar_target, random_target], [4, 1])[0](chance) for _ in range(count)]
