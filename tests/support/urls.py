@@ -101,6 +101,28 @@ QUERIES = (
 )
 
 
+REAL = (
+    *(
+        "/ws",
+        "/file/mine.py/ws",
+        "/favicon.ico",
+        "/login",
+        "/healthz",
+        "/static/js/bokeh.min.js",
+        "/static/js/bokeh-tables.min.js?v=1",
+    ),
+    *(
+        "/static/extensions/panel/css/loading.css",
+        "/api",
+        "/api/schema",
+        "/api/notebooks",
+        "/api/sessions",
+        "/api/sessions/0123456789ab",
+    ),
+    *("/api/sessions/0123456789ab/targets?row=x", "/components/payload/x/__css__/y", "/metadata", "/autoload.js"),
+)
+
+
 def grammar_target(chance: random.Random) -> str:
     """A path of words that routes are made of, also wrong ones, with a query now and then."""
     words = [chance.choice(WORDS) for _ in range(chance.randint(0, 6))]
@@ -114,6 +136,14 @@ def random_target(chance: random.Random) -> str:
     return "/" * chance.randint(0, 1) + "".join(chance.choices(letters, k=chance.randint(0, 40)))
 
 
+def near_target(chance: random.Random) -> str:
+    """A real address with up to two characters changed."""
+    letters = list(chance.choice(REAL))
+    for _ in range(chance.randint(0, 2)):
+        letters[chance.randrange(len(letters))] = chance.choice(["", "/", ".", "%", "%2f", "?", "#", "\xff", "x", "0"])
+    return "".join(letters)
+
+
 def targets(seed: int, count: int) -> list[str]:
     chance = random.Random(seed)
-    return [chance.choices([grammar_target, random_target], [4, 1])[0](chance) for _ in range(count)]
+    return [chance.choices([grammar_target, near_target, random_target], [3, 2, 1])[0](chance) for _ in range(count)]

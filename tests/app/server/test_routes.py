@@ -83,16 +83,17 @@ def test_given_any_urls_then_nothing_is_imported_and_nothing_fails(
 ) -> None:
     """Pipelined on a few connections: the answer to each is a status below 500, with no traceback in the page or in the log."""
     deep = settings.default is not None and settings.default.max_examples > 200
-    asked = targets(20261123, 100_000 if deep else URLS)
+    asked = [target for target in targets(20261123, 100_000 if deep else URLS) if not is_page(target)]
     assert server.ask("GET", "/").status == 200
     before = set(sys.modules)
     seen: dict[int, int] = {}
     with caplog.at_level(logging.ERROR):
         for start in range(0, len(asked), 200):
-            for answer in answers(server, [t for t in asked[start : start + 200] if not is_page(t)]):
+            for answer in answers(server, asked[start : start + 200]):
                 seen[answer] = seen.get(answer, 0) + 1
     print(dict(sorted(seen.items())))
-    assert sum(seen.values()) > len(asked) * 0.9
+    assert sum(seen.values()) == len(asked), "each is answered"
+    assert seen[200] > len(asked) * 0.02, "some are addresses that there are"
     assert max(seen) < 500 and set(seen) <= {200, 302, 400, 403, 404, 405, 409}
     assert {name for name in set(sys.modules) - before if not name.startswith("encodings")} == set()
     assert not [record for record in caplog.records if record.exc_info], "no traceback in the log"
