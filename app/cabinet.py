@@ -65,12 +65,12 @@ class Cabinet:
         return found
 
     def discard(self, draft: Path) -> None:
-        """Delete a draft, unless a page has it open."""
+        """Delete a draft. A page that still has it open says that the file is gone, and can save it again."""
         with self._wake:
             found = self._files.get(draft.resolve())
-            if found is None or found.discard():
-                self._files.pop(draft.resolve(), None)
-                draft.unlink(missing_ok=True)
+            if found is not None and found.discard():
+                del self._files[draft.resolve()]
+            draft.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Write what is not written, and end."""

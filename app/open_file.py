@@ -184,7 +184,7 @@ class OpenFile:
         self._call()
 
     def discard(self) -> bool:
-        """Forget what is not written, where no page has the file open; whether it was so."""
+        """The file is about to be deleted: edits that are not written yet are forgotten. Returns whether no page has it open."""
         with self._lock:
             self._untouched = self._now().text
             return not self._followers

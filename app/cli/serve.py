@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import socket
 import sys
@@ -17,7 +16,6 @@ from .output import takes_json, tell_json
 from .usage import add_command
 
 ADDRESS = "127.0.0.1"
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def add_serve(commands: Any) -> None:
@@ -57,7 +55,10 @@ def add_serve(commands: Any) -> None:
     serve.add_argument("--certfile", type=Path, metavar="FILE", help="a certificate (PEM), for HTTPS")
     serve.add_argument("--keyfile", type=Path, metavar="FILE", help="the private key of the certificate (PEM)")
     serve.add_argument(
-        "--log-level", choices=LOG_LEVELS, default="warning", help="how much is logged (default: %(default)s)"
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="warning",
+        help="how much is logged (default: %(default)s)",
     )
     serve.add_argument("--log-file", type=Path, metavar="FILE", help="where it is logged (default: standard error)")
     serve.add_argument(
@@ -80,6 +81,7 @@ def _port(text: str) -> int:
 def _serve(arguments: argparse.Namespace) -> int:
     # Panel takes a second to import, and the other commands have no use for it.
     from ..server.access import make_policy
+    from ..server.log import configure_logging
     from ..server.run import Serving, serve
     from ..server.runtime_file import cookie_secret
 
@@ -116,20 +118,6 @@ def announce(address: str) -> None:
 def announce_json(address: str) -> None:
     """The same as JSON, with the process id."""
     tell_json({"address": address, "pid": os.getpid()})
-
-
-def configure_logging(level: str, file: Path | None) -> None:
-    """Log lines with time and level, on standard error or in `file`. Raises DocumentError "no-log-file"."""
-    try:
-        handler = logging.StreamHandler() if file is None else logging.FileHandler(file, encoding="utf-8")
-    except OSError as error:
-        raise DocumentError(Refusal("no-log-file", f"cannot write {file}: {error.strerror}")) from error
-    form = logging.Formatter("%(asctime)s.%(msecs)03d %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
-    handler.setFormatter(form)
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name in ("bokeh", "panel"):  # they have handlers of their own
-        logging.getLogger(name).handlers.clear()
-        logging.getLogger(name).propagate = True
 
 
 def free_port(port: int, address: str = ADDRESS) -> int:

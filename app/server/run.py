@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -28,13 +27,12 @@ from ..turns import Turns
 from ..user_folders import runtime_folder
 from .access import AccessPolicy, make_policy
 from .http import open_server
+from .log import log, log_loop_errors
 from .login import opening_page
 from .runtime_file import runtime_file
 
 SWITCH_S = 0.001
 """A thread that computes in the background lets the server's loop run after this time, each time that the loop waited for the network."""
-
-log = logging.getLogger("tilewright.server")
 
 
 class Serving(msgspec.Struct, frozen=True):
@@ -50,18 +48,19 @@ class Serving(msgspec.Struct, frozen=True):
 
 
 def serve(serving: Serving, announce: Callable[[str], None]) -> None:
-    """Serve page and API until SIGINT or SIGTERM; `announce` gets the address of the first visit, with the token.
+    """Serve page and API until SIGTERM; `announce` gets the address of the first visit, with the token.
 
-    Raises TilewrightError if `path` cannot be read, OSError if the port or a certificate cannot be used.
+    Raises KeyboardInterrupt at SIGINT once all is written, TilewrightError if `path` cannot be read, OSError if the port or a
+    certificate cannot be used.
     """
     if serving.path is not None and not serving.path.is_dir():
         load_document(serving.path)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(serving, announce))
+    asyncio.run(_serve(serving, announce))
 
 
 async def _serve(serving: Serving, announce: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
+    log_loop_errors(loop)
     path, policy = serving.path, serving.policy
     thumbnails, seats, cabinet = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe)), cabinet_of(path)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Callable
 
 WORDS = (
     *(
@@ -144,6 +146,9 @@ def near_target(chance: random.Random) -> str:
     return "".join(letters)
 
 
-def targets(seed: int, count: int) -> list[str]:
+def targets(seed: int, count: int, wanted: Callable[[str], bool]) -> list[str]:
+    """So many of those that are `wanted`."""
     chance = random.Random(seed)
-    return [chance.choices([grammar_target, near_target, random_target], [3, 2, 1])[0](chance) for _ in range(count)]
+    ways = [grammar_target, near_target, random_target]
+    made = (chance.choices(ways, [3, 2, 1])[0](chance) for _ in itertools.count())
+    return list(itertools.islice(filter(wanted, made), count))
