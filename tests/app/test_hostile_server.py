@@ -160,7 +160,8 @@ def test_given_a_websocket_from_elsewhere_then_it_is_refused(server: Served) -> 
 )
 def test_given_frames_that_are_none_then_that_page_ends_and_others_go_on(server: Served, frames: bytes) -> None:
     protocol = f"bokeh, {token_of(server)}"
-    opening = handshake("/ws", Origin="http://127.0.0.1", Sec_WebSocket_Protocol=protocol)
+    shown = {"Authorization": f"Bearer {server.policy.token}"}
+    opening = handshake("/ws", Origin="http://127.0.0.1", Sec_WebSocket_Protocol=protocol, **shown)
     got = server.raw(opening + frames, seconds=1)
     assert b"101 Switching Protocols" in got
 
