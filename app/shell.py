@@ -133,13 +133,13 @@ def serve(
     """Serve the page and the API until interrupted, and `tell` the address, which prints it. Port 0 takes a free one. `path` as in
     `make_page`; `door` says who gets in, else whoever can reach `address`, which must be this machine's own then.
 
-    Raises TilewrightError where `path` cannot be read, and for an address that needs a token.
+    Raises TilewrightError where `path` cannot be read, and for an address that needs a token; KeyboardInterrupt once the interrupted
+    server has stopped.
     """
     door = door or make_door(address)
     if path is not None and not Path(path).is_dir():
         load_document(path)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(path, port, show, door, tell))
+    asyncio.run(_serve(path, port, show, door, tell))
 
 
 async def _serve(path: str | Path | None, port: int, show: bool, door: Door, tell: Callable[[str], None]) -> None:

@@ -42,7 +42,7 @@ from ..document.files import read_stream
 from ..links import is_link, text_of
 from ..state import DEFAULT_MACHINE, State
 
-FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+FINE, REFUSED, BAD_INPUT = 0, 1, 2
 
 STANDARD_INPUT = "-"
 

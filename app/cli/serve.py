@@ -11,6 +11,7 @@ from typing import Any
 
 from ...engine.ir import Refusal
 from ..document import DocumentError
+from ..signals import importing
 from .opened import FINE, STANDARD_INPUT, no_such_file
 from .output import takes_json, tell_json
 from .usage import add_command
@@ -59,8 +60,9 @@ def _port(text: str) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     # Panel takes a second to import, and the other commands have no use for it.
-    from ..guard import make_door
-    from ..shell import serve
+    with importing():
+        from ..guard import make_door
+        from ..shell import serve
 
     if str(arguments.path) == STANDARD_INPUT:
         fix = "tilewright import - -o FILE"

@@ -20,7 +20,7 @@ exit codes:
   0  all went well
   1  refused or wrong; lint: a warning or an error; check: a budget is exceeded; diff: programs that differ
   2  not fit to be worked on: no such file, no program in it, no such option
-  130  stopped from the keyboard"""
+  130, 143, 129  stopped by Ctrl-C, SIGTERM or SIGHUP"""
 
 
 class UsageError(TilewrightError):

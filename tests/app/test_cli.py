@@ -300,7 +300,7 @@ def test_given_ctrl_c_then_the_server_stops_without_a_word(notebook: Path) -> No
             _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert errors == b"" and process.returncode == 0
+    assert errors == b"" and process.returncode == 130
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")

@@ -74,6 +74,6 @@ def test_given_serve_with_json_then_a_program_reads_the_address(tmp_path: Path) 
             told = json.loads(lines)
             assert told["address"].startswith("http://127.0.0.1:") and told["pid"] == process.pid
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=60) == 130
         finally:
             process.kill()
