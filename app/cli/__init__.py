@@ -20,10 +20,12 @@ from ...engine.ir import TilewrightError
 from ..signals import exit_code, interruptible
 from .bring import add_import, add_new
 from .check import add_check
+from .completion import add_completion
 from .diff import add_diff
 from .explore import add_explore
 from .export import add_export
 from .lint import add_lint
+from .logs import logging_as_asked, timed
 from .opened import BAD_INPUT, FINE, REFUSED, RefusedError
 from .run import add_lower, add_machines, add_run
 from .serve import add_serve, free_port
@@ -53,7 +55,8 @@ def _run(words: Sequence[str]) -> int:
         return BAD_INPUT
     try:
         arguments = read(parser, words)
-        return arguments.run(arguments)
+        with logging_as_asked(arguments), timed("in all"):
+            return arguments.run(arguments)
     except RefusedError as refused:
         return _failed(arguments, refused.cause, REFUSED)
     except TilewrightError as error:
@@ -89,7 +92,7 @@ def command_line() -> Parser:
         description="A visual schedule notebook for tensor programs. `tilewright COMMAND --help` has examples.",
         epilog=NOTES,
     )
-    parser.set_defaults(parser=parser)
+    parser.set_defaults(parser=parser, root=parser)
     parser.add_argument("--version", action="version", version=f"tilewright {metadata.version('tilewright')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in (
@@ -104,6 +107,7 @@ def command_line() -> Parser:
         add_new,
         add_lower,
         add_machines,
+        add_completion,
     ):
         add(commands)
     return parser

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from ...engine.ir import Refusal, TilewrightError
+from .logs import takes_verbosity
 
 _CHOICES = re.compile(r"invalid choice: '(?P<wrong>.*?)' \(choose from (?P<words>.*)\)")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
@@ -66,4 +67,5 @@ def add_command(commands: Any, name: str, help: str, *examples: str, **settings:
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"examples:\n{shown}", **settings
     )
     parser.set_defaults(parser=parser)
+    takes_verbosity(parser)
     return parser
