@@ -16,7 +16,7 @@ help:
 	@sed -n 's/^# //p' Makefile
 
 run: $(VENV)/.installed-run
-	@$(PY) -m tilewright serve --port $(PORT)
+	@$(VENV)/bin/tilewright serve --port $(PORT)
 
 test: check
 	@rm -rf artefacts && mkdir artefacts

@@ -56,11 +56,32 @@ def test_package_data_is_there_and_complete() -> None:
         left_out = {
             f.relative_to(ROOT)
             for f in folder.rglob("*")
-            if f.is_file() and f not in matched and "__pycache__" not in f.parts and f.name != "__init__.py"
+            if f.is_file() and f not in matched and "__pycache__" not in f.parts and not _is_module(f)
         }
         assert not left_out, f"{package}: not in the wheel: {sorted(map(str, left_out))}"
-        for kind in ("machines/*.toml", "examples/*.py", "components/*"):
-            assert any(folder.glob(kind)), f"{package} has no {kind}"
+        assert matched, package
+
+
+def _is_module(file: Path) -> bool:
+    """Whether the wheel has it as Python code; examples and templates are data."""
+    return file.name == "__init__.py" or (file.suffix == ".py" and ROOT / "static" not in file.parents)
+
+
+def test_a_source_distribution_has_every_file() -> None:
+    """The packages are in it by themselves; MANIFEST.in names the rest."""
+    lines = [line.split() for line in (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()]
+    patterns = [pattern for words in lines if words[:1] == ["include"] for pattern in words[1:]]
+    grafts = [*SOURCES, *(folder for words in lines if words[:1] == ["graft"] for folder in words[1:])]
+    shipped = {"MANIFEST.in", "pyproject.toml"}
+    left_out = [
+        str(name)
+        for name in (file.relative_to(ROOT) for file in tracked())
+        if str(name) not in shipped
+        and name.parts[0] not in grafts
+        and not (len(name.parts) == 1 and any(name.match(pattern) for pattern in patterns))
+    ]
+    assert not left_out, left_out
+    assert all((ROOT / folder).is_dir() for folder in grafts) and all(any(ROOT.glob(pattern)) for pattern in patterns)
 
 
 def test_dependencies_are_declared_and_used() -> None:

@@ -2,8 +2,8 @@
 
 Exit codes: 0 when all went well; 1 when the schedule is refused, by a primitive or by the machine, or does not compute what its program
 did, or `lint` has an error or a warning to tell, or `check` finds a budget exceeded, or `diff` two programs that differ; 2 when the input
-is not fit to be worked on; 130 when stopped from the keyboard. Errors go to standard error; with `--json` as `{"error": {code, message,
-found, expected, fix, place}}` to standard output too.
+is not fit to be worked on; 130, 143 or 129 when stopped by SIGINT (Ctrl-C), SIGTERM or SIGHUP. Errors go to standard error; with
+`--json` as `{"error": {code, message, found, expected, fix, place}}` to standard output too.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 
 from ...engine.ir import TilewrightError
+from ..signals import exit_code, interruptible
 from .bring import add_import, add_new
 from .check import add_check
+from .completion import add_completion
 from .diff import add_diff
 from .explore import add_explore
 from .export import add_export
 from .lint import add_lint
-from .opened import BAD_INPUT, FINE, INTERRUPTED, REFUSED, RefusedError
+from .logs import logging_as_asked, timed
+from .opened import BAD_INPUT, FINE, REFUSED, RefusedError
 from .run import add_lower, add_machines, add_run
 from .serve import add_serve, free_port
 from .usage import NOTES, Parser, read
@@ -31,26 +35,46 @@ from .usage import NOTES, Parser, read
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        with interruptible():
+            return _run(words)
+    except OSError as error:
+        return _output_failed(error)
+    except BaseException as error:
+        code = exit_code(error)
+        if code is None:
+            raise
+        return code
+
+
+def _run(words: Sequence[str]) -> int:
+    """The exit code, after errors of the input are printed. Raises OSError where standard output cannot be written."""
     parser, arguments = command_line(), argparse.Namespace(json="--json" in words)
     if not words:
         parser.print_help(sys.stderr)
         return BAD_INPUT
     try:
         arguments = read(parser, words)
-        return arguments.run(arguments)
+        with logging_as_asked(arguments), timed("in all"):
+            return arguments.run(arguments)
     except RefusedError as refused:
         return _failed(arguments, refused.cause, REFUSED)
     except TilewrightError as error:
         return _failed(arguments, error, BAD_INPUT)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except OSError as error:
+    except SystemExit:  # --help and --version
+        sys.stdout.flush()
+        raise
+
+
+def _output_failed(error: OSError) -> int:
+    """The exit code where standard output is closed or its disk is full."""
+    with suppress(OSError):  # no file descriptor: standard output is an object of a test
         # Python's own flush at exit must not try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            return FINE  # the reader of our output is gone (`… | head`), nobody is left to tell
-        print(f"tilewright: {error}", file=sys.stderr)
-        return BAD_INPUT
+    if isinstance(error, BrokenPipeError):
+        return FINE  # `tilewright … | head`: the reader has all that it wants
+    print(f"tilewright: {error}", file=sys.stderr)
+    return BAD_INPUT
 
 
 def _failed(arguments: argparse.Namespace, error: TilewrightError, code: int) -> int:
@@ -68,7 +92,7 @@ def command_line() -> Parser:
         description="A visual schedule notebook for tensor programs. `tilewright COMMAND --help` has examples.",
         epilog=NOTES,
     )
-    parser.set_defaults(parser=parser)
+    parser.set_defaults(parser=parser, root=parser)
     parser.add_argument("--version", action="version", version=f"tilewright {metadata.version('tilewright')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in (
@@ -83,6 +107,7 @@ def command_line() -> Parser:
         add_new,
         add_lower,
         add_machines,
+        add_completion,
     ):
         add(commands)
     return parser

@@ -13,7 +13,9 @@ import msgspec
 from ...engine.export import headline
 from ...engine.hwsim import Machine, MachineError, Report
 from ...engine.ir import Refusal, TilewrightError
+from ...engine.lint import LintFinding
 from ..lints import findings_of
+from .findings import Finding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
 from .opened import (
     BAD_INPUT,
     FINE,
@@ -22,17 +24,19 @@ from .opened import (
     Opened,
     RefusedError,
     opened,
+    path_of,
     simulated,
     takes_file,
     takes_setting,
 )
-from .output import takes_json, tell, tell_json, verdict_line, working
+from .output import give, takes_json, tell, tell_json, verdict_line, working
 from .usage import add_command
 
 _SIZE = re.compile(r"(?P<number>\d{1,30}(?:\.\d{1,30})?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
 _SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
 _DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
+FORMATS = ("text", "json", "github", "sarif")
 SEVERITIES = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info")}
 
 
@@ -54,6 +58,7 @@ class Checked(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...] = ()
     summary: str = ""
     error: Refusal | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 def add_check(commands: Any) -> None:
@@ -63,7 +68,13 @@ def add_check(commands: Any) -> None:
     )  # fmt: skip
     takes_file(check, "files", "notebooks; FILE@NAME is a branch", nargs="+")
     takes_setting(check)
-    takes_json(check, "every check")
+    form = check.add_mutually_exclusive_group()
+    takes_json(form, "every check")
+    form.add_argument(
+        "--format", choices=FORMATS, default="text",
+        help="how to print: text for people; json: the same as --json; github: workflow commands, which GitHub shows at the lines "
+        "of a pull request; sarif: a SARIF 2.1.0 log for code scanners (default: %(default)s)",
+    )  # fmt: skip
     check.add_argument("--max-cycles", metavar="N", type=_cycles, help="the most cycles that it may take")
     check.add_argument(
         "--max-peak", metavar="SCOPE=SIZE", action="append", type=_budget, default=[],
@@ -125,38 +136,55 @@ def _percent(text: str) -> float:
 
 
 def _check(arguments: Namespace) -> int:
+    form = "json" if arguments.json else arguments.format
     done: list[Checked] = []
     for number, file in enumerate(arguments.files, 1):
         with working(arguments, f"{number} of {len(arguments.files)}: {file}"):
             found = checked(file, arguments)
         done.append(found)
-        if not arguments.json:
-            _show(found)
+        if form == "text":
+            _show(found, arguments.quiet)
+        elif form == "github":
+            give(github_commands(found.findings))
     code = max(result.code for result in done)
-    if arguments.json:
+    if form == "json":
         tell_json({"passed": code == FINE, "files": [_as_json(result) for result in done]})
+    elif form == "sarif":
+        tell_json(sarif_log([finding for result in done for finding in result.findings]))
     return code
 
 
 def checked(file: str, arguments: Namespace) -> Checked:
     """One file against all budgets. What is wrong with it is said of it, so that the others are checked too."""
     try:
-        found = opened(file, dict(arguments.size))
-        machine = found.machine(arguments.machine)
-        verdict = found.schedule.check(found.sizes)
-        report = simulated(found.costed, machine)
-        checks = (
-            Check("verified", _is_enough(verdict.status, arguments.require), f"{verdict.status}: {verdict.detail}"),
-            *_fits(report),
-            *_budgets(report, machine, arguments),
-            *(_lints(found, machine, arguments.lint) if arguments.lint else ()),
-        )
+        return _checked(opened(file, dict(arguments.size)), file, arguments)
     except RefusedError as refused:
-        return Checked(file, REFUSED, error=refused.cause.refusal)
-    except TilewrightError as error:
-        return Checked(file, BAD_INPUT, error=error.refusal)
-    passed = all(check.passed for check in checks)
-    return Checked(file, FINE if passed else REFUSED, checks, headline(report))
+        code, error = REFUSED, refused.cause.refusal
+    except TilewrightError as wrong:
+        code, error = BAD_INPUT, wrong.refusal
+    return Checked(file, code, error=error, findings=(of_refusal(error, path_of(file)),))
+
+
+def _checked(found: Opened, file: str, arguments: Namespace) -> Checked:
+    machine = found.machine(arguments.machine)
+    verdict = found.schedule.check(found.sizes)
+    report = simulated(found.costed, machine)
+    lints = _lints(found, machine, arguments.lint) if arguments.lint else ()
+    checks = (
+        Check("verified", _is_enough(verdict.status, arguments.require), f"{verdict.status}: {verdict.detail}"),
+        *_fits(report),
+        *_budgets(report, machine, arguments),
+    )
+    path, first = path_of(file), schedule_line(found.notebook) if found.as_read else 1
+    findings = [of_check(check.name, check.detail, path, first) for check in checks if not check.passed]
+    findings += [
+        of_lint(lint, path, line_of(lint, found.notebook, found.count) if found.as_read else 1) for lint in lints
+    ]
+    if arguments.lint:
+        words = "; ".join(f"{lint.code}: {lint.message}" for lint in lints)
+        checks += (Check("lint", not lints, words or f"nothing of severity {arguments.lint}", len(lints), 0),)
+    code = REFUSED if findings else FINE
+    return Checked(file, code, checks, headline(report), findings=tuple(findings))
 
 
 def _is_enough(status: str, required: str) -> bool:
@@ -193,26 +221,29 @@ def _at_most(name: str, found: int, limit: int, unit: str) -> Check:
     return Check(name, found <= limit, f"{found:,} {unit}, at most {limit:,}{more}", found, limit)
 
 
-def _lints(found: Opened, machine: Machine, severity: str) -> Iterator[Check]:
-    findings = [
-        f for f in findings_of(found.schedule, machine, found.sizes, MAX_ACCESSES) if f.severity in SEVERITIES[severity]
-    ]
-    words = "; ".join(f"{finding.code}: {finding.message}" for finding in findings)
-    yield Check("lint", not findings, words or f"nothing of severity {severity}", len(findings), 0)
+def _lints(found: Opened, machine: Machine, severity: str) -> list[LintFinding]:
+    """The findings of this severity and of worse ones."""
+    findings = findings_of(found.schedule, machine, found.sizes, MAX_ACCESSES)
+    return [finding for finding in findings if finding.severity in SEVERITIES[severity]]
 
 
-def _show(result: Checked) -> None:
+def _show(result: Checked, quiet: bool) -> None:
+    """The checks of a file; with --quiet those that fail."""
+    if quiet and result.code == FINE:
+        return
     tell(f"{result.file}: {result.summary}" if result.summary else result.file)
     if result.error is not None:
         place = f" (line {result.error.place.line})" if result.error.place is not None else ""
         tell(verdict_line(False, f"{result.error.code}: {result.error.message}{place}"))
         tell("".join(f"      {line.strip()}\n" for line in str(result.error).splitlines()[1:]).rstrip("\n"))
-    width = max((len(check.name) for check in result.checks), default=0)
-    for check in result.checks:
+    shown = [check for check in result.checks if not (quiet and check.passed)]
+    width = max((len(check.name) for check in shown), default=0)
+    for check in shown:
         tell(verdict_line(check.passed, f"{check.name:<{width}}  {check.detail}"))
 
 
 def _as_json(result: Checked) -> dict[str, Any]:
     checks: Sequence[Any] = msgspec.to_builtins(result.checks)
     error = result.error.to_json() if result.error is not None else None
-    return {"file": result.file, "passed": result.code == FINE, "checks": checks, "error": error}
+    findings = msgspec.to_builtins(result.findings)
+    return {"file": result.file, "passed": result.code == FINE, "checks": checks, "error": error, "findings": findings}

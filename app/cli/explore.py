@@ -21,8 +21,9 @@ from ..document import DocumentError, Notebook, evaluate, save_document
 from ..document.holes import branch_at, has_holes, notebook_space, with_auto
 from ..state import DEFAULT_MACHINE
 from .check import size_bytes
+from .logs import timed
 from .opened import FINE, REFUSED, notebook_file, takes_file, takes_setting, whole_only, written_back
-from .output import takes_json, tell, tell_json
+from .output import shows_progress, takes_json, tell, tell_json
 from .usage import add_command
 
 STATUSES: dict[Status, str] = {
@@ -148,12 +149,13 @@ def _space(notebook: Notebook) -> Space:
 @contextmanager
 def _watched(arguments: Namespace, settings: Settings) -> Iterator[Any]:
     """Who is told of each trial: a line on a terminal's standard error that changes."""
-    if arguments.json or not sys.stderr.isatty():
-        yield None
-        return
-    console = Console(file=sys.stderr)
-    with console.status(Text("starting workers")) as status:
-        yield lambda progress: status.update(Text(_so_far(progress, settings)))
+    with timed("searching"):
+        if not shows_progress(arguments):
+            yield None
+            return
+        console = Console(file=sys.stderr)
+        with console.status(Text("starting workers")) as status:
+            yield lambda progress: status.update(Text(_so_far(progress, settings)))
 
 
 def _so_far(progress: Progress, settings: Settings) -> str:

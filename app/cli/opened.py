@@ -41,8 +41,9 @@ from ..document.branches import branches, with_branch
 from ..document.files import read_stream
 from ..links import is_link, text_of
 from ..state import DEFAULT_MACHINE, State
+from .logs import log, timed
 
-FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+FINE, REFUSED, BAD_INPUT = 0, 1, 2
 
 STANDARD_INPUT = "-"
 
@@ -62,12 +63,14 @@ class RefusedError(Exception):
 
 
 class Opened(msgspec.Struct, frozen=True, eq=False):
-    """A notebook, looked at after `count` of its schedule lines (all of them for None). `given` are the command line's sizes."""
+    """A notebook, looked at after `count` of its schedule lines (all of them for None). `given` are the command line's sizes.
+    `as_read`: its lines are those of the file, which was not converted and is not on another branch."""
 
     notebook: Notebook
     label: str
     count: int | None
     given: Mapping[str, int]
+    as_read: bool = True
 
     def state_on(self, machine: str | None) -> State:
         """The page as if it showed this: what the views make their values of."""
@@ -94,7 +97,13 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
 
     def machine(self, asked: str | None) -> Machine:
         """The one that is asked for, else the notebook's."""
-        return load_machine(asked) if asked else self.notebook.machine or load_machine(DEFAULT_MACHINE)
+        found = load_machine(asked) if asked else self.notebook.machine or load_machine(DEFAULT_MACHINE)
+        log.debug(
+            "machine %s: %s",
+            found.name,
+            "as asked" if asked else "the file's" if self.notebook.machine else "the default",
+        )
+        return found
 
 
 TEXTS = "a notebook, TVMScript, TE text or a post"
@@ -138,24 +147,30 @@ def _size_list(text: str) -> list[tuple[str, int]]:
 
 def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
     """The notebook of a file with its lines applied. Raises what is wrong in it: RefusedError, TilewrightError."""
-    document, given, count = notebook_file(file, sizes or {})
-    notebook = evaluate(document)
+    document, given, count, as_read = _notebook_file(file, sizes or {})
+    with timed(f"applying {file}"):
+        notebook = evaluate(document)
     say_notes(notebook.notes)
     known = len(notebook.states) - 1
     if notebook.error is not None and (count is None or count > known or not notebook.states):
         raise RefusedError(notebook.error) if isinstance(notebook.error, ScheduleError) else notebook.error
     if count is not None and count > known:
-        path, found = _parted(file)[0], f"its schedule has {known} lines"
+        path, found = path_of(file), f"its schedule has {known} lines"
         raise DocumentError(
             Refusal("no-such-step", f"{path} has no step {count}", found, f"{path}@0 to {path}@{known}")
         )
-    return Opened(notebook, file, count, given)
+    return Opened(notebook, file, count, given, as_read)
 
 
 def _parted(file: str) -> tuple[str, str]:
     """What is to be read, and what is behind an @, which a path may have too."""
     path, sign, at = file.rpartition("@")
     return (path, at) if sign and path and at and not is_link(f"@{at}") and not os.path.exists(file) else (file, "")
+
+
+def path_of(file: str) -> str:
+    """FILE of FILE@3."""
+    return _parted(file)[0]
 
 
 def _on_branch(document: Document, name: str) -> Document:
@@ -174,9 +189,14 @@ def source(file: str) -> Document:
     if file == STANDARD_INPUT:
         if sys.stdin is None:
             raise DocumentError(Refusal("no-such-file", "standard input is closed"))
-        file = _all_of(sys.stdin)
-        return read_document(text_of(file) if is_link(file) else file)
-    return read_document(text_of(file)) if is_link(file) else load(file)
+        text = _all_of(sys.stdin)
+        document, name = read_document(text_of(text) if is_link(text) else text), "standard input"
+    elif is_link(file):
+        document, name = read_document(text_of(file)), "a link"
+    else:
+        document, name = load(file), file
+    log.debug("read %s: %d lines, %d cells", name, document.text.count("\n"), len(document.cells))
+    return document
 
 
 @lru_cache(maxsize=1)
@@ -217,17 +237,23 @@ def no_such_file(path: Path) -> DocumentError:
 def notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int], int | None]:
     """The file as a notebook, on the branch that is asked for: one of TE text or of posted code is made one, with its schedule as calls.
     And the sizes that the program does not have as numbers afterwards, and after how many of its lines it is to be looked at."""
+    document, given, count, _ = _notebook_file(file, sizes)
+    return document, given, count
+
+
+def _notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int], int | None, bool]:
     path, at = _parted(file)
-    found = whole(lambda: converted(source(path), DEFAULT_MACHINE, sizes))
+    read = source(path)
+    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes))
     count = 0 if at == "start" else int(at) if at.isdecimal() else None
     document = _on_branch(found.document, at) if at and count is None else found.document
-    return document, {} if found.sizes_used else dict(sizes), count
+    return document, {} if found.sizes_used else dict(sizes), count, document.text == read.text
 
 
 def whole_only(file: str, count: int | None, what: str) -> None:
     """Refuse FILE@3 where it would be passed over: `what` is about all lines. Raises DocumentError "not-a-whole"."""
     if count is not None:
-        path = _parted(file)[0]
+        path = path_of(file)
         raise DocumentError(Refusal("not-a-whole", f"{what} is about the whole schedule", found=file, fix=(path,)))
 
 
@@ -246,9 +272,9 @@ def whole(read: Any) -> Converted:
 
 
 def say_notes(notes: Sequence[Note]) -> None:
-    """What is to be said of the reading of a text, on standard error."""
+    """Notes on the reading of a text."""
     for note in notes:
-        print(f"tilewright: note: line {note.place.line}: {note.text}", file=sys.stderr)
+        log.info("note: line %d: %s", note.place.line, note.text)
 
 
 def simulated(func: PrimFunc, machine: Machine) -> Report:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace, _ActionsContainer  # pyright: ignore[reportPrivateUsage] (what parsers and groups share)
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +13,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from .logs import timed
+
 BUDGET_WORDS = {True: ("ok", "green"), False: ("FAIL", "bold red")}
 
 
-def takes_json(parser: ArgumentParser, what: str) -> None:
+def takes_json(parser: _ActionsContainer, what: str) -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
@@ -45,13 +47,19 @@ def verdict_line(passed: bool, words: str) -> Text:
 
 @contextmanager
 def working(arguments: Namespace, what: str) -> Iterator[None]:
-    """A moving sign on a terminal's standard error while something takes its time; nothing in a pipe, nothing with --json."""
-    if getattr(arguments, "json", False) or not sys.stderr.isatty():
-        yield
-        return
-    console = Console(file=sys.stderr)
-    with console.status(Text(what)):
-        yield
+    """A moving sign on a terminal's standard error while something takes its time; with --verbose also the time that it took."""
+    with timed(what):
+        if not shows_progress(arguments):
+            yield
+            return
+        console = Console(file=sys.stderr)
+        with console.status(Text(what)):
+            yield
+
+
+def shows_progress(arguments: Namespace) -> bool:
+    """Whether somebody looks at standard error: not in a pipe, with --json or with --quiet."""
+    return not (getattr(arguments, "json", False) or arguments.quiet) and sys.stderr.isatty()
 
 
 def written(path: str, data: str | bytes) -> bool:

@@ -72,8 +72,10 @@ def _run(arguments: Namespace) -> int:
         verdict = found.schedule.check(found.sizes)
     with working(arguments, f"simulating on {machine.name}"):
         report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
-    with working(arguments, "trying each figure of the machine"):
-        knobs = sensitivity(found.costed, machine) if arguments.sensitivity else ()
+    knobs: Sequence[Knob] = ()
+    if arguments.sensitivity:
+        with working(arguments, "trying each figure of the machine"):
+            knobs = sensitivity(found.costed, machine)
     if arguments.json:
         tell_json(report_json(report, verdict, knobs))
     else:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...engine.ir import Refusal
 from ..document import DocumentError
+from ..signals import importing
 from .opened import FINE, STANDARD_INPUT, no_such_file
 from .output import takes_json, tell_json
 from .usage import add_command
@@ -80,10 +81,11 @@ def _port(text: str) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     # Panel takes a second to import, and the other commands have no use for it.
-    from ..server.access import make_policy
-    from ..server.log import configure_logging
-    from ..server.run import Serving, serve
-    from ..server.runtime_file import cookie_secret
+    with importing():
+        from ..server.access import make_policy
+        from ..server.log import configure_logging
+        from ..server.run import Serving, serve
+        from ..server.runtime_file import cookie_secret
 
     if str(arguments.path) == STANDARD_INPUT:
         fix = "tilewright import - -o FILE"

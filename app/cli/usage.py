@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from ...engine.ir import Refusal, TilewrightError
+from .logs import takes_verbosity
 
 _CHOICES = re.compile(r"invalid choice: '(?P<wrong>.*?)' \(choose from (?P<words>.*)\)")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
@@ -20,7 +21,7 @@ exit codes:
   0  all went well
   1  refused or wrong; lint: a warning or an error; check: a budget is exceeded; diff: programs that differ
   2  not fit to be worked on: no such file, no program in it, no such option
-  130  stopped from the keyboard"""
+  130, 143, 129  stopped by Ctrl-C, SIGTERM or SIGHUP"""
 
 
 class UsageError(TilewrightError):
@@ -66,4 +67,5 @@ def add_command(commands: Any, name: str, help: str, *examples: str, **settings:
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"examples:\n{shown}", **settings
     )
     parser.set_defaults(parser=parser)
+    takes_verbosity(parser)
     return parser

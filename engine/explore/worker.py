@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 
 from .job import encoded, job_from, task_from
@@ -35,10 +36,14 @@ def main() -> int:
     job = job_from(first)
     bench = job.bench
     limit_memory(job.limits.memory_bytes)
-    send(answers, READY)
     signal.signal(signal.SIGPROF, _stop)
-    while (data := receive(tasks)) is not None:
-        send(answers, encoded(within(job.limits.seconds, bench, task_from(data))))
+    try:
+        send(answers, READY)
+        while (data := receive(tasks)) is not None:
+            send(answers, encoded(within(job.limits.seconds, bench, task_from(data))))
+    except BrokenPipeError:  # the process that asked was killed in the meantime
+        with suppress(BrokenPipeError):
+            answers.close()  # else Python flushes the rest of the answer at exit
     return 0
 
 

@@ -192,7 +192,20 @@ def test_given_no_words_then_the_commands_are_told(capsys: pytest.CaptureFixture
     assert "COMMAND" in told and "exit codes:" in told
 
 
-COMMANDS = ("serve", "run", "check", "lint", "explore", "diff", "export", "import", "new", "lower", "machines")
+COMMANDS = (
+    "serve",
+    "run",
+    "check",
+    "lint",
+    "explore",
+    "diff",
+    "export",
+    "import",
+    "new",
+    "lower",
+    "machines",
+    "completion",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

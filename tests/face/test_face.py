@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,36 @@ def test_given_a_schedule_then_its_lints_are_had_without_the_app(tmp_path: Path)
     ]
     with pytest.raises(tilewright.TilewrightError, match="no-machine"):
         tilewright.lint(sch)
+
+
+def test_given_an_import_then_nothing_is_loaded_until_a_name_is_used() -> None:
+    code = """if True:
+        import sys
+        before = {*sys.modules}
+        import tilewright
+        print(sorted({*sys.modules} - before))
+        tilewright.parse
+        print("tilewright.engine.script" in sys.modules)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['tilewright']\nTrue\n"
+
+
+def test_given_every_name_then_dir_and_a_star_import_have_it() -> None:
+    namespace: dict[str, object] = {}
+    exec("from tilewright import *", namespace)
+    names = set(tilewright.__all__)
+    assert len(names) == len(tilewright.__all__) > 50
+    assert names <= namespace.keys() and {*names, "__version__", "engine"} <= {*dir(tilewright)}
+    assert tilewright.parse is namespace["parse"] and tilewright.engine.__name__ == "tilewright.engine"
+
+
+def test_given_a_name_that_is_not_there_then_an_attribute_error() -> None:
+    for name in ("pasre", "_parse", "annotations", "np"):
+        with pytest.raises(AttributeError, match=f"'tilewright' has no attribute '{name}'"):
+            getattr(tilewright, name)
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert tilewright.__version__ == project["version"]

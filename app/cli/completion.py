@@ -1,0 +1,87 @@
+"""`tilewright completion`: a script that completes command lines in bash, zsh and fish: commands, options, kinds, machines and files.
+
+The script is made once (by shtab) and holds all words; nothing of Tilewright is started when a key is pressed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import shtab
+
+from ...engine.hwsim import preset_names
+from .bring import templates
+from .opened import FINE
+from .output import give, takes_json, tell_json
+from .usage import Parser, add_command
+
+SHELLS = ("bash", "zsh", "fish")
+FILES = {"FILE", "A", "B", "PATH", "OUT", "DB"}
+"""The arguments, by the word that help texts have for their value, that are paths."""
+
+
+def add_completion(commands: Any) -> None:
+    completion = add_command(
+        commands, "completion", "print a script that completes command lines in a shell",
+        "bash > ~/.local/share/bash-completion/completions/tilewright",
+        "zsh > ~/.zfunc/_tilewright", "fish > ~/.config/fish/completions/tilewright.fish",
+    )  # fmt: skip
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"the shell: {', '.join(SHELLS)}")
+    takes_json(completion, "the script")
+    completion.set_defaults(run=_completion)
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    script = completion_script(arguments.root, arguments.shell)
+    if arguments.json:
+        tell_json({"shell": arguments.shell, "script": script})
+    else:
+        give(script)
+    return FINE
+
+
+def completion_script(parser: Parser, shell: str) -> str:
+    """The script for all commands of a parser."""
+    machines, names = _words_or_files("machine", preset_names(), "toml"), _words("template", templates())
+    for action in _actions(parser):
+        if action.metavar in FILES:
+            found = shtab.FILE
+        else:
+            found = {"machine": machines, "template": names}.get(action.dest)
+        if found is not None:
+            action.complete = found  # pyright: ignore[reportAttributeAccessIssue] (shtab's attribute)
+    return shtab.complete(parser, shell) + "\n"
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] (argparse has no public list; shtab reads the same)
+        yield action
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+            for command in action.choices.values():
+                yield from _actions(command)
+
+
+def _words(name: str, words: Iterable[str]) -> dict[str, Any]:
+    """Completes with these words."""
+    text, function = " ".join(words), f"_tilewright_{name}"
+    return {
+        "bash": function,
+        "zsh": f"({text})",
+        "fish": f"(string split ' ' '{text}')",
+        "preamble": {"bash": f'{function}() {{\n  compgen -W "{text}" -- "$1"\n}}'},
+    }
+
+
+def _words_or_files(name: str, words: Iterable[str], suffix: str) -> dict[str, Any]:
+    """Completes with these words, files with the suffix, and folders."""
+    text, function = " ".join(words), f"_tilewright_{name}_files"  # shtab: completions of a function `_file` are paths
+    bash = f'compgen -W "{text}" -- "$1"\n  compgen -f -X "!*.{suffix}" -- "$1"\n  compgen -d -- "$1"'
+    zsh = f'local -a words=({text})\n  compadd -a words\n  _files -g "*.{suffix}"'
+    return {
+        "bash": function,
+        "zsh": function,
+        "fish": f"(string split ' ' '{text}'; __fish_complete_suffix .{suffix})",
+        "preamble": {"bash": f"{function}() {{\n  {bash}\n}}", "zsh": f"{function}() {{\n  {zsh}\n}}"},
+    }

@@ -1,0 +1,113 @@
+"""Signals that end a command: SIGINT (Ctrl-C), SIGTERM and SIGHUP end it with exit code 128 + the signal's number, without a traceback.
+
+While modules are imported, and after the command is done, the process exits at once: there is nothing to clean up, and a
+KeyboardInterrupt there is printed or swallowed by whatever was being imported or torn down. While a command runs, the signal is
+an exception in the main thread, so that files, worker processes and the terminal are left in order.
+
+The command imports this module before any other one, and each module that is imported here is a moment without a handler.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+
+TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without the time that its import takes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+    from typing import Any
+
+    Handler = Callable[[int, FrameType | None], Any]
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+RETRY_SECONDS = 0.01
+
+
+class Stopped(KeyboardInterrupt):
+    """SIGTERM or SIGHUP. It is a KeyboardInterrupt because asyncio logs other exceptions of a callback and goes on."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def install() -> None:
+    """Let the ending signals exit the process at once. `interruptible` makes exceptions of them for a while."""
+    _handle_with(_exit_at_once)
+    sys.unraisablehook = _interrupt_again
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within this context the ending signals raise KeyboardInterrupt (`Stopped` for those that are not SIGINT)."""
+    with _handling(_raise):
+        yield
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Within this context, for imports that take long, the ending signals exit the process at once."""
+    with _handling(_exit_at_once):
+        yield
+
+
+def exit_code(error: BaseException) -> int | None:
+    """The exit code for an exception that a signal has raised, or that was raised in its stead; None for any other."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__cause__ or found.__context__
+    return None if found is None else 128 + _number_of(found)
+
+
+@contextmanager
+def _handling(handler: Handler) -> Iterator[None]:
+    before = _handle_with(handler)
+    try:
+        yield
+    finally:
+        for number, known in before.items():
+            signal.signal(number, known)
+
+
+def _handle_with(handler: Handler) -> dict[int, Any]:
+    """The handlers that were replaced: none in a thread, which cannot have any. A signal that the parent process ignores (`nohup`, a
+    job in the background) stays ignored."""
+    before = {number: signal.getsignal(number) for number in ENDING}
+    replaced = {number: known for number, known in before.items() if known not in (signal.SIG_IGN, None)}
+    for number in replaced:
+        # asyncio.run replaces Python's own handler, and no other, by one that cancels the main task first.
+        is_default = handler is _raise and number == signal.SIGINT
+        try:
+            signal.signal(number, signal.default_int_handler if is_default else handler)
+        except ValueError:  # not the main thread
+            return {}
+    return replaced
+
+
+def _exit_at_once(number: int, _: FrameType | None) -> None:
+    os._exit(128 + number)
+
+
+def _raise(number: int, _: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+def _number_of(interrupt: KeyboardInterrupt) -> int:
+    return interrupt.number if isinstance(interrupt, Stopped) else signal.SIGINT
+
+
+def _interrupt_again(unraisable: Any) -> None:
+    """Raise the signal once more, a moment later, where its exception was raised in a finalizer: Python has nobody to give that to."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    from threading import Timer
+
+    timer = Timer(RETRY_SECONDS, os.kill, (os.getpid(), _number_of(unraisable.exc_value)))
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,61 @@
+"""Processes of the command line that a test ends by a signal, each at a moment after its start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+INSTALLED = b"tilewright.app.signals"
+"""Once Python's log of imports has a line after this module's, the handlers are installed. Before it the interpreter itself starts."""
+
+
+class Ended(NamedTuple):
+    """How the process ended; the lines that it wrote to standard error without those of Python's log."""
+
+    code: int
+    errors: str
+    seconds: float
+
+
+def ended_by(number: int, command: list[str], milliseconds: int, folder: Path) -> Ended:
+    """Start `tilewright` with the words of `command`, and signal it so long after its handlers were installed."""
+    words = [sys.executable, "-X", "importtime", "-m", "tilewright", *command]
+    # Where the tests run in the background of a shell, the interrupt is ignored, and a child would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        try:
+            return _signalled(process, number, milliseconds)
+        finally:
+            process.kill()
+
+
+def _signalled(process: subprocess.Popen[bytes], number: int, milliseconds: int) -> Ended:
+    assert process.stderr is not None
+    said = line = b""
+    while INSTALLED not in said or INSTALLED in line:
+        line = process.stderr.readline()
+        assert line, said.decode()
+        said += line
+    os.set_blocking(process.stderr.fileno(), False)
+    until = time.monotonic() + milliseconds / 1000
+    while time.monotonic() < until and process.poll() is None:
+        said += process.stderr.read() or b""  # the pipe must not fill
+        time.sleep(0.002)
+    os.set_blocking(process.stderr.fileno(), True)
+    sent = time.monotonic()
+    process.send_signal(number)
+    said += process.stderr.read()
+    process.wait(timeout=60)
+    lines = [line for line in said.decode().splitlines() if not line.startswith("import time:")]
+    return Ended(process.returncode, "\n".join(lines), time.monotonic() - sent)
