@@ -9,6 +9,7 @@ from ..state import Filed, State
 
 _SHORT = {
     "no-space": "the disk is full",
+    "disk-error": "the disk reports an error",
     "read-only": "read-only",
     "gone": "the file is gone",
     "not-a-file": "a folder is there",
@@ -41,11 +42,7 @@ def _words(file: Filed) -> tuple[str, str, str]:
             return "asking", "Two versions", f"{name}: another program changed the same lines. Decide which to keep."
         case "failed":
             assert standing.why is not None
-            where = (
-                "Your edits are safe in the history beside it."
-                if standing.kept
-                else "Your edits are on this server only."
-            )
+            where = "Your edits are safe in its history." if standing.durable else "Your edits are on this server only."
             short = _SHORT.get(standing.why.code, "see why")
             return "failed", f"Not saved: {short}", f"{standing.why.message}. {where}"
         case "new":
@@ -53,8 +50,9 @@ def _words(file: Filed) -> tuple[str, str, str]:
         case "saving":
             return "saving", "Saving…", f"{name}: the last edit is on its way to the disk."
         case "saved":
-            if standing.why is not None:
-                return "saved", "Saved", f"{name} has every edit; undo ends with the server: {standing.why.message}"
+            if standing.no_history is not None:
+                said = f"{name} has every edit; undo ends with the server: {standing.no_history.message}"
+                return "saved", "Saved", said
             return "saved", "Saved", f"{name} has every edit; undo goes on after a restart."
 
 

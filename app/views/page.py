@@ -13,7 +13,8 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
     """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there).
 
     `question`: where two versions of the file clash; `versions`: its earlier ones. `save_as`: saving asks for a name.
-    `unsaved`: whether leaving would lose something that was done here.
+    `unsaved`: whether leaving would lose something that was done here. `revision` is another number for each text of the notebook;
+    `durable`: whether the disk has it.
     """
     notice = (
         state.notice
@@ -32,5 +33,7 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "versions": versions_value(state),
         "save_as": state.file is None and bool(state.folder),
         "unsaved": state.loses_work,
+        "revision": state.revision,
+        "durable": state.durable,
         "problem_count": problem_count,
     }
