@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 Condition = Callable[[], bool]
 
@@ -39,7 +40,8 @@ class Attempts:
             self._waiting += [one for one, is_over in zip(waiting, done, strict=True) if not is_over]
         for (_, _, call), is_over in zip(waiting, done, strict=True):
             if is_over:
-                call()
+                with suppress(RuntimeError):  # its loop has ended
+                    call()
 
 
 __all__ = ["Attempts"]

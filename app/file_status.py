@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from contextlib import suppress
 from typing import Literal, Protocol
 
 import msgspec
@@ -50,6 +50,11 @@ class Standing(msgspec.Struct, frozen=True):
         """Why the text is not durable; None where it is, or is on its way."""
         return None if self.durable else self.why or self.no_history
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the text is on its way to the disk."""
+        return not self.durable and self.obstacle is None and self.status != "new"
+
 
 class Follower(Protocol):
     """A page."""
@@ -81,8 +86,10 @@ class Followers:
         """Let them look again, all `but` one."""
         for follower in self._all:
             if follower is not but:
-                with suppress(RuntimeError):  # its loop has ended
+                try:
                     follower.told()
+                except Exception:  # its loop has ended, or the page has a fault: the file is written all the same
+                    logging.getLogger(__name__).debug("a page could not be told", exc_info=True)
 
 
 __all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "Follower", "Followers", "Line", "Standing"]

@@ -19,6 +19,7 @@ from .afterwards import STAND_STILL_MS
 from .api import Office
 from .cabinet import Cabinet, cabinet_of
 from .components.esm import STATIC, style
+from .disk_reports import report_rescued
 from .document import load_document
 from .garbage import collect_while_idle
 from .guard import Door, make_door
@@ -129,22 +130,36 @@ def serve(
     show: bool = False,
     door: Door | None = None,
     tell: Callable[[str], None] = lambda address: print(f"Tilewright is at {address}", flush=True),
-) -> None:
+) -> int:
     """Serve the page and the API until interrupted, and `tell` the address, which prints it. Port 0 takes a free one. `path` as in
     `make_page`; `door` says who gets in, else whoever can reach `address`, which must be this machine's own then.
+
+    Returns the exit code: 1 where a text was in no file and no history at the end, which is said on standard error, else 0.
 
     Raises TilewrightError where `path` cannot be read, and for an address that needs a token.
     """
     door = door or make_door(address)
     if path is not None and not Path(path).is_dir():
         load_document(path)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(path, port, show, door, tell))
+    cabinet = cabinet_of(path)
+    try:
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_serve(path, port, show, door, tell, cabinet))
+    finally:
+        rescued = () if cabinet is None else cabinet.close()
+    return report_rescued(rescued)
 
 
-async def _serve(path: str | Path | None, port: int, show: bool, door: Door, tell: Callable[[str], None]) -> None:
+async def _serve(
+    path: str | Path | None,
+    port: int,
+    show: bool,
+    door: Door,
+    tell: Callable[[str], None],
+    cabinet: Cabinet | None,
+) -> None:
     loop = asyncio.get_running_loop()
-    thumbnails, seats, cabinet = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe)), cabinet_of(path)
+    thumbnails, seats = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe))
 
     def page() -> pn.Template:
         return make_page(path, thumbnails, seats, cabinet)
@@ -159,12 +174,11 @@ async def _serve(path: str | Path | None, port: int, show: bool, door: Door, tel
     tell(f"{url}{door.invitation}")
     ended = asyncio.Event()
     with suppress(NotImplementedError):  # where there are no such signals
-        loop.add_signal_handler(signal.SIGTERM, ended.set)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, ended.set)
     tidying = asyncio.ensure_future(collect_while_idle())
     try:
         with written_down(door, url):
             await ended.wait()
     finally:
         tidying.cancel()
-        if cabinet is not None:
-            cabinet.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine.ir import Refusal
 from ..document import DocumentError
-from .opened import FINE, STANDARD_INPUT, no_such_file
+from .opened import STANDARD_INPUT, no_such_file
 from .output import takes_json, tell_json
 from .usage import add_command
 
@@ -70,10 +70,10 @@ def _serve(arguments: argparse.Namespace) -> int:
     door = make_door(arguments.host, arguments.token, tuple(arguments.allow_host))
     port = free_port(arguments.port, arguments.host)
     if arguments.json:
-        serve(arguments.path, port, door=door, tell=lambda address: tell_json({"address": address, "pid": os.getpid()}))
-    else:
-        serve(arguments.path, port, door=door)
-    return FINE
+        return serve(
+            arguments.path, port, door=door, tell=lambda address: tell_json({"address": address, "pid": os.getpid()})
+        )
+    return serve(arguments.path, port, door=door)
 
 
 def free_port(port: int, address: str = ADDRESS) -> int:

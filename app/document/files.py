@@ -60,7 +60,7 @@ class Stamp(NamedTuple):
 
 
 def stamp_of(path: Path, *, follow: bool = True) -> Stamp | None:
-    """None where there is no file. Raises DocumentError "not-a-file" for a folder (and for a link or a pipe if not `follow`), "unreadable"."""
+    """None where there is no file. Raises DocumentError "unreadable", "not-a-file": a folder; if not `follow`, also a link or a pipe."""
     try:
         found = path.stat() if follow else path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from ..document.merging import Clash, Part
@@ -71,13 +72,43 @@ def file_banners(state: State) -> list[dict[str, Any]]:
     return [{"kind": "told", "text": told, "count": None}] if told else []
 
 
+def file_state(state: State) -> dict[str, Any]:
+    """The file for programs: name, status, durable, error, told, and the clash with another writer."""
+    if state.file is None:
+        return {"name": "", "status": "none", "durable": False, "error": None, "told": "", "clash": None}
+    standing, clash = state.file.standing, clash_value(state.file)
+    why = standing.why or standing.no_history
+    return {
+        "name": state.file.name,
+        "status": standing.status if clash is None else "asking",
+        "durable": standing.durable,
+        "error": None if why is None else why.to_json(),
+        "told": standing.told,
+        "clash": clash,
+    }
+
+
+def clash_value(file: Filed) -> dict[str, Any] | None:
+    """Where two texts clash: an `id` of this clash, `who` made the other text ("page" or "program"), and each place with its line in our
+    text, our lines and theirs. None where there is one text only."""
+    who, parts = _clashing(file)
+    places = [part for part in parts if isinstance(part, Clash)]
+    if not places:
+        return None
+    told = [{"line": part.line, "ours": part.ours, "theirs": part.theirs} for part in places]
+    return {"id": f"{zlib.crc32(repr(parts).encode('utf-8', 'surrogatepass')):08x}", "who": who, "places": told}
+
+
+def _clashing(file: Filed) -> tuple[str, tuple[Part, ...]]:
+    return ("page", file.apart) if file.apart else ("program", file.standing.clashes)
+
+
 def question_value(state: State) -> dict[str, Any] | None:
     """Where two texts clash: `who` made the other one, and each place {line, ours, theirs}; None where all is one."""
     if state.file is None:
         return None
-    parts, who = (state.file.apart, "page") if state.file.apart else (state.file.standing.clashes, "program")
-    clashes = [part for part in parts if isinstance(part, Clash)]
-    if not clashes:
+    who, parts = _clashing(state.file)
+    if not _places(parts):
         return None
     return {"who": who, "name": state.file.name, "clashes": [_clash(n, parts) for n in _places(parts)]}
 
@@ -105,4 +136,4 @@ def _lines(text: str) -> list[str]:
     return [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else lines
 
 
-__all__ = ["file_banners", "file_value", "question_value"]
+__all__ = ["clash_value", "file_banners", "file_state", "file_value", "question_value"]
