@@ -24,12 +24,10 @@ from .performing import opened_with, perform
 from .seats import LoopClock, Seat, SeatError, Seats
 from .session import Session
 from .shelf import Shelf
+from .state import State
 from .views.account import PARTS, USUAL, account, known_report, summary
 from .views.gallery import Example
-from .wire import (
-    read_form,
-    schema,
-)
+from .wire import Form, NewFileForm, SaveAsForm, SaveForm, read_form, schema
 
 VERSION = 1
 
@@ -38,6 +36,9 @@ Known = tuple[dict[str, Any], list[str]]
 
 CHANGE = "change"
 """Pending where the notebook is being changed at this moment: what is told is from before."""
+
+SAVING = (SaveForm, SaveAsForm, NewFileForm)
+"""Intents that are done when the file holds the text; all others when the text is durable."""
 
 STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
 """Of refusals that are about the request; all others are 409: the session is not in a state for it."""
@@ -121,14 +122,20 @@ class Handler(RequestHandler):
             )
         return list(dict.fromkeys(wanted))
 
-    async def tell(self, seat: Seat) -> None:
-        """The state as it is asked for: 200 with all of it, or 202 with what is pending once the wait is over."""
+    async def tell(self, seat: Seat, after: Form | None = None) -> None:
+        """The state as it is asked for: 200 with all of it, or 202 with what is pending once the wait is over. `after` an intent, once its
+        text is durable, or in its file: 507 with the error where the disk refuses it."""
         parts = self.parts()
+        in_file = isinstance(after, SAVING)
 
         def look() -> Known:
             told, pending = account(seat.session.state, seat.session.store, parts)
-            return {"state": told}, [CHANGE, *pending] if seat.session.transitions.busy else pending
+            refusal = None if after is None else not_on_disk(seat.session.state, in_file=in_file)
+            error = {} if refusal is None else {"error": refusal.to_json()}
+            return {**error, "state": told}, [CHANGE, *pending] if seat.session.transitions.busy else pending
 
+        if after is not None:  # the answer is worked out while the disk syncs
+            await asyncio.gather(until_durable(seat, in_file=in_file), seat.do(look))
         await self.tell_known(seat, look)
 
     async def tell_known(self, seat: Seat, look: Callable[[], Known]) -> None:
@@ -137,11 +144,11 @@ class Handler(RequestHandler):
         until = loop.time() + self.seconds()
         while True:
             since = seat.screen.told
-            told, pending = await seat.do(look)
+            facts, (told, pending) = await seat.do(lambda: (head(seat), look()))
             left = until - loop.time()
             if not pending or left <= 0 or not await seat.screen.news(since, left):
                 break
-        self.answer({**head(seat), "pending": pending, **told}, 202 if pending else 200)
+        self.answer({**facts, "pending": pending, **told}, 507 if "error" in told else 202 if pending else 200)
 
 
 class Index(Handler):
@@ -214,6 +221,7 @@ class Sessions(Handler):
             self.refuse(refused)
             return
         self.set_header("Location", f"/api/sessions/{seat.key}")
+        await until_durable(seat)
         told, pending = account(session.state, session.store, self.parts())
         self.answer({**head(seat), "pending": pending, "state": told}, 201)
 
@@ -230,7 +238,8 @@ class One(Handler):
         await self.tell(seat)
 
     async def post(self, key: str) -> None:
-        """Do an intent: the state after it, or 409 with the refusal, which leaves everything as it was."""
+        """Do an intent: the state after it, once its text is durable (of Save, SaveAs and NewFile: once the file holds it); 409 with the
+        refusal, which leaves everything as it was; 507 with the state and the error where it was done and the disk does not take it."""
         seat = self.seats.find(key)
         try:
             form = read_form(self.body())
@@ -240,13 +249,14 @@ class One(Handler):
         if refused is not None:
             self.refuse(refused, **head(seat))
             return
-        await self.tell(seat)
+        await self.tell(seat, form)
 
     async def delete(self, key: str) -> None:
         """End a session that the API opened; a page is its reader's."""
         seat = self.seats.find(key)
         if seat.has_page:
             raise SeatError(Refusal("has-a-page", "somebody has this session open in a browser"))
+        await until_durable(seat)
         self.seats.leave(seat)
         self.answer({"ended": key})
 
@@ -328,7 +338,33 @@ def patterns(office: Office) -> list[tuple[str, type[Handler], dict[str, Any]]]:
 
 def head(seat: Seat) -> dict[str, Any]:
     """What every answer about a session begins with."""
-    return {"session": seat.key, "version": seat.screen.version, "page": seat.has_page}
+    state = seat.session.state
+    return {
+        "session": seat.key,
+        "version": seat.screen.version,
+        "page": seat.has_page,
+        "revision": state.revision,
+        "durable": state.durable,
+    }
+
+
+async def until_durable(seat: Seat, *, in_file: bool = False) -> None:
+    """Wait until the session's text is durable (`in_file`: in its file), also where others go on changing it, or the disk refuses it."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + LIMITS.wait_seconds
+    is_under_way = True
+    while is_under_way and loop.time() < until:
+        await seat.done(lambda told: seat.session.filing.when_durable(lambda: told(None), in_file=in_file))
+        file = seat.session.state.file
+        is_under_way = file is not None and file.standing.is_under_way
+
+
+def not_on_disk(state: State, *, in_file: bool) -> Refusal | None:
+    """Why the text is not durable, or (`in_file`) not in its file; None where it is, and for a notebook without a file."""
+    if state.file is None:
+        return None
+    standing = state.file.standing
+    return standing.why or standing.obstacle if in_file else standing.obstacle
 
 
 __all__ = ["ROUTES", "Office", "Opening", "patterns"]

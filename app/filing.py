@@ -17,14 +17,15 @@ from ..engine.ir import Refusal
 from .addresses import NEW_DRAFT, Address
 from .cabinet import Cabinet
 from .clock import Clock
-from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document
+from .document import Document, DocumentError, Notebook, evaluate, load_document, read_document, read_text
 from .document.files import real_path
 from .document.history import History
 from .document.merging import Part
 from .document.notebook import revision_of
 from .drafts import draft_file, new_draft
 from .edits import checked_text, open_notebook, picture, settled
-from .open_file import Line, OpenFile
+from .file_status import Line
+from .open_file import OpenFile
 from .state import Filed, LookedBack, State
 from .views.versions import changes_of
 
@@ -79,6 +80,12 @@ class Filing:
             del self._overtaken[old]
 
     # What the page does.
+
+    def read(self, path: str) -> Document:
+        """The file at `path` as it is now. Raises DocumentError where it cannot be read, or leads out of the served folder."""
+        if self.cabinet is None:
+            return load_document(path)
+        return read_document(read_text(self.cabinet.place_of(Path(path)), follow=False)[0], path)
 
     def begun(self, state: State, *, anew: bool = False) -> OpenFile | None:
         """What `opened` needs of the file of a state that has just been opened, for a thread. None where it is there already."""
@@ -161,19 +168,28 @@ class Filing:
     def _keep(self, file: OpenFile, before: State, after: State) -> None:
         assert after.notebook is not None and self._base is not None
         if after.draft_of is not None:
-            file.draft(self._page, after.draft_of.document.text, after.notebook.document.text)
-            self._drafting = True
+            self._draft(file, after.draft_of, after.notebook)
             return
+        self._apart = ()
+        if after.notebook.document.text != self._base.document.text:
+            line = Line(after.notebook, after.past, after.future)
+            self._apart = file.publish(self, self._base.document.text, line, _way(before, after))
+            if not self._apart:
+                self._base = after.notebook
+        if self._apart:  # the text is on this page only
+            self._draft(file, self._base, after.notebook)
+        else:
+            self._end_draft(file)
+
+    def _draft(self, file: OpenFile, base: Notebook, notebook: Notebook) -> None:
+        """What is on this page only is kept through a kill, too."""
+        file.draft(self._page, base.document.text, notebook.document.text)
+        self._drafting = True
+
+    def _end_draft(self, file: OpenFile) -> None:
         if self._drafting:
             file.draft(self._page, "", "")
             self._drafting = False
-        if after.notebook.document.text == self._base.document.text:
-            self._apart = ()
-            return
-        line = Line(after.notebook, after.past, after.future)
-        self._apart = file.publish(self, self._base.document.text, line, _way(before, after))
-        if not self._apart:
-            self._base = after.notebook
 
     def leave(self, state: State) -> None:
         """The page shows something else, or is gone: what was being typed is an edit."""
@@ -184,6 +200,7 @@ class Filing:
             self._keep(self._file, state, after)
         if self._apart and after.notebook is not None:
             self._file.put_aside(after.notebook)
+            self._end_draft(self._file)
         self._file.leave(self)
         self._file, self._apart = None, ()
 
@@ -222,6 +239,20 @@ class Filing:
     def has_file(self) -> bool:
         return self._file is not None
 
+    def when_durable(self, call: Callable[[], None], *, in_file: bool = False) -> None:
+        """Call back on the page's loop once the text is durable (`in_file`: in its file), or an attempt to make it so has failed. The
+        state says which."""
+        if self._file is None:
+            call()
+            return
+
+        def attempted() -> None:
+            self._news()
+            call()
+
+        wait = self._file.when_saved if in_file else self._file.when_durable
+        wait(lambda: self._clock.soon(attempted))
+
     def looked_back(self, state: State, message: dict[str, Any]) -> State:
         """The state with the file's earlier versions, with another one of them chosen, or without them."""
         shown = state.looked_back
@@ -241,6 +272,8 @@ class Filing:
             return state
         if self._apart:
             self._apart = self._file.settle(self, state.notebook, self._apart, choices)
+            if not self._apart:
+                self._end_draft(self._file)
         elif state.file is not None:
             self._file.answer(state.file.standing.clashes, choices)
         return self.caught_up(state)
@@ -297,7 +330,8 @@ def readable(document: Document) -> tuple[Document, Notebook | None]:
         return (document, notebook) if notebook.schedule is not None else _with_a_program(notebook, path)
     place = path.resolve()
     name = _history_of(place, lambda history: history.made_of(place.name, document.text))
-    if name is not None and (made := place.with_name(name)).is_file():
+    made = None if name is None else place.with_name(name)
+    if made is not None and made.is_file() and not made.is_symlink():
         return readable(load_document(made))
     return document, None
 
@@ -312,7 +346,7 @@ def _with_a_program(notebook: Notebook, path: Path) -> tuple[Document, Notebook]
 
 
 def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
-    """What the history beside a file says; None where it cannot be read."""
+    """What the history of a file's folder says; None where it cannot be read."""
     history = History(path.parent)
     try:
         return read(history)

@@ -1,4 +1,4 @@
-"""What was done to a file and is not in its history yet. Pages note it, a thread of the cabinet's records it.
+"""What was done to a file and is not in its history yet. Pages note it, the thread of the open files commits it.
 
 Where the history cannot be written to all goes on without it: `trouble` says why, and the newest edits wait until it can.
 """
@@ -9,43 +9,36 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from ..engine.ir import Refusal
 from .document import DocumentError
-from .document.history import Draft, Edit, History, Kept
+from .document.history import Draft, Edit, Entry, History, Kept
 from .limits import LIMITS
 
 
-class Waiting(msgspec.Struct, frozen=True):
-    """What waits to be recorded."""
-
-    edits: tuple[Edit, ...]
-    drafts: tuple[Draft, ...]
-    source: tuple[str, str] | None
-
-
 class Journal:
-    """That of the file `name`."""
+    """The edits and drafts of the file `name` that wait for a commit. `text` is the text that the history ends at, if known."""
 
     def __init__(self, history: History, name: str) -> None:
-        self._history, self._name = history, name
+        self.history, self._name = history, name
         self._lock = threading.Lock()
         self._edits: list[Edit] = []
         self._drafts: dict[str, Draft] = {}
         self._source: tuple[str, str] | None = None
         self.trouble: Refusal | None = None
+        self.text: str | None = None
 
     def known(self, folder: Path) -> Kept | None:
         """What the history knows of the file; by a connection of its own, so that another thread may ask."""
         reading = History(folder)
         try:
-            return reading.load(self._name)
+            kept = reading.load(self._name)
         except DocumentError as error:
             self.trouble = error.refusal
             return None
         finally:
             reading.close()
+        self.text = None if kept is None else kept.text
+        return kept
 
     # Pages.
 
@@ -54,7 +47,7 @@ class Journal:
             self._edits.append(edit)
 
     def draft(self, draft: Draft) -> None:
-        """What is being typed on a page: the last one counts."""
+        """The last draft of each page counts."""
         with self._lock:
             self._drafts[draft.page] = draft
 
@@ -67,50 +60,49 @@ class Journal:
     def waits(self) -> bool:
         return bool(self._edits or self._drafts)
 
-    def waiting(self) -> Waiting:
+    @property
+    def drafts(self) -> tuple[Draft, ...]:
+        """Drafts that are not committed and hold a text of their own."""
         with self._lock:
-            return Waiting(tuple(self._edits), tuple(self._drafts.values()), self._source)
+            return tuple(draft for draft in self._drafts.values() if draft.text != draft.base)
 
     # The thread.
 
-    def record(self, waiting: Waiting, base: str | None) -> None:
-        """Put it into the history; `base` is what the file held before."""
-        if not waiting.edits and not waiting.drafts:
-            return
-
-        def write() -> None:
-            self._history.record(self._name, waiting.edits, base)
-            if waiting.source is not None:
-                self._history.made(*waiting.source, self._name)
-            for draft in waiting.drafts:
-                self._history.draft(self._name, draft)
-
-        recorded = self._tried(write)
+    def entry(self, base: str | None, text: str) -> Entry | None:
+        """What waits, for a commit; None where nothing does. `base` is what the file held before, `text` what it is to hold."""
         with self._lock:
-            if not recorded:
+            if not self.waits:
+                return None
+            return Entry(self._name, tuple(self._edits), base, text, tuple(self._drafts.values()), self._source)
+
+    def committed(self, entry: Entry, trouble: Refusal | None) -> None:
+        """The entry is in the history; or it is not, and why."""
+        with self._lock:
+            self.trouble = trouble
+            if trouble is not None:
                 del self._edits[: -LIMITS.undo]
                 return
-            del self._edits[: len(waiting.edits)]
-            self._drafts = {page: draft for page, draft in self._drafts.items() if draft not in waiting.drafts}
-            self._source = None if self._source == waiting.source else self._source
+            del self._edits[: len(entry.edits)]
+            self.text = entry.edits[-1].text if entry.edits else self.text
+            self._drafts = {page: draft for page, draft in self._drafts.items() if draft not in entry.drafts}
+            self._source = None if self._source == entry.source else self._source
 
-    def writing(self, text: str) -> None:
+    def writing(self, text: str, temporary: str) -> None:
         """The file is about to be written: who finds the text there knows that it is ours."""
-        if self.trouble is None:
-            self._tried(lambda: self._history.writing(self._name, text))
+        self._try(lambda: self.history.writing(self._name, text, temporary))
 
-    def written(self, text: str) -> None:
-        if self.trouble is None:
-            self._tried(lambda: self._history.record(self._name, (), text))
+    def written(self, text: str, temporary: str) -> None:
+        """The file holds the text."""
+        self._try(lambda: self.history.written(self._name, text, temporary))
+        self._try(self.history.checkpoint)
 
-    def _tried(self, write: Callable[[], None]) -> bool:
+    def _try(self, write: Callable[[], None]) -> None:
+        if self.trouble is not None:
+            return
         try:
             write()
         except DocumentError as error:
             self.trouble = error.refusal
-            return False
-        self.trouble = None
-        return True
 
 
-__all__ = ["Journal", "Waiting"]
+__all__ = ["Journal"]

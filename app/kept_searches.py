@@ -1,4 +1,4 @@
-"""Searches on disk, in `.tilewright/explore` beside the notebooks: what was asked for last of each, and what came of the candidates.
+"""Searches on disk, with the history of the notebook's folder: what was asked for last of each, and what came of the candidates.
 
 The outcomes are the engine's (`engine.explore.kept`), in a file by what decides them. The note says which of these files is a notebook's,
 and has the text that it is of.
@@ -20,9 +20,9 @@ from ..engine.explore.study import front_of
 from ..engine.ir import TilewrightError
 from .document import Notebook, evaluate, read_document
 from .document.branches import current_branch
-from .document.history import FOLDER
 from .document.holes import notebook_space
 from .exploring import machine_of
+from .folder_state import folder_state, state_path
 from .found import Found
 from .state import Sought
 
@@ -37,15 +37,19 @@ class Note(msgspec.Struct, frozen=True):
     settings: Settings
 
 
-def study_file(path: str, sought: Sought) -> Path:
-    """Where what comes of a search of the notebook at `path` is kept."""
-    return _folder(path) / f"{fingerprint(sought.space, sought.machine, sought.settings)[:24]}.sqlite3"
+def study_file(path: str, sought: Sought) -> Path | None:
+    """The file for the outcomes of a search of the notebook at `path`; None where the user's state folder cannot be used."""
+    try:
+        return _folder(path) / f"{fingerprint(sought.space, sought.machine, sought.settings)[:24]}.sqlite3"
+    except OSError:
+        return None
 
 
 def write_down(path: str, sought: Sought) -> None:
     """Note that this is searched. Raises OSError."""
+    folder_state(Path(path).resolve().parent)
     folder = _folder(path)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     note = Note(sought.notebook.document.text, sought.settings)
     fresh = _note(path).with_suffix(".new")
     fresh.write_bytes(msgspec.json.encode(note))
@@ -60,16 +64,18 @@ def write_down(path: str, sought: Sought) -> None:
 def taken_up(notebook: Notebook) -> tuple[Sought, Found] | None:
     """What was searched last of a notebook in a file, as far as it came; None where nothing was, or it cannot be read any more."""
     path = notebook.document.path
-    if path is None or not _note(path).is_file():
+    if path is None:
         return None
     try:
+        if not _note(path).is_file():
+            return None
         note = msgspec.json.decode(_note(path).read_bytes(), type=Note)
         if note.text != notebook.document.text:
             notebook = evaluate(read_document(note.text, path))
         space, machine = notebook_space(notebook), machine_of(notebook)
         sought = Sought(1, notebook, machine, space, note.settings, current_branch(notebook.document))
         file = study_file(path, sought)
-        if not file.is_file():
+        if file is None or not file.is_file():
             return None
         kept = Kept(file, space, machine, note.settings)
         try:
@@ -97,7 +103,7 @@ def _found(sought: Sought, trials: tuple[Trial, ...], verdicts: Mapping[int, Ver
 
 
 def _folder(path: str) -> Path:
-    return Path(path).resolve().parent / FOLDER / "explore"
+    return state_path(Path(path).resolve().parent) / "explore"
 
 
 def _note(path: str) -> Path:

@@ -11,6 +11,7 @@ from .intents import Intent
 from .messages import Message
 from .session import Answer, Session
 from .state import Notice
+from .views.filing import clash_value
 from .views.gallery import Example
 from .wire import (
     CompareForm,
@@ -18,6 +19,7 @@ from .wire import (
     NewFileForm,
     OpenForm,
     OpenTextForm,
+    ResolveForm,
     SaveAsForm,
     SaveForm,
     intent_from,
@@ -40,11 +42,17 @@ def _perform(session: Session, form: Form, told: Told) -> None:
                 _received(session, {"kind": "open", "name": form.name}, told)
             case SaveForm():
                 _own_file(session)
+                _require_one_version(session)
                 _received(session, {"kind": "save"}, told)
             case SaveAsForm():
                 _received(session, {"kind": "save_as", "name": form.name, "replacing": form.replacing}, told)
             case NewFileForm():
                 _received(session, {"kind": "new_file", "name": form.name}, told)
+            case ResolveForm():
+                _require_answer(session, form)
+                _received(
+                    session, {"kind": "resolve", "choices": form.choices}, lambda why: told(why or _clash(session))
+                )
             case CompareForm():
                 _received(session, {"kind": "compare", "a": form.a, "b": form.b}, told)
             case _:
@@ -112,6 +120,37 @@ def _own_file(session: Session) -> None:
     if notebook is None or notebook.document.path is None:
         raise DocumentError(
             Refusal("no-path", "the notebook was not opened from a file", expected="its text, from the part `notebook`")
+        )
+
+
+def _clash(session: Session) -> Refusal | None:
+    """That two versions of the file clash; None where they do not."""
+    file = session.state.file
+    if file is None or clash_value(file) is None:
+        return None
+    said = f"{file.name} has two versions: another writer changed the same lines"
+    return Refusal(
+        "two-versions", said, expected="the intent Resolve, with a choice for each place of `clash` in the part `file`"
+    )
+
+
+def _require_one_version(session: Session) -> None:
+    refusal = _clash(session)
+    if refusal is not None:
+        raise DocumentError(refusal)
+
+
+def _require_answer(session: Session, form: ResolveForm) -> None:
+    """Raises DocumentError "no-clash", "changed-meanwhile", "bad-choices"."""
+    clash = None if session.state.file is None else clash_value(session.state.file)
+    if clash is None:
+        raise DocumentError(Refusal("no-clash", "the file has one version only"))
+    if form.id not in ("", clash["id"]):
+        raise DocumentError(Refusal("changed-meanwhile", "it is another clash by now", form.id[:80], clash["id"]))
+    places = len(clash["places"])
+    if len(form.choices) != places:
+        raise DocumentError(
+            Refusal("bad-choices", "there is one choice for each place", str(len(form.choices)), str(places))
         )
 
 

@@ -24,7 +24,7 @@ from .actions import (
 from .addresses import TOUR, Address, address_of
 from .cabinet import Cabinet
 from .clock import Clock
-from .document import Document, load_document
+from .document import Document
 from .exports import Made
 from .filing import Filing, readable, saved_as
 from .forecast import Forecast
@@ -210,7 +210,7 @@ class Session:
 
     def open_file(self, path: str) -> None:
         """A file as it is now, or as other pages have it; edits go into it. Raises DocumentError where it cannot be read."""
-        asked = load_document(path)
+        asked = self.filing.read(path)
 
         def make(state: State) -> tuple[State, Document]:
             document, read = readable(asked)
@@ -350,7 +350,7 @@ class Session:
         self.picture.turned()
 
     def _study_file(self, sought: Sought) -> Path | None:
-        """Where a search is kept: beside the notebook's file."""
+        """Where a search is kept: with the history of the notebook's folder."""
         path = sought.notebook.document.path
         return study_file(path, sought) if self.filing.has_file and path is not None else None
 

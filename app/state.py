@@ -15,8 +15,9 @@ from .document import Notebook
 from .document import State as Moment
 from .document.history import Version
 from .document.merging import Part
+from .document.notebook import revision_of
 from .document.title import title_of
-from .open_file import Standing
+from .file_status import Standing
 
 Theme = Literal["light", "dark"]
 Pane = Literal["script", "python", "problems", "machine", "traffic", "explore"]
@@ -197,8 +198,19 @@ class State(msgspec.Struct, frozen=True, eq=False):
     def loses_work(self) -> bool:
         """Whether leaving the notebook would lose something that a person did here."""
         if self.file is not None:
-            return bool(self.file.apart) or not (self.file.standing.kept or self.file.standing.status == "saving")
+            standing = self.file.standing
+            return bool(self.file.apart) or not (standing.durable or standing.status in ("saving", "new"))
         return self.unsaved and bool(self.past or self.future)
+
+    @property
+    def durable(self) -> bool:
+        """Whether the disk has what is shown: the text in its file or in its history, and what is being typed."""
+        return self.file is not None and self.file.standing.durable
+
+    @property
+    def revision(self) -> int:
+        """A number that is another one for each text; 0 where no notebook is open."""
+        return 0 if self.notebook is None else revision_of(self.notebook)
 
     @property
     def moment(self) -> Moment | None:

@@ -6,7 +6,7 @@ The table of forms is made of the intents' types. Those whose fields are not JSO
 from __future__ import annotations
 
 import inspect
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 import msgspec
 from msgspec.structs import FieldInfo, fields
@@ -104,6 +104,16 @@ class NewFileForm(Form, frozen=True, tag="NewFile"):
     name: str
 
 
+class ResolveForm(Form, frozen=True, tag="Resolve"):
+    """Answer a clash with another writer of the file (`clash` in the part `file`): one choice for each of its places. With the clash's `id`
+    the answer is refused where it is another clash by now."""
+
+    choices: list[Literal["ours", "theirs", "both"]]
+    id: str = ""
+
+
+_FILES = (OpenForm, SaveForm, SaveAsForm, NewFileForm, ResolveForm)
+
 _OWN: dict[type[Intent], type[Form]] = {
     Call: CallForm,
     Calls: CallsForm,
@@ -154,7 +164,7 @@ UNTOLD = tuple(i for i in INTENTS if i not in _OWN and i.__name__ not in _PLAIN)
 """All that is not offered; a test knows them by name, so that an intent of another make is not forgotten."""
 
 FORMS: dict[str, type[Form]] = {
-    **{str(form.__struct_config__.tag): form for form in (*_OWN.values(), OpenForm, SaveForm, SaveAsForm, NewFileForm)},
+    **{str(form.__struct_config__.tag): form for form in (*_OWN.values(), *_FILES)},
     **{name: _plain(intent) for name, intent in _PLAIN.items()},
 }
 """All forms by their names."""
@@ -211,6 +221,7 @@ __all__ = [
     "NewFileForm",
     "OpenForm",
     "OpenTextForm",
+    "ResolveForm",
     "SaveAsForm",
     "SaveForm",
     "described",

@@ -12,7 +12,7 @@ from typing import Any
 from ...engine.ir import Refusal
 from ..document import DocumentError
 from ..signals import importing
-from .opened import FINE, STANDARD_INPUT, no_such_file
+from .opened import STANDARD_INPUT, no_such_file
 from .output import takes_json, tell_json
 from .usage import add_command
 
@@ -108,8 +108,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     )
     port = free_port(arguments.port, arguments.host)
     serving = Serving(arguments.path, port, policy, arguments.certfile, arguments.keyfile, arguments.open)
-    serve(serving, announce_json if arguments.json else announce)
-    return FINE
+    return serve(serving, announce_json if arguments.json else announce)
 
 
 def announce(address: str) -> None:

@@ -19,7 +19,8 @@ of its lines, FILE@start the program before it, FILE@NAME a branch.
 
 exit codes:
   0  all went well
-  1  refused or wrong; lint: a warning or an error; check: a budget is exceeded; diff: programs that differ
+  1  refused or wrong; lint: a warning or an error; check: a budget is exceeded; diff: programs that differ;
+     serve: edits that could not be saved
   2  not fit to be worked on: no such file, no program in it, no such option
   130, 143, 129  stopped by Ctrl-C, SIGTERM or SIGHUP"""
 

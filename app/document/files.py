@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import re
+import secrets
 import shutil
 import stat
-import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from ...engine.ir import Refusal, TilewrightError
+from ..folder_state import sync_folder
 from ..limits import LIMITS
 from .cells import Document, read_document
 
@@ -32,6 +34,7 @@ _WHY = {
     errno.ENOSPC: ("no-space", "the disk is full", "room on the disk: then it is saved by itself"),
     errno.EDQUOT: ("no-space", "the quota of the disk is used up", "room on the disk: then it is saved by itself"),
     errno.EFBIG: ("no-space", "the file would be larger than is allowed here", "a larger limit, or another place"),
+    errno.EIO: ("disk-error", "the disk reports an error", "a disk that works: Save as to another one"),
     errno.EROFS: ("read-only", "the disk is read-only", "another place: Save as"),
     errno.EACCES: (
         "read-only",
@@ -56,17 +59,25 @@ class Stamp(NamedTuple):
     mtime_ns: int
 
 
-def stamp_of(path: Path) -> Stamp | None:
-    """None where there is no file. Raises DocumentError "not-a-file" for a folder, "unreadable"."""
+def stamp_of(path: Path, *, follow: bool = True) -> Stamp | None:
+    """None where there is no file. Raises DocumentError "unreadable", "not-a-file": a folder; if not `follow`, also a link or a pipe."""
     try:
-        found = path.stat()
+        found = path.stat() if follow else path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise DocumentError(Refusal("unreadable", f"cannot read {path.name}: {error.strerror}")) from error
     if stat.S_ISDIR(found.st_mode):
         raise DocumentError(Refusal("not-a-file", f"{path} is a directory", expected="a notebook file"))
+    if not follow:
+        _require_regular(found.st_mode, path)
     return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _require_regular(mode: int, path: Path) -> None:
+    if not stat.S_ISREG(mode):
+        kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
+        raise DocumentError(Refusal("not-a-file", f"{path} is {kind}", expected="a notebook file"))
 
 
 def load_document(path: str | Path) -> Document:
@@ -82,16 +93,29 @@ def real_path(path: Path) -> Path | None:
         return None
 
 
-def read_text(path: Path) -> tuple[str, Stamp]:
-    """The text of a file, and the file's stamp from before it was read. Raises as `load_document`."""
+def read_text(path: Path, *, follow: bool = True) -> tuple[str, Stamp]:
+    """The text of a file, and the file's stamp from before it was read. Raises as `load_document`.
+
+    If not `follow`, only a regular file is read: no link is followed, and no pipe or device is waited for.
+    """
     try:
-        stamp = stamp_of(path)
+        stamp = stamp_of(path, follow=follow)
         if stamp is None:
             raise DocumentError(Refusal("no-such-file", f"there is no file {path}"))
-        with path.open("rb") as file:
+        with open(path, "rb", opener=None if follow else _open_regular) as file:
             return read_stream(file, str(path)), stamp
     except OSError as error:
         raise DocumentError(Refusal("unreadable", f"cannot read {path}: {error.strerror}")) from None
+
+
+def _open_regular(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, Path(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def read_stream(stream: BinaryIO, name: str) -> str:
@@ -169,36 +193,46 @@ ANY = Stamp(-1, -1, -1)
 
 
 def write_text(target: Path, text: str, known: Stamp | None = ANY) -> Stamp:
+    """Write the file as `replace_text` does; a link is written through, so that it stays one."""
+    return replace_text(Path(os.path.realpath(target)), text, known, temporary_name(target), shown=target)
+
+
+def replace_text(target: Path, text: str, known: Stamp | None, temporary: str, *, shown: Path | None = None) -> Stamp:
     """Write the file so that a reader sees the old one or the new one, never a part, after a crash too. Returns its stamp.
 
-    The text goes to a temporary file beside the target, is flushed to the disk, then renamed over it; a link is written through, so that it
-    stays one. Raises DocumentError: "changed-on-disk" where the file is not as it is `known` any more (None: there is none), "read-only",
-    "no-space", "no-folder", "not-a-file", "not-utf-8", "file-too-large", "unwritable".
+    The text goes to the file `temporary` beside the target, is flushed to the disk, then renamed over it; no link is followed. Messages
+    call the file `shown`. Raises DocumentError: "changed-on-disk" where the file is not as it is `known` any more (None: there is none),
+    "read-only", "no-space", "no-folder", "disk-error", "not-a-file", "not-utf-8", "file-too-large", "unwritable".
     """
+    shown = shown or target
     data = encoded(text)
     if len(data) > MAX_BYTES:
         raise DocumentError(
             Refusal("file-too-large", "the notebook is too large", f"{len(data)} bytes", f"at most {MAX_BYTES} bytes")
         )
-    real = Path(os.path.realpath(target))
     try:
-        before = stamp_of(real)
-        if before is not None and not real.stat().st_mode & 0o222:
+        before = stamp_of(target, follow=False)
+        if before is not None and not target.lstat().st_mode & 0o222:
             raise DocumentError(
                 Refusal(
                     "read-only",
-                    f"{target.name} is read-only",
+                    f"{shown.name} is read-only",
                     expected="the right to write it, or another place: Save as",
                 )
             )
-        return _replace_file(real, data, known)
+        return _replace_file(target, data, known, target.parent / temporary)
     except OSError as error:
         code, words, expected = _WHY.get(error.errno or 0, ("unwritable", str(error.strerror), ""))
-        raise DocumentError(Refusal(code, f"cannot write {target}: {words}", f"{error.strerror}", expected)) from error
+        raise DocumentError(Refusal(code, f"cannot write {shown}: {words}", f"{error.strerror}", expected)) from error
 
 
-def _replace_file(target: Path, data: bytes, known: Stamp | None) -> Stamp:
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+def temporary_name(target: Path) -> str:
+    """The name of a file beside the target that nobody has yet, and that says whose it is."""
+    return f".{target.name[:50]}.{secrets.token_hex(8)}.tmp"
+
+
+def _replace_file(target: Path, data: bytes, known: Stamp | None, temporary: Path) -> Stamp:
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             _look_like(target, file.fileno(), temporary)
@@ -206,49 +240,37 @@ def _replace_file(target: Path, data: bytes, known: Stamp | None) -> Stamp:
             file.flush()
             os.fsync(file.fileno())
             made = os.fstat(file.fileno())
-        if known is not ANY and stamp_of(target) != known:  # as late as can be
+        if known is not ANY and stamp_of(target, follow=False) != known:  # as late as can be
             raise DocumentError(Refusal("changed-on-disk", f"another program changed {target.name}"))
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise
-    _sync_directory(target.parent)
+    sync_folder(target.parent)
     return Stamp(made.st_ino, made.st_size, made.st_mtime_ns)
 
 
-def _look_like(target: Path, descriptor: int, temporary: str) -> None:
+def _look_like(target: Path, descriptor: int, temporary: Path) -> None:
     """Permissions, owner and extended attributes of the file that is replaced; a new one is readable by all, as editors do."""
     try:
-        before = target.stat()
+        before = target.lstat()
     except FileNotFoundError:
         os.fchmod(descriptor, 0o644)
         return
     with suppress(OSError):  # only root gives files away
         os.fchown(descriptor, before.st_uid, before.st_gid)
     try:
-        shutil.copystat(target, temporary)
+        shutil.copystat(target, temporary, follow_symlinks=False)
     except OSError:
         os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
 
 
-def _sync_directory(folder: Path) -> None:
-    """Make the rename itself durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def clear_leftovers(target: Path) -> None:
-    """Take away what a server that was killed while it wrote left beside the file."""
-    for path in target.parent.glob(f".{_escaped(target.name)}.*.tmp"):
-        try:
-            if time.time() - path.stat().st_mtime > STALE_SECONDS:
+def clear_leftovers(folder: Path, names: Iterable[str]) -> None:
+    """Remove temporary files of these names, which a server that was killed while it wrote left in the folder. No link is followed."""
+    for name in names:
+        path = folder / name
+        with suppress(OSError):  # removed by somebody else
+            found = path.lstat()
+            if path.parent == folder and stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > STALE_SECONDS:
                 path.unlink()
-        except OSError:
-            continue  # somebody else did
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([\[*?])", r"[\1]", name)

@@ -1,6 +1,6 @@
-"""What was done to the notebooks of a folder, beside them in `.tilewright/history.sqlite3`: each edit before the file itself is written.
+"""What was done to the notebooks of a folder, in the user's private state folder: each edit before the file itself is written.
 
-It adds three things to files that are written atomically: undo goes on after a restart; an edit is safe in a few milliseconds, so that
+It adds three things to files that are written atomically: undo goes on after a restart; an edit is durable in a few milliseconds, so that
 writing the file can wait until a burst of edits is over; and where another program changed the file in between, the text that both
 changes began with is known. SQLite keeps it whole whenever the process or the machine stops (write-ahead log, synced at each commit).
 
@@ -9,11 +9,9 @@ Versions are a tree, as edits are: undo goes to a version's parent, redo to its 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +19,21 @@ from pathlib import Path
 import msgspec
 
 from ...engine.ir import Refusal
-from .files import MAX_BYTES, DocumentError
+from ..folder_state import folder_state, state_path
+from .files import DocumentError
+from .history_rows import (
+    MOST_BACK,
+    children,
+    digest_at,
+    digest_of,
+    packed,
+    parents,
+    text_at,
+    text_with,
+    texts,
+    unpacked,
+)
 
-FOLDER = ".tilewright"
 FILE = "history.sqlite3"
 
 MOST_VERSIONS = 1_000
@@ -32,8 +42,8 @@ MOST_VERSIONS = 1_000
 MOST_BYTES = 16_000_000
 """Of one file's versions, compressed."""
 
-MOST_BACK = 200
-"""Versions that undo and redo get back after a restart, in each direction."""
+MOST_TEMPORARY = 50
+"""Names of temporary files that are kept for each notebook, to be removed after a kill."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS versions (
@@ -44,6 +54,7 @@ CREATE TABLE IF NOT EXISTS made (source TEXT PRIMARY KEY, digest BLOB NOT NULL, 
 CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, here INTEGER NOT NULL, disk BLOB, next BLOB);
 CREATE TABLE IF NOT EXISTS drafts (
   file TEXT NOT NULL, page TEXT NOT NULL, base BLOB NOT NULL, text BLOB NOT NULL, PRIMARY KEY (file, page));
+CREATE TABLE IF NOT EXISTS temporary (id INTEGER PRIMARY KEY, file TEXT NOT NULL, name TEXT NOT NULL);
 """
 
 
@@ -56,18 +67,34 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What was being typed on a page, and the text that it is typed into."""
+    """Text that is nowhere but on one page: what is being typed there, or a version that clashes with the file. `base` is the text that
+    it was made of; a draft that equals its base ends it."""
 
     page: str
     base: str
     text: str
 
 
+class Entry(msgspec.Struct, frozen=True):
+    """What one commit adds to the history of file `name`: edits in order, drafts, and the file (name and text) that it was made of.
+
+    `base` is the text that the file held when it was read or written last; None: there was no file. `text` is the notebook's, which the
+    drafts are about.
+    """
+
+    name: str
+    edits: tuple[Edit, ...] = ()
+    base: str | None = None
+    text: str = ""
+    drafts: tuple[Draft, ...] = ()
+    source: tuple[str, str] | None = None
+
+
 class Kept(msgspec.Struct, frozen=True):
     """What is known of a file: the text that was reached, and those that undo (its last one first) and redo (its first one first) go to.
 
     `disk` are digests of what the file holds if nobody else wrote it: more than one where the server ended while it wrote, none where there
-    was no file. `base` is the text that the file was last known to hold.
+    was no file. `base` is the text that the file was last known to hold. `temporary` are names of files that writing it may have left.
     """
 
     text: str
@@ -76,6 +103,7 @@ class Kept(msgspec.Struct, frozen=True):
     disk: tuple[bytes, ...] = ()
     base: str | None = None
     drafts: tuple[Draft, ...] = ()
+    temporary: tuple[str, ...] = ()
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -88,65 +116,65 @@ class Version(msgspec.Struct, frozen=True):
     text: str
 
 
-def digest_of(text: str) -> bytes:
-    """By this a text is known again."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 class History:
     """The history of the notebooks in one folder. Not for two threads at once. Everything raises DocumentError "no-history" where the
-    folder cannot be written to, or the disk is full; nothing is lost of what was recorded before."""
+    state folder cannot be written to, or the disk is full; nothing is lost of what was recorded before."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / FOLDER
+        self.folder = folder
         self._connection: sqlite3.Connection | None = None
+        self._recovered = False
+
+    @property
+    def path(self) -> Path:
+        """The database. Raises OSError where the state folder cannot be used."""
+        return state_path(self.folder) / FILE
 
     @property
     def exists(self) -> bool:
-        """Whether something was recorded here. Looking for it makes nothing."""
-        return self._connection is not None or (self.folder / FILE).is_file()
+        """Whether something was recorded. Looking for it makes nothing."""
+        try:
+            return self._connection is not None or self.path.is_file()
+        except OSError as error:
+            raise _refused(error) from error
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-            self._connection = None
+            self._connection, self._recovered = None, False
 
     # Recording.
 
-    def record(self, name: str, edits: Sequence[Edit], base: str | None) -> None:
-        """The edits of file `name`, in order; when this returns they are on the disk.
-
-        `base` is the file's text that they go on from: what it held when it was read or written last (None: it was not there).
-        """
+    def commit(self, entries: Sequence[Entry]) -> None:
+        """Add the entries of one or several files, in one transaction: when this returns they are durable."""
         with self._transaction() as db:
-            here = self._here(db, name)
-            for edit in edits:
-                if here is None or _digest_at(db, here) != digest_of(edit.before):
-                    here = self._add(db, name, here, edit.before)
-                here = self._went(db, here, edit) or self._add(db, name, here, edit.text)
-            if here is not None:
-                row = (name, here, None if base is None else digest_of(base))
-                db.execute("INSERT OR REPLACE INTO files (name, here, disk) VALUES (?, ?, ?)", row)
-                self._forget(db, name, here)
+            for entry in entries:
+                self._record(db, entry)
+                if entry.source is not None:
+                    source, text = entry.source
+                    db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (source, digest_of(text), entry.name))
+                for draft in entry.drafts:
+                    _set_draft(db, entry.name, draft)
 
-    def writing(self, name: str, text: str) -> None:
-        """The file is about to be written: from here on it holds the base or this text, until `record` says which."""
+    def writing(self, name: str, text: str, temporary: str) -> None:
+        """The file is about to be written by way of the file `temporary`: until `written` it holds the base or this text."""
         with self._transaction() as db:
             db.execute("UPDATE files SET next = ? WHERE name = ?", (digest_of(text), name))
+            db.execute("INSERT INTO temporary (file, name) VALUES (?, ?)", (name, temporary))
+            kept = "SELECT id FROM temporary WHERE file = ? ORDER BY id DESC LIMIT ?"
+            db.execute(f"DELETE FROM temporary WHERE file = ? AND id NOT IN ({kept})", (name, name, MOST_TEMPORARY))
 
-    def draft(self, name: str, draft: Draft) -> None:
-        """What is being typed on a page; the last one counts. One with nothing in it that is new ends it."""
+    def written(self, name: str, text: str, temporary: str) -> None:
+        """The file holds `text`, and the temporary file is gone."""
         with self._transaction() as db:
-            if draft.text == draft.base:
-                db.execute("DELETE FROM drafts WHERE file = ? AND page = ?", (name, draft.page))
-            else:
-                row = (name, draft.page, _packed(draft.base), _packed(draft.text))
-                db.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?)", row)
+            self._record(db, Entry(name, base=text))
+            db.execute("DELETE FROM temporary WHERE file = ? AND name = ?", (name, temporary))
 
-    def made(self, source: str, text: str, name: str) -> None:
-        """Notebook `name` was made of file `source`, which holds `text`."""
-        with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (source, digest_of(text), name))
+    def checkpoint(self) -> None:
+        """Let the write-ahead log begin anew: syncing a commit is quicker where the log does not grow."""
+        with self._guarded():
+            if self._connection is not None:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     # Reading.
 
@@ -164,20 +192,19 @@ class History:
             return None
         with self._transaction(reading=True) as db:
             found = db.execute("SELECT here, disk, next FROM files WHERE name = ?", (name,)).fetchone()
-            text = None if found is None else _text_at(db, found[0])
+            text = None if found is None else text_at(db, found[0])
             if found is None or text is None:
                 return None
             here, *digests = found
-            rows = db.execute("SELECT page, base, text FROM drafts WHERE file = ? ORDER BY rowid", (name,)).fetchall()
-            texts = [(page, _unpacked(base), _unpacked(typed)) for page, base, typed in rows]
-            drafts = [Draft(p, base, typed) for p, base, typed in texts if base is not None and typed is not None]
+            left = db.execute("SELECT name FROM temporary WHERE file = ? ORDER BY id", (name,)).fetchall()
             return Kept(
                 text,
-                tuple(reversed(list(_texts(db, _parents(db, here))))),
-                tuple(_texts(db, _children(db, here))),
+                tuple(reversed(list(texts(db, parents(db, here))))),
+                tuple(texts(db, children(db, here))),
                 tuple(digest for digest in digests if digest is not None),
-                _text_of(db, name, digests[0]),
-                tuple(drafts),
+                text_with(db, name, digests[0]),
+                tuple(_drafts(db, name)),
+                tuple(row[0] for row in left),
             )
 
     def versions(self, name: str, most: int = MOST_BACK) -> tuple[Version, ...]:
@@ -190,7 +217,7 @@ class History:
                 "ORDER BY v.id DESC LIMIT ?",
                 (name, most),
             ).fetchall()
-            found = ((number, parent, at, _text_at(db, number)) for number, parent, at in rows)
+            found = ((number, parent, at, text_at(db, number)) for number, parent, at in rows)
             return tuple(
                 Version(number, parent or 0, at, text) for number, parent, at, text in found if text is not None
             )
@@ -199,8 +226,8 @@ class History:
 
     @contextmanager
     def _transaction(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
-        try:
-            db = self._connected()
+        with self._guarded():
+            db = self._connected(reading=reading)
             db.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
             try:
                 yield db
@@ -209,55 +236,47 @@ class History:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
-        except (sqlite3.Error, OSError) as error:
-            self.close()  # the next one begins anew
-            if type(error) is sqlite3.DatabaseError:  # neither locked nor out of room: what is there is no history
-                self._set_aside()
-            raise DocumentError(Refusal("no-history", f"edits cannot be kept in {FOLDER}: {error}")) from error
 
-    def _connected(self) -> sqlite3.Connection:
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """After an error the connection is closed, and the next transaction opens another one."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            self.close()
+            if type(error) is sqlite3.DatabaseError:  # neither locked nor out of room: the file is no history
+                self._set_aside()
+            raise _refused(error) from error
+
+    def _connected(self, *, reading: bool) -> sqlite3.Connection:
         if self._connection is None:
-            self.folder.mkdir(exist_ok=True)
-            ignore = self.folder / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("# Made by Tilewright: the history of the notebooks in this folder.\n*\n")
-            self._connection = _opened(self.folder / FILE)
+            self._connection = _opened(folder_state(self.folder) / FILE)
+        if not reading and not self._recovered:
+            _recover(self._connection)
+            self._recovered = True
         return self._connection
 
     def _set_aside(self) -> None:
-        """A history that is none: kept for whoever wants to look at it, out of the way."""
+        """Keep a broken database under another name, for whoever wants to look at it."""
         for end in ("", "-wal", "-shm"):
-            path = self.folder / (FILE + end)
+            path = self.path.with_name(FILE + end)
             if path.exists():
-                os.replace(path, self.folder / f"broken-{int(time.time())}-{FILE}{end}")
+                os.replace(path, path.with_name(f"broken-{int(time.time())}-{FILE}{end}"))
 
-    def _here(self, db: sqlite3.Connection, name: str) -> int | None:
+    def _record(self, db: sqlite3.Connection, entry: Entry) -> None:
+        name = entry.name
         found = db.execute("SELECT here FROM files WHERE name = ?", (name,)).fetchone()
-        return None if found is None else found[0]
-
-    def _add(self, db: sqlite3.Connection, name: str, parent: int | None, text: str) -> int:
-        made = db.execute(
-            "INSERT INTO versions (file, parent, digest, text, at) VALUES (?, ?, ?, ?, ?)",
-            (name, parent, digest_of(text), _packed(text), time.time()),
-        )
-        assert made.lastrowid is not None
-        return made.lastrowid
-
-    def _went(self, db: sqlite3.Connection, here: int, edit: Edit) -> int | None:
-        """Where undo or redo lead, if it is where they led on the page."""
-        around = {"undo": _parents, "redo": _children}.get(edit.way)
-        there = None if around is None else next(around(db, here), None)
-        return there if there is not None and _digest_at(db, there) == digest_of(edit.text) else None
-
-    def _forget(self, db: sqlite3.Connection, name: str, here: int) -> None:
-        """The oldest versions, so that a history does not grow for ever; never the one that the file is at."""
-        rows = db.execute("SELECT id, length(text) FROM versions WHERE file = ? ORDER BY id DESC", (name,)).fetchall()
-        size, old = 0, []
-        for count, (version, length) in enumerate(rows):
-            size += length
-            if (count >= MOST_VERSIONS or size > MOST_BYTES) and version != here:
-                old.append((version,))
-        db.executemany("DELETE FROM versions WHERE id = ?", old)
+        here: int | None = None if found is None else found[0]
+        for edit in entry.edits:
+            if here is None or digest_at(db, here) != digest_of(edit.before):
+                here = _add(db, name, here, edit.before)
+            here = _went(db, here, edit) or _add(db, name, here, edit.text)
+        if here is None and any(draft.text != draft.base for draft in entry.drafts):
+            here = _add(db, name, None, entry.text)
+        if here is not None:
+            row = (name, here, None if entry.base is None else digest_of(entry.base))
+            db.execute("INSERT OR REPLACE INTO files (name, here, disk) VALUES (?, ?, ?)", row)
+            _forget(db, name, here)
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -273,72 +292,59 @@ def _opened(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _parents(db: sqlite3.Connection, version: int) -> Iterator[int]:
-    seen = {version}
-    for _ in range(MOST_BACK):
-        found = db.execute(
-            "SELECT v.parent FROM versions v JOIN versions p ON p.id = v.parent WHERE v.id = ?", (version,)
-        ).fetchone()
-        if found is None or found[0] in seen:
-            return
-        version = found[0]
-        seen.add(version)
-        yield version
+def _recover(db: sqlite3.Connection) -> None:
+    """Copy the log into the database and empty it, before anything is added: where syncing the log failed, pages of it may exist in memory
+    only, and whatever came after them in the log would be lost with them."""
+    is_busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if is_busy:
+        raise sqlite3.OperationalError("the log of the history is in use")
 
 
-def _children(db: sqlite3.Connection, version: int) -> Iterator[int]:
-    seen = {version}
-    for _ in range(MOST_BACK):
-        found = db.execute("SELECT id FROM versions WHERE parent = ? ORDER BY id DESC LIMIT 1", (version,)).fetchone()
-        if found is None or found[0] in seen:
-            return
-        version = found[0]
-        seen.add(version)
-        yield version
+def _refused(error: Exception) -> DocumentError:
+    return DocumentError(Refusal("no-history", f"the history of edits cannot be used: {error}"))
 
 
-def _texts(db: sqlite3.Connection, versions: Iterator[int]) -> Iterator[str]:
-    """As far as they can be read."""
-    for version in versions:
-        text = _text_at(db, version)
-        if text is None:
-            return
-        yield text
+def _set_draft(db: sqlite3.Connection, name: str, draft: Draft) -> None:
+    if draft.text == draft.base:
+        db.execute("DELETE FROM drafts WHERE file = ? AND page = ?", (name, draft.page))
+    else:
+        row = (name, draft.page, packed(draft.base), packed(draft.text))
+        db.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?)", row)
 
 
-def _digest_at(db: sqlite3.Connection, version: int) -> bytes | None:
-    found = db.execute("SELECT digest FROM versions WHERE id = ?", (version,)).fetchone()
-    return None if found is None else found[0]
+def _drafts(db: sqlite3.Connection, name: str) -> Iterator[Draft]:
+    rows = db.execute("SELECT page, base, text FROM drafts WHERE file = ? ORDER BY rowid", (name,)).fetchall()
+    for page, packed_base, packed_text in rows:
+        base, text = unpacked(packed_base), unpacked(packed_text)
+        if base is not None and text is not None:
+            yield Draft(page, base, text)
 
 
-def _text_at(db: sqlite3.Connection, version: int) -> str | None:
-    found = db.execute("SELECT digest, text FROM versions WHERE id = ?", (version,)).fetchone()
-    if found is None:
-        return None
-    digest, packed = found
-    text = _unpacked(packed)
-    return text if text is not None and digest_of(text) == digest else None
+def _add(db: sqlite3.Connection, name: str, parent: int | None, text: str) -> int:
+    made = db.execute(
+        "INSERT INTO versions (file, parent, digest, text, at) VALUES (?, ?, ?, ?, ?)",
+        (name, parent, digest_of(text), packed(text), time.time()),
+    )
+    assert made.lastrowid is not None
+    return made.lastrowid
 
 
-def _text_of(db: sqlite3.Connection, name: str, digest: bytes | None) -> str | None:
-    """The text of a file that has the digest."""
-    rows = db.execute("SELECT id FROM versions WHERE file = ? AND digest = ? ORDER BY id DESC", (name, digest))
-    found = rows.fetchone()
-    return None if found is None else _text_at(db, found[0])
+def _went(db: sqlite3.Connection, here: int, edit: Edit) -> int | None:
+    """Where undo or redo lead, if it is where they led on the page."""
+    around = {"undo": parents, "redo": children}.get(edit.way)
+    there = None if around is None else next(around(db, here), None)
+    return there if there is not None and digest_at(db, there) == digest_of(edit.text) else None
 
 
-def _packed(text: str) -> bytes:
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+def _forget(db: sqlite3.Connection, name: str, here: int) -> None:
+    """The oldest versions, so that a history does not grow for ever; never the one that the file is at."""
+    rows = db.execute("SELECT id, length(text) FROM versions WHERE file = ? ORDER BY id DESC", (name,)).fetchall()
+    size, old = 0, []
+    for count, (version, length) in enumerate(rows):
+        size += length
+        if (count >= MOST_VERSIONS or size > MOST_BYTES) and version != here:
+            old.append((version,))
+    db.executemany("DELETE FROM versions WHERE id = ?", old)
 
 
-def _unpacked(data: bytes) -> str | None:
-    """None for what is no text of ours; what would unpack to more than a notebook may have is none."""
-    try:
-        unpacking = zlib.decompressobj()
-        text = unpacking.decompress(data, 2 * MAX_BYTES)
-        return None if unpacking.unconsumed_tail or not unpacking.eof else text.decode("utf-8", "surrogatepass")
-    except (zlib.error, UnicodeDecodeError, TypeError):
-        return None
-
-
-__all__ = ["Draft", "Edit", "History", "Kept", "Version", "digest_of"]
+__all__ = ["Draft", "Edit", "Entry", "History", "Kept", "Version", "digest_of"]

@@ -6,6 +6,7 @@ line that is not read or refused ends the calls; it and those after it stay as c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def _has_notes(document: Document) -> bool:
 def path_beside(path: str) -> str:
     """A path that no file has: `matmul_blocks.py` for `matmul.py`."""
     number, found = 1, Path(path).with_name(f"{Path(path).stem}_blocks.py")
-    while found.exists():
+    while os.path.lexists(found):  # a link to a file that is not there is taken, too
         number, found = number + 1, Path(path).with_name(f"{Path(path).stem}_blocks_{number}.py")
     return str(found)
 

@@ -17,7 +17,8 @@ import panel as pn
 
 from ..addresses import Address
 from ..api import Office
-from ..cabinet import cabinet_of
+from ..cabinet import Cabinet, cabinet_of
+from ..disk_reports import report_rescued
 from ..document import load_document
 from ..garbage import collect_while_idle
 from ..seats import Seats
@@ -47,22 +48,29 @@ class Serving(msgspec.Struct, frozen=True):
     opens_browser: bool = False
 
 
-def serve(serving: Serving, announce: Callable[[str], None]) -> None:
+def serve(serving: Serving, announce: Callable[[str], None]) -> int:
     """Serve page and API until SIGTERM; `announce` gets the address of the first visit, with the token.
+
+    Returns the exit code: 1 if a text was in no file and no history at the end, which is reported on standard error, else 0.
 
     Raises KeyboardInterrupt at SIGINT once all is written, TilewrightError if `path` cannot be read, OSError if the port or a
     certificate cannot be used.
     """
     if serving.path is not None and not serving.path.is_dir():
         load_document(serving.path)
-    asyncio.run(_serve(serving, announce))
+    cabinet = cabinet_of(serving.path)
+    try:
+        asyncio.run(_serve(serving, cabinet, announce))
+    finally:
+        code = report_rescued(cabinet.close())
+    return code
 
 
-async def _serve(serving: Serving, announce: Callable[[str], None]) -> None:
+async def _serve(serving: Serving, cabinet: Cabinet, announce: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     log_loop_errors(loop)
     path, policy = serving.path, serving.policy
-    thumbnails, seats, cabinet = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe)), cabinet_of(path)
+    thumbnails, seats = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe))
 
     def page() -> pn.Template:
         return make_page(path, thumbnails, seats, cabinet, base=f"{policy.prefix}/")
@@ -80,7 +88,8 @@ async def _serve(serving: Serving, announce: Callable[[str], None]) -> None:
     log.info("serving %s at %s", path or "the examples", url)
     ended = asyncio.Event()
     with suppress(NotImplementedError):  # where there are no such signals
-        loop.add_signal_handler(signal.SIGTERM, ended.set)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, ended.set)
     tidying = asyncio.ensure_future(collect_while_idle())
     opening = _open_browser(url, policy, first) if serving.opens_browser else None
     try:
@@ -91,8 +100,6 @@ async def _serve(serving: Serving, announce: Callable[[str], None]) -> None:
         log.info("the server ends")
         if opening is not None:
             opening.unlink(missing_ok=True)
-        if cabinet is not None:
-            cabinet.close()
 
 
 def _tls(serving: Serving) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ..document import with_origins
 from ..document.branches import branches
 from ..state import State
 from ..store import Store
+from .filing import file_state
 from .lints import lints_now
 from .problems import problems_value
 from .row_ids import row_ids
@@ -71,6 +72,13 @@ def _notebook(state: State, _: Store) -> Known:
         "pane": state.pane,
         "comparison": None if state.comparison is None else [state.comparison.a.key, state.comparison.b.key],
     }
+
+
+def _file(state: State, _: Store) -> Known:
+    """The notebook's file: name, status ("none", "new", "saving", "saved", "failed", "asking"), durable, error (why it cannot be saved, or
+    has no history), told (what was done unasked), and `clash` with another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]},
+    which the intent Resolve answers."""
+    return file_state(state)
 
 
 def _cells(state: State, _: Store) -> Known:
@@ -180,6 +188,7 @@ def _or_error(value: Any) -> Any:
 
 PARTS: dict[str, Callable[[State, Store], Known]] = {
     "notebook": _notebook,
+    "file": _file,
     "cells": _cells,
     "steps": _steps,
     "branches": _branches,
@@ -194,5 +203,5 @@ PARTS: dict[str, Callable[[State, Store], Known]] = {
 }
 """What may be asked for by name. A docstring says what a part holds; docs/api.md is made of them."""
 
-USUAL = ("notebook", "steps", "tree")
+USUAL = ("notebook", "file", "steps", "tree")
 """The parts of an answer that names none."""

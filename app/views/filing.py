@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from ..document.merging import Clash, Part
@@ -9,6 +10,7 @@ from ..state import Filed, State
 
 _SHORT = {
     "no-space": "the disk is full",
+    "disk-error": "the disk reports an error",
     "read-only": "read-only",
     "gone": "the file is gone",
     "not-a-file": "a folder is there",
@@ -55,11 +57,7 @@ def _words(file: Filed) -> tuple[str, str, str]:
             return "asking", "Two versions", f"{name}: another program changed the same lines. Decide which to keep."
         case "failed":
             assert standing.why is not None
-            where = (
-                "Your edits are safe in the history beside it."
-                if standing.kept
-                else "Your edits are on this server only."
-            )
+            where = "Your edits are safe in its history." if standing.durable else "Your edits are on this server only."
             short = _SHORT.get(standing.why.code, "see why")
             return "failed", f"Not saved: {short}", f"{standing.why.message}. {where}"
         case "new":
@@ -67,8 +65,9 @@ def _words(file: Filed) -> tuple[str, str, str]:
         case "saving":
             return "saving", "Saving…", f"{name}: the last edit is on its way to the disk."
         case "saved":
-            if standing.why is not None:
-                return "saved", "Saved", f"{name} has every edit; undo ends with the server: {standing.why.message}"
+            if standing.no_history is not None:
+                said = f"{name} has every edit; undo ends with the server: {standing.no_history.message}"
+                return "saved", "Saved", said
             return "saved", "Saved", f"{name} has every edit; undo goes on after a restart."
 
 
@@ -87,13 +86,43 @@ def file_banners(state: State) -> list[dict[str, Any]]:
     return [{"kind": "told", "text": told, "count": None}] if told else []
 
 
+def file_state(state: State) -> dict[str, Any]:
+    """The file for programs: name, status, durable, error, told, and the clash with another writer."""
+    if state.file is None:
+        return {"name": "", "status": "none", "durable": False, "error": None, "told": "", "clash": None}
+    standing, clash = state.file.standing, clash_value(state.file)
+    why = standing.why or standing.no_history
+    return {
+        "name": state.file.name,
+        "status": standing.status if clash is None else "asking",
+        "durable": standing.durable,
+        "error": None if why is None else why.to_json(),
+        "told": standing.told,
+        "clash": clash,
+    }
+
+
+def clash_value(file: Filed) -> dict[str, Any] | None:
+    """Where two texts clash: an `id` of this clash, `who` made the other text ("page" or "program"), and each place with its line in our
+    text, our lines and theirs. None where there is one text only."""
+    who, parts = _clashing(file)
+    places = [part for part in parts if isinstance(part, Clash)]
+    if not places:
+        return None
+    told = [{"line": part.line, "ours": part.ours, "theirs": part.theirs} for part in places]
+    return {"id": f"{zlib.crc32(repr(parts).encode('utf-8', 'surrogatepass')):08x}", "who": who, "places": told}
+
+
+def _clashing(file: Filed) -> tuple[str, tuple[Part, ...]]:
+    return ("page", file.apart) if file.apart else ("program", file.standing.clashes)
+
+
 def question_value(state: State) -> dict[str, Any] | None:
     """Where two texts clash: `who` made the other one, and each place {line, ours, theirs}; None where all is one."""
     if state.file is None:
         return None
-    parts, who = (state.file.apart, "page") if state.file.apart else (state.file.standing.clashes, "program")
-    clashes = [part for part in parts if isinstance(part, Clash)]
-    if not clashes:
+    who, parts = _clashing(state.file)
+    if not _places(parts):
         return None
     return {"who": who, "name": state.file.name, "clashes": [_clash(n, parts) for n in _places(parts)]}
 
@@ -121,4 +150,4 @@ def _lines(text: str) -> list[str]:
     return [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else lines
 
 
-__all__ = ["file_banners", "file_value", "question_value"]
+__all__ = ["clash_value", "file_banners", "file_state", "file_value", "question_value"]

@@ -15,7 +15,7 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
 
     `question`: where two versions of the file clash; `versions`: its earlier ones. `save_as`: saving asks for a name.
     `unsaved`: whether leaving would lose something that was done here. `address` is the path of the page behind the server's prefix; None
-    leaves it as it is.
+    leaves it as it is. `revision` is another number for each text of the notebook; `durable`: whether the disk has it.
     """
     notice = (
         state.notice
@@ -35,5 +35,7 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "save_as": (state.file is None or state.file.is_draft) and bool(state.folder),
         "address": None if state.address in (None, NEW_DRAFT) else state.address.path,
         "unsaved": state.loses_work,
+        "revision": state.revision,
+        "durable": state.durable,
         "problem_count": problem_count,
     }

@@ -13,7 +13,9 @@ from support.filed import Desk, filed, send, text_of
 from support.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.document import files
+from tilewright.app.document.history import History
 from tilewright.app.document.notebook import revision_of
+from tilewright.app.folder_state import folder_state
 from tilewright.app.session import Session
 
 
@@ -55,9 +57,9 @@ def test_given_an_edit_then_it_is_in_the_file_by_itself_and_in_the_history(desk:
     assert filed(page).standing.status == "saving" and not page.state.unsaved
     desk.settle()
     assert path.read_text() == text_of(page) and "sch.parallel(i)" in path.read_text()
-    assert (path.parent / ".tilewright" / "history.sqlite3").is_file()
-    assert (path.parent / ".tilewright" / ".gitignore").read_text().endswith("*\n")
-    assert not list(path.parent.glob(".*.tmp"))
+    kept = History(path.parent).load("mine.py")
+    assert kept is not None and kept.text == text_of(page) and kept.past == (MATMUL_NOTEBOOK,)
+    assert [entry.name for entry in path.parent.iterdir()] == ["mine.py"], "nothing else is in the person's folder"
 
 
 def test_given_a_restart_then_undo_and_redo_go_on(desk: Desk, path: Path) -> None:
@@ -107,11 +109,11 @@ def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
     told: list[str] = []
     record = file._journal.writing
 
-    def recording(text: str) -> None:
+    def recording(text: str, temporary: str) -> None:
         monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone in this moment
         told.append(file.standing.status)
         monkeypatch.setattr(file, "_now", now)
-        record(text)
+        record(text, temporary)
 
     now = file._now
     monkeypatch.setattr(file._journal, "writing", recording)
@@ -293,7 +295,7 @@ def test_given_a_full_disk_then_it_is_said_nothing_is_lost_and_saved_once_there_
     desk.until(lambda: filed(page).standing.status == "failed")
     standing = filed(page).standing
     assert standing.why is not None and standing.why.code == "no-space" and "disk is full" in standing.why.message
-    assert standing.kept and page.state.unsaved and not page.state.loses_work  # the history has it
+    assert standing.durable and page.state.unsaved and not page.state.loses_work  # the history has it
     assert path.read_text() == MATMUL_NOTEBOOK
     let()
     desk.settle()  # by itself
@@ -327,7 +329,7 @@ def test_given_a_deleted_file_then_it_is_said_and_only_saving_makes_it_again(des
     desk.until(lambda: filed(page).standing.status == "failed")
     assert filed(page).standing.why.code == "gone"
     parallel(page)
-    desk.until(lambda: filed(page).standing.kept)
+    desk.until(lambda: filed(page).standing.durable)
     assert not path.exists()
     send(page, "save")
     desk.settle()
@@ -352,22 +354,25 @@ def test_given_a_file_that_became_no_text_then_it_is_never_written_over(desk: De
     desk.until(lambda: filed(page).standing.status == "failed")
     parallel(page)
     send(page, "save")
-    desk.until(lambda: filed(page).standing.kept)
+    desk.until(lambda: filed(page).standing.durable)
     assert path.read_bytes() == b"\xff\x00binary" and filed(page).standing.status == "failed"
 
 
-def test_given_no_place_for_a_history_then_the_file_is_saved_all_the_same(desk: Desk, path: Path) -> None:
-    (path.parent / ".tilewright").write_text("in the way")
+def test_given_no_place_for_a_history_then_the_file_is_saved_all_the_same(
+    desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path.parent / "in_the_way").write_text("")
+    monkeypatch.setenv("TILEWRIGHT_STATE_DIR", str(path.parent / "in_the_way"))
     page = desk.page(path)
     parallel(page)
     desk.settle()
     assert path.read_text() == text_of(page)
-    assert filed(page).standing.why is not None and filed(page).standing.why.code == "no-history"
+    standing = filed(page).standing
+    assert standing.no_history is not None and standing.no_history.code == "no-history" and standing.durable
 
 
 def test_given_a_broken_history_then_it_is_set_aside_and_the_file_is_what_counts(desk: Desk, path: Path) -> None:
-    folder = path.parent / ".tilewright"
-    folder.mkdir()
+    folder = folder_state(path.parent)
     (folder / "history.sqlite3").write_bytes(b"no database" * 1000)
     page = desk.page(path)
     assert text_of(page) == MATMUL_NOTEBOOK

@@ -13,6 +13,7 @@ from support.searching import HOLES, searched, with_holes
 from tilewright.app.actions import OpenText, act
 from tilewright.app.cabinet import Cabinet
 from tilewright.app.exploring import Explore, GoOnExploring, StopExploring
+from tilewright.app.folder_state import state_path
 from tilewright.app.found import Found, found_now
 from tilewright.app.kept_searches import taken_up
 from tilewright.app.searches import Places, Searches
@@ -184,6 +185,6 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     assert state.notebook is not None
     kept = taken_up(state.notebook)
     assert kept is not None and kept[0].notebook.document.text == HOLES, "it stays one of the text that was searched"
-    (tmp_path / ".tilewright" / "explore" / "mine.py.json").write_text("{")
+    (state_path(tmp_path) / "explore" / "mine.py.json").write_text("{")
     assert taken_up(state.notebook) is None
     assert taken_up(replace(state.notebook, document=replace(state.notebook.document, path=None))) is None

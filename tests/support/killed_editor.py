@@ -58,7 +58,7 @@ def edit_until_killed(path: Path, seed: int) -> None:
             page.dispatch(DropDraft())
         text = text_of(page)
         assert way != "typed" or text == before
-        desk.until(lambda page=page: filed(page).standing.kept)
+        desk.until(lambda page=page: filed(page).standing.durable)
         say("kept", name_of(text))
 
 

@@ -50,8 +50,15 @@ RULES = """\
 
 ## Answers
 
-- About a session: `{"session", "version", "page", "pending": [...], "state": {part: value}}`. `version` is another one after each
-  change of what its screen shows.
+- About a session: `{"session", "version", "page", "revision", "durable", "pending": [...], "state": {part: value}}`. `version` is
+  another one after each change of what its screen shows, `revision` for each text of the notebook. `durable`: the disk has that text (and
+  what is being typed), in the notebook's file or in its history, so that neither a kill nor a power cut loses it. It is false for a
+  notebook without a file, and for one whose file is made with the first edit.
+- An intent is answered once its text is durable; Save, SaveAs and NewFile once the file holds the text. **507** where it was done and the
+  disk refuses the text: the answer has the state and `error`, with a code as `no-space`, `read-only`, `no-folder`, `disk-error`, `gone` or
+  `no-history`. After Save, `durable` may be true all the same: the history has the text.
+- Where another page or program changed the same lines of the file, nothing is written until somebody decides: the part `file` shows the
+  clash, and the intent `Resolve` answers it. Save is refused with `two-versions` until then.
 - **202** in place of 200: the parts in `pending` are null, because they are worked out at this moment. Ask again, or with `wait`: seconds
   that the request may take until they are known (at most WAIT).
 - `since=VERSION` with `wait`: the answer comes when there is news, so that a program can follow a person.

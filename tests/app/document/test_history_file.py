@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.app.document import DocumentError, history
-from tilewright.app.document.history import Draft, Edit, History, digest_of
+from tilewright.app.document.history import Draft, Edit, Entry, History, digest_of
+from tilewright.app.document.history_rows import packed
 
 
 def done(folder: Path, *edits: Edit, base: str | None = None) -> History:
     made = History(folder)
-    made.record("a.py", edits, base)
+    made.commit([Entry("a.py", edits, base)])
     return made
 
 
@@ -44,9 +45,9 @@ def test_undo_and_redo_lead_where_they_led(tmp_path_factory: pytest.TempPathFact
         else:
             continue
         any_edit = True
-        made.record("a.py", [Edit(before, now, move if move in ("undo", "redo") else "edit")], None)
+        made.commit([Entry("a.py", (Edit(before, now, move if move in ("undo", "redo") else "edit"),))])
     made.close()
-    kept = History(made.folder.parent).load("a.py")
+    kept = History(made.folder).load("a.py")
     assert (kept is not None) == any_edit
     if kept is not None:
         assert (kept.text, list(kept.past), list(kept.future)) == (now, past, future)
@@ -59,22 +60,23 @@ def test_given_nothing_recorded_then_nothing_is_made(tmp_path: Path) -> None:
 
 def test_given_a_write_that_was_begun_then_both_texts_are_ours_until_it_is_done(tmp_path: Path) -> None:
     made = done(tmp_path, Edit("old", "new"), base="old")
-    made.writing("a.py", "new")
+    made.writing("a.py", "new", ".a.py.1.tmp")
     kept = made.load("a.py")
     assert kept is not None and set(kept.disk) == {digest_of("old"), digest_of("new")} and kept.base == "old"
-    made.record("a.py", (), "new")
+    assert kept.temporary == (".a.py.1.tmp",)
+    made.written("a.py", "new", ".a.py.1.tmp")
     kept = made.load("a.py")
-    assert kept is not None and kept.disk == (digest_of("new"),) and kept.text == "new"
+    assert kept is not None and kept.disk == (digest_of("new"),) and kept.text == "new" and kept.temporary == ()
 
 
 def test_given_drafts_then_the_last_of_each_page_is_kept_until_it_ends(tmp_path: Path) -> None:
     made = done(tmp_path, Edit("a", "b"))
-    made.draft("a.py", Draft("page", "b", "b1"))
-    made.draft("a.py", Draft("page", "b", "b12"))
-    made.draft("a.py", Draft("other", "b", "x"))
+    made.commit([Entry("a.py", drafts=(Draft("page", "b", "b1"),))])
+    made.commit([Entry("a.py", drafts=(Draft("page", "b", "b12"),))])
+    made.commit([Entry("a.py", drafts=(Draft("other", "b", "x"),))])
     kept = made.load("a.py")
     assert kept is not None and {(d.page, d.text) for d in kept.drafts} == {("page", "b12"), ("other", "x")}
-    made.draft("a.py", Draft("page", "", ""))
+    made.commit([Entry("a.py", drafts=(Draft("page", "", ""),))])
     kept = made.load("a.py")
     assert kept is not None and [d.page for d in kept.drafts] == ["other"]
 
@@ -97,8 +99,8 @@ def test_given_large_versions_then_their_bytes_are_bounded(tmp_path: Path, monke
 def test_given_a_version_that_was_tampered_with_then_it_is_not_believed(tmp_path: Path) -> None:
     made = done(tmp_path, Edit("a", "b"), Edit("b", "c"))
     made.close()
-    db = sqlite3.connect(made.folder / history.FILE)
-    db.execute("UPDATE versions SET text = ? WHERE id = 1", (history._packed("evil"),))
+    db = sqlite3.connect(made.path)
+    db.execute("UPDATE versions SET text = ? WHERE id = 1", (packed("evil"),))
     db.commit()
     db.close()
     kept = made.load("a.py")
@@ -111,17 +113,17 @@ def test_given_a_full_disk_then_it_is_said_and_what_was_there_stays(tmp_path: Pa
     pages = made._connection.execute("PRAGMA page_count").fetchone()[0]
     made._connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(DocumentError, match="full"):
-        made.record("a.py", [Edit("b", os.urandom(200_000).hex())], None)
+        made.commit([Entry("a.py", (Edit("b", os.urandom(200_000).hex()),))])
     kept = made.load("a.py")
     assert kept is not None and kept.text == "b"
-    made.record("a.py", [Edit("b", "c")], None)  # with room again
+    made.commit([Entry("a.py", (Edit("b", "c"),))])  # with room again
 
 
 def test_given_two_servers_then_neither_breaks_the_others_history(tmp_path: Path) -> None:
     one, two = done(tmp_path, Edit("a", "b")), History(tmp_path)
     for n in range(5):
-        one.record("a.py", [Edit(f"b{n}", f"c{n}")], None)
-        two.record("other.py", [Edit(f"x{n}", f"y{n}")], None)
+        one.commit([Entry("a.py", (Edit(f"b{n}", f"c{n}"),))])
+        two.commit([Entry("other.py", (Edit(f"x{n}", f"y{n}"),))])
     first, second = one.load("a.py"), two.load("other.py")
     assert first is not None and second is not None and (first.text, second.text) == ("c4", "y4")
 
@@ -136,7 +138,7 @@ def test_given_edits_then_their_versions_are_there_the_newest_first_each_with_wh
 ) -> None:
     assert History(tmp_path).versions("a.py") == (), "looking makes no history"
     made = done(tmp_path, Edit("one", "two"), Edit("two", "three"), Edit("three", "two", "undo"), Edit("two", "four"))
-    made.record("b.py", [Edit("other", "file")], None)
+    made.commit([Entry("b.py", (Edit("other", "file"),))])
     found = made.versions("a.py")
     assert [version.text for version in found] == ["four", "three", "two", "one"]
     texts = {version.number: version.text for version in found}
