@@ -291,7 +291,7 @@ class Menu(Handler):
         """The calls that the menu of `row` offers, as the page draws them; `method` and the fields' names are those of a Call."""
         seat = self.seats.find(key)
         row = self.get_query_argument("row", "")
-        self.answer({**head(seat), "menu": await seat.do(lambda: seat.session.menu(row))})
+        self.answer({**head(seat), "menu": await seat.do(lambda: seat.session.questions.menu(row))})
 
 
 class Trace(Handler):

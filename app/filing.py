@@ -23,9 +23,10 @@ from .document.history import History
 from .document.merging import Part
 from .document.notebook import revision_of
 from .drafts import draft_file, new_draft
-from .edits import checked_text, open_notebook, picture, settled
+from .edits import checked_text, settled
 from .file_status import Line
 from .open_file import OpenFile
+from .relocation import at_path, followed, located
 from .state import Filed, LookedBack, State
 from .views.versions import changes_of
 
@@ -143,7 +144,7 @@ class Filing:
         assert self.cabinet is not None
         path = new_draft(folder)
         base = after.notebook if is_new or before.notebook is None else before.notebook
-        self._file = self.cabinet.open(path, Line(_at(base, path)), self, anew=is_new)
+        self._file = self.cabinet.open(path, Line(at_path(base, path)), self, anew=is_new)
         self._base, self._apart, self._overtaken = self._file.line.notebook, (), {}
         return self._in_file(located(after, path), self._file)
 
@@ -161,9 +162,16 @@ class Filing:
         return draft_file(None if self.cabinet is None else self.cabinet.drafts, name)
 
     def discard_draft(self, path: Path) -> None:
-        """Delete a draft that is not open; other files stay."""
+        """Delete a draft; other files stay."""
         if self.cabinet is not None and self._is_draft(path):
             self.cabinet.discard(path)
+
+    def discard_saved_draft(self, before: State, after: State) -> None:
+        """A draft that went on as a file is no draft any more."""
+        if before.file is None or not before.file.is_draft or after.file is None or after.file.is_draft:
+            return
+        assert before.notebook is not None and before.notebook.document.path is not None
+        self.discard_draft(Path(before.notebook.document.path))
 
     def _keep(self, file: OpenFile, before: State, after: State) -> None:
         assert after.notebook is not None and self._base is not None
@@ -356,35 +364,6 @@ def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
         history.close()
 
 
-def saved_as(state: State, path: Path) -> State:
-    """The notebook with its undo, to go on in another file."""
-    return replace(located(settled(state), path), file=None, notice=None)
-
-
-def located(state: State, path: Path) -> State:
-    """The state with its notebook, and those that undo and redo lead to, at another path."""
-    notebook = _at(open_notebook(state), path)
-    shown = notebook if state.shown is state.notebook else state.shown and _at(state.shown, path)
-    past, future = (tuple(_at(n, path) for n in line) for line in (state.past, state.future))
-    draft_of = state.draft_of and _at(state.draft_of, path)
-    return replace(state, notebook=notebook, shown=shown, past=past, future=future, draft_of=draft_of)
-
-
-def followed(state: State, line: Line) -> State:
-    """The state with the file as others made it."""
-    notebook, mine = line.notebook, state.notebook
-    if notebook.is_unread and mine is not None and mine.document.text == notebook.document.text:
-        notebook = mine
-    return replace(
-        state,
-        notebook=notebook,
-        shown=picture(state, notebook),
-        past=line.past,
-        future=line.future,
-        chosen_step=None,
-    )
-
-
 def _way(before: State, after: State) -> str:
     """How the page got there: by an edit, or by undo or redo."""
     assert after.notebook is not None
@@ -394,8 +373,4 @@ def _way(before: State, after: State) -> str:
     return "redo" if before.future and document is before.future[0].document else "edit"
 
 
-def _at(notebook: Notebook, path: Path) -> Notebook:
-    return replace(notebook, document=replace(notebook.document, path=str(path)))
-
-
-__all__ = ["Filing", "readable", "saved_as"]
+__all__ = ["Filing", "readable"]

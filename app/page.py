@@ -64,10 +64,12 @@ class Page:
         self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
-        self.tree = LoopTree(find_targets=session.targets, find_repair=session.repair, find_menu=session.menu, **FILL)
+        self.tree = LoopTree(
+            find_targets=session.targets, find_repair=session.questions.repair, find_menu=session.questions.menu, **FILL
+        )
         self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
         self.timeline = TimelineView(
-            timeline_value(session.state, session.store), answer=session.timeline_answer, **FILL
+            timeline_value(session.state, session.store), answer=session.questions.timeline, **FILL
         )
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
         self.python = CodeView(data=python_value(session.state, session.store), **FILL)
@@ -75,7 +77,7 @@ class Page:
         self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
         self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
         self.explore = ExploreView(
-            data=explore_value(session.state, session.store), answer=session.trials_answer, **FILL
+            data=explore_value(session.state, session.store), answer=session.questions.trials, **FILL
         )
         self.compare = CompareView(data=compare_value(session.state, session.store, shelf.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)

@@ -1,7 +1,8 @@
-"""What views ask about the picture: answered from what is known of it, and nothing is changed."""
+"""What views ask about the program that is shown: answered from what is known of it, and nothing is changed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..engine.ir import Proposal, TilewrightError
@@ -9,43 +10,55 @@ from .actions import repair_of
 from .messages import MOVED, Message, call_of
 from .state import State
 from .store import Store
+from .views.explore import trials_answer
 from .views.menus import SCOPES, Facts, menu_of, scopes_of
 from .views.timeline import answer
 
 
-def repair_texts(state: State, wish: Message) -> list[str]:
-    """The calls that would make a drop possible, the drop last; none where nothing is known to help."""
-    try:
-        call = call_of({**wish, "kind": "move"}, state)
-    except (TilewrightError, KeyError, ValueError):
-        return []
-    calls = repair_of(state, call)
-    drop = Proposal(call.method, tuple(zip(MOVED, call.args, strict=True)))
-    return [str(proposal) for proposal in (*calls, drop)] if calls else []
+class Questions:
+    """The questions of the views of one page, about its state of that time."""
+
+    def __init__(self, state: Callable[[], State], store: Store) -> None:
+        self._state = state
+        self._store = store
+
+    def repair(self, wish: Message) -> list[str]:
+        """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
+        state = self._state()
+        try:
+            call = call_of({**wish, "kind": "move"}, state)
+        except (TilewrightError, KeyError, ValueError):
+            return []
+        calls = repair_of(state, call)
+        drop = Proposal(call.method, tuple(zip(MOVED, call.args, strict=True)))
+        return [str(proposal) for proposal in (*calls, drop)] if calls else []
+
+    def menu(self, row: str) -> list[dict[str, Any]]:
+        """What may be done to a row of the tree."""
+        state = self._state()
+        if state.moment is None:
+            return []
+        schedule, machine = state.moment.schedule, self._store.machine(state)
+        names = schedule.intrinsics
+
+        def facts() -> Facts:
+            if isinstance(machine, TilewrightError):
+                return Facts(schedule.func, SCOPES, None, names)
+            return Facts(schedule.func, scopes_of(machine), machine, names)
+
+        known = self._store.remember(f"facts {names}", (schedule.func, machine), facts)
+        return menu_of(known, row) if row in known.ids else []
+
+    def timeline(self, message: Message) -> Message | None:
+        """What the timeline asks for: a window, when a task starts, which step an engine's wait is due to. None for a malformed message."""
+        try:
+            return answer(self._state(), self._store, message)
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
+
+    def trials(self, message: Message) -> Message | None:
+        """Candidates of the search that the Explore pane does not have yet. None for other messages."""
+        return trials_answer(self._state(), self._store, message)
 
 
-def row_menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
-    """What may be done to a row of the tree."""
-    if state.moment is None:
-        return []
-    schedule, machine = state.moment.schedule, store.machine(state)
-    names = schedule.intrinsics
-
-    def facts() -> Facts:
-        if isinstance(machine, TilewrightError):
-            return Facts(schedule.func, SCOPES, None, names)
-        return Facts(schedule.func, scopes_of(machine), machine, names)
-
-    known = store.remember(f"facts {names}", (schedule.func, machine), facts)
-    return menu_of(known, row) if row in known.ids else []
-
-
-def timeline_answer(state: State, store: Store, message: Message) -> Message | None:
-    """What the timeline asks for: a window, when a task starts, which step an engine's wait is due to. None for what makes no sense."""
-    try:
-        return answer(state, store, message)
-    except (KeyError, TypeError, ValueError, IndexError):
-        return None
-
-
-__all__ = ["repair_texts", "row_menu", "timeline_answer"]
+__all__ = ["Questions"]

@@ -26,7 +26,7 @@ from .cabinet import Cabinet
 from .clock import Clock
 from .document import Document
 from .exports import Made
-from .filing import Filing, readable, saved_as
+from .filing import Filing, readable
 from .forecast import Forecast
 from .handing import as_text, hand_out
 from .kept_searches import study_file
@@ -34,7 +34,8 @@ from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, OF_THE_TREE, Message, 
 from .open_file import OpenFile
 from .opening import opened_text
 from .picture import Picture
-from .questions import repair_texts, row_menu, timeline_answer
+from .questions import Questions
+from .relocation import saved_as
 from .searches import Places
 from .sides import Compare
 from .state import Exploration, Notice, Sought, State
@@ -42,7 +43,6 @@ from .store import Store
 from .transitions import Outcome, StoppedError, Transitions
 from .turns import Turns
 from .typed import DRAFTS, TEXTS, KeepTyped, Read
-from .views.explore import trials_answer
 from .views.gallery import Example, example_at, new_notebook
 from .views.lints import offered_fix
 from .views.tour import tour_text
@@ -71,6 +71,7 @@ class Session:
     ) -> None:
         self.state = State()
         self.store = store or Store()
+        self.questions = Questions(lambda: self.state, self.store)
         self._clock = clock
         self.examples = examples
         self.filing = Filing(cabinet, clock, self._filed)
@@ -136,10 +137,6 @@ class Session:
             self._export(message)
         elif message["kind"] in FILES:
             self._file(message)
-        elif message["kind"] == "discard_draft":
-            self.filing.discard_draft(self.filing.draft_path(str(message["name"])))
-        elif message["kind"] == "tour":
-            self._go_to(TOUR)
         elif message["kind"] == "open":
             self._open({e.name: e for e in self.examples}[message["name"]])
         elif message["kind"] == "go":
@@ -311,10 +308,6 @@ class Session:
 
     # What views ask.
 
-    def repair(self, wish: Message) -> list[str]:
-        """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
-        return repair_texts(self.state, wish)
-
     def targets(self, rows: list[str]) -> list[dict[str, Any]]:
         """Where the blocks or loops of `rows` may be dropped."""
         return self.forecast.targets(self.state, rows)
@@ -322,18 +315,6 @@ class Session:
     def foretold(self, rows: list[str]) -> tuple[list[dict[str, Any]], bool]:
         """What each drop of `rows` would do as far as it is known, and whether that is all."""
         return self.forecast.foretold(self.state, rows)
-
-    def menu(self, row: str) -> list[dict[str, Any]]:
-        """What may be done to `row`."""
-        return row_menu(self.state, self.store, row)
-
-    def timeline_answer(self, message: Message) -> Message | None:
-        """What the timeline asks for; None for what makes no sense."""
-        return timeline_answer(self.state, self.store, message)
-
-    def trials_answer(self, message: Message) -> Message | None:
-        """Candidates of the search that the Explore pane does not have yet. None for other messages."""
-        return trials_answer(self.state, self.store, message)
 
     # What is worked out.
 
@@ -360,8 +341,6 @@ class Session:
         if notebook is not None and notebook.document.path == path and self.state.exploration is None:
             self._show(replace(self.state, exploration=Exploration(sought, going=False)))
 
-    # Files.
-
     def _export(self, message: Message) -> None:
         if self.state.moment is not None:
             hand_out(str(message.get("to", "tvm")), self.state, self.store, self._clock, self._given)
@@ -379,13 +358,15 @@ class Session:
             path = self.filing.place_for(str(message["name"]))
             new = OpenText(new_notebook(), path=str(path))
             self._into_file(lambda state: (act(state, new), None), lambda: self._file(message), anew=True)
+        elif kind == "discard_draft":
+            self.filing.discard_draft(self.filing.draft_path(str(message["name"])))
         elif self.state.notebook is None:
             return
         elif kind == "save_as":
             path = self.filing.place_for(str(message["name"]), replacing=message.get("replacing") is True)
-            before = self.state.notebook.document.path
+            before = self.state
             self._into_file(lambda state: (saved_as(state, path), None), lambda: self._file(message), anew=True)
-            self.transitions.next(lambda: self._left_draft(before))
+            self.transitions.next(lambda: self.filing.discard_saved_draft(before, self.state))
         elif kind == "heard":
             self.filing.heard()
         elif kind in ("versions", "version", "no_versions"):
@@ -402,12 +383,6 @@ class Session:
             document = self.state.notebook.document
             self.picture.download(Path(document.path or "notebook.py").name, document.text)
             self.dispatch(Saved(document.text))
-
-    def _left_draft(self, path: str | None) -> None:
-        """A draft that was saved in a file is a draft no more."""
-        notebook = self.state.notebook
-        if path is not None and notebook is not None and notebook.document.path != path:
-            self.filing.discard_draft(Path(path))
 
     def _filed(self) -> None:
         """Others changed the file, or it stands otherwise."""

@@ -212,7 +212,9 @@ class LoopTree(View):
     def _made(self) -> Compiled:
         session = self._session
         self.param.watch(lambda event: self._select(event.new), "selected")
-        tree = TreeComponent(find_targets=session.targets, find_repair=session.repair, find_menu=session.menu)
+        tree = TreeComponent(
+            find_targets=session.targets, find_repair=session.questions.repair, find_menu=session.questions.menu
+        )
         tree.on_intent(session.receive)
         return tree
 
@@ -251,7 +253,7 @@ class Timeline(View):
 
     def _made(self) -> Compiled:
         self.param.watch(self._load, "report")
-        timeline = TimelineView({}, answer=self._session.timeline_answer)
+        timeline = TimelineView({}, answer=self._session.questions.timeline)
         timeline.on_intent(self._session.receive)
         return timeline
 

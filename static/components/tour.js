@@ -48,7 +48,7 @@ export class Tour {
   start() {
     if (!this.value && !this.mayLeave()) return;
     this.wanted = true;
-    this.model.send_msg({ kind: "tour" });
+    this.model.send_msg({ kind: "go", path: "/example/tour" });
   }
 
   /** A new value: the steps as they are now, or null where another notebook is open. */

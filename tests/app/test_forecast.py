@@ -219,9 +219,9 @@ def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tre
 
 def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
-    assert {e["method"] for e in session.menu("ko")} >= {"split", "fuse", "vectorize"}
-    assert {e["method"] for e in session.menu(COPY)} >= {"cache_read", "double_buffer"}
-    assert session.menu("nobody") == []
+    assert {e["method"] for e in session.questions.menu("ko")} >= {"split", "fuse", "vectorize"}
+    assert {e["method"] for e in session.questions.menu(COPY)} >= {"cache_read", "double_buffer"}
+    assert session.questions.menu("nobody") == []
 
 
 def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:

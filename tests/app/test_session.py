@@ -94,9 +94,9 @@ def test_given_a_drop_that_is_not_possible_when_repaired_then_both_calls_are_mad
     ids = row_ids(session.state.moment.schedule.func)
     loop = ids.of(session.state.moment.schedule.index.loops_of("D")[0].loop_var)
     wish = {"block": "B", "loop": loop, "primitive": "compute_at"}
-    calls = session.repair({"kind": "wish", **wish})
+    calls = session.questions.repair({"kind": "wish", **wish})
     assert [call.partition("(")[0] for call in calls] == ["sch.compute_inline", "sch.compute_at"]
-    assert session.repair({"kind": "wish", "block": "nobody"}) == []
+    assert session.questions.repair({"kind": "wish", "block": "nobody"}) == []
     send(session, "repair", **wish)
     assert session.state.notice is None
     assert 'sch.compute_inline("C")' in schedule_text(session)

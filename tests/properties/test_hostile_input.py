@@ -53,8 +53,8 @@ def test_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[
             with Stopwatch():
                 session.receive(message)
                 for row in ("ko", "C", str(message.get("row"))):
-                    msgspec.json.encode([session.menu(row), session.targets([row])])
-                session.timeline_answer(message)
+                    msgspec.json.encode([session.questions.menu(row), session.targets([row])])
+                session.questions.timeline(message)
 
 
 @given(mutated_texts(SOURCES))

@@ -110,7 +110,7 @@ KINDS = (
     "dismiss", "draft_cell", "draft_item", "drop_draft", "edit_prose", "edit_item", "insert_cell", "remove_cell", "move_cell",
     "switch_item", "remove_item", "move_item", "mend", "skip_conflicts", "stop_here", "put_back", "add_branch", "choose_branch",
     "rename_branch", "delete_branch", "save_as", "new_file", "download", "resolve",
-    "heard", "give_up", "resume", "export", "tour", "open", "targets", "window", "find",
+    "heard", "give_up", "resume", "export", "go", "discard_draft", "open", "targets", "window", "find",
     "explore", "stop_exploring", "go_on_exploring", "trial", "open_point", "default", "auto_space",
 )  # fmt: skip
 """Kinds of messages that views send. Sessions in tests have no folder."""

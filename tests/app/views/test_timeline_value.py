@@ -133,4 +133,4 @@ def test_given_a_message_of_another_make_then_nothing_is_answered(message: dict[
     session = Session(Clock())  # type: ignore[arg-type]
     (found,) = (e for e in load_examples() if e.name == "vta_gemm")
     session.dispatch(OpenText(found.text, found.title))
-    assert session.timeline_answer(message) is None
+    assert session.questions.timeline(message) is None
