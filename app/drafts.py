@@ -34,8 +34,13 @@ def new_draft(folder: Path) -> Path:
 def draft_file(folder: Path | None, name: str) -> Path:
     """The file of the draft that an address names. Raises DocumentError "no-such-draft"."""
     if folder is None or not _NAME.fullmatch(name):
-        raise DocumentError(Refusal("no-such-draft", f"there is no draft {name[:40]!r} on this server"))
+        raise no_such_draft(name)
     return folder / f"{name}.py"
 
 
-__all__ = ["draft_file", "drafts_folder", "new_draft"]
+def no_such_draft(name: str) -> DocumentError:
+    """The refusal of an address that names no draft."""
+    return DocumentError(Refusal("no-such-draft", f"there is no draft {name[:40]!r} on this server"))
+
+
+__all__ = ["draft_file", "drafts_folder", "new_draft", "no_such_draft"]

@@ -22,7 +22,7 @@ from .document.files import real_path
 from .document.history import History
 from .document.merging import Part
 from .document.notebook import revision_of
-from .drafts import draft_file, new_draft
+from .drafts import draft_file, new_draft, no_such_draft
 from .edits import checked_text, settled
 from .file_status import Line
 from .open_file import OpenFile
@@ -86,6 +86,8 @@ class Filing:
         """The file at `path` as it is now. Raises DocumentError where it cannot be read, or leads out of the served folder."""
         if self.cabinet is None:
             return load_document(path)
+        if self._is_draft(Path(path)) and not Path(path).is_file():
+            return _draft_of_history(Path(path))
         return read_document(read_text(self.cabinet.place_of(Path(path)), follow=False)[0], path)
 
     def begun(self, state: State, *, anew: bool = False) -> OpenFile | None:
@@ -144,7 +146,7 @@ class Filing:
         assert self.cabinet is not None
         path = new_draft(folder)
         base = after.notebook if is_new or before.notebook is None else before.notebook
-        self._file = self.cabinet.open(path, Line(at_path(base, path)), self, anew=is_new)
+        self._file = self.cabinet.open(path, Line(at_path(base, path)), self, anew=True)
         self._base, self._apart, self._overtaken = self._file.line.notebook, (), {}
         return self._in_file(located(after, path), self._file)
 
@@ -342,6 +344,14 @@ def readable(document: Document) -> tuple[Document, Notebook | None]:
     if made is not None and made.is_file() and not made.is_symlink():
         return readable(load_document(made))
     return document, None
+
+
+def _draft_of_history(path: Path) -> Document:
+    """A draft whose file was not written when the server was killed. Raises DocumentError "no-such-draft"."""
+    kept = _history_of(path.resolve(), lambda history: history.load(path.name))
+    if kept is None:
+        raise no_such_draft(path.stem)
+    return read_document(kept.text, str(path))
 
 
 def _with_a_program(notebook: Notebook, path: Path) -> tuple[Document, Notebook]:

@@ -9,18 +9,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from ..engine.ir import Refusal, TilewrightError
-from .actions import (
-    ApplyFix,
-    Call,
-    Calls,
-    Intent,
-    OpenText,
-    Saved,
-    Say,
-    ShowGallery,
-    act,
-    is_quick,
-)
+from .actions import ApplyFix, Call, Calls, Intent, OpenText, Saved, Say, ShowGallery, act, is_quick
 from .addresses import TOUR, Address, address_of
 from .cabinet import Cabinet
 from .clock import Clock
@@ -182,9 +171,12 @@ class Session:
 
         self._make(make, lambda made: self._show(made()), lambda: self._compare(message))
 
-    def go_to(self, address: Address) -> None:
-        """Show what an address names; the start page with a notice if it names nothing."""
-        self._trying(lambda: self._go_to(address))
+    def arrive(self, address: Address) -> None:
+        """Show what the address of a page's first visit names, the start page with a notice if it names nothing. Until then the browser
+        keeps the address."""
+        if address.place:
+            self.state = replace(self.state, address=None)
+            self._trying(lambda: self._go_to(address))
 
     def _go_to(self, address: Address) -> None:
         if address == self.state.address:

@@ -66,7 +66,7 @@ def make_page(
         document.on_session_destroyed(lambda _: session.close())
         if seats is not None:
             _seat(seats, session, clock, page, document)
-    session.go_to(_asked_address())
+    session.arrive(_asked_address())
     _draw_missing(shelf, session, clock)
     page.renewed = lambda: _draw_missing(shelf, session, clock)
     template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())

@@ -7,7 +7,7 @@ const currentPath = () => `/${location.pathname.slice(new URL(rootAddress()).pat
 
 const placeOf = (path) => path.split("/")[1];
 
-/** Follows the server's address (null leaves the browser's as it is: a link) and tells the server when the person goes back or forward. */
+/** Follows the server's address (null leaves the browser's as it is: of a link, or while the notebook is opened) and tells the server when the person goes back or forward. */
 export function followAddress(model) {
   let isLink = false;
   window.addEventListener("popstate", () => {
@@ -15,8 +15,8 @@ export function followAddress(model) {
   });
   return (path) => {
     const wasLink = isLink;
-    isLink = path === null;
-    if (isLink) return;
+    isLink = path === null && location.hash.startsWith(LINK_KEY);
+    if (path === null) return;
     const before = currentPath();
     const url = new URL(path.slice(1), rootAddress()).href;
     if (before === path && !wasLink) {

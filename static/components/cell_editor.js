@@ -275,6 +275,12 @@ export class CellEditor {
     replaceRange(this.area, start, end, problem.mend);
   }
 
+  /** Put another text in its place, as if it was typed. */
+  retype(text) {
+    this.area.value = text;
+    this.input();
+  }
+
   input() {
     this.draw();
     this.help?.typed();

@@ -10,6 +10,7 @@ import { Popup } from "./popup.js";
 import { keepingFocus, reconcile } from "./reconcile.js";
 import { dragRows, noteRow, stepRow } from "./steps.js";
 import { showPointedSteps } from "./playhead.js";
+import { keepTyped, takeTyped } from "./typed_text.js";
 
 class Notebook {
   constructor(model) {
@@ -35,7 +36,18 @@ class Notebook {
     // On paper nothing can be pressed open.
     window.addEventListener("beforeprint", () => this.openAll(true));
     window.addEventListener("afterprint", () => this.openAll(false));
+    window.addEventListener("tilewright:keep-typed", () => keepTyped(this.editing && { cell: this.editing.cell, item: this.editing.item, text: this.editing.editor.text }));
     follow(model, (fresh) => this.take(fresh));
+  }
+
+  /** An editor that was open when the connection was lost is open again, with what was typed. */
+  putTypedBack() {
+    const typed = takeTyped();
+    const cell = typed && this.data.cells.find((one) => one.index === typed.cell);
+    const line = cell?.rows?.find((row) => row.item === typed.item);
+    if (!cell || (typed.item !== undefined && !line)) return;
+    this.edit(line ? { cell: cell.index, item: line.item, text: line.text, line: line.line } : { cell: cell.index });
+    this.editing.editor.retype(typed.text);
   }
 
   send(message) {
@@ -47,12 +59,17 @@ class Notebook {
 
   take(fresh) {
     const old = this.data;
-    const opened = old === null || fresh.title !== old.title;
+    // The title changes too while the heading is being typed.
+    const opened = old === null || (fresh.title !== old.title && !fresh.draft && !old.draft);
     if (opened && this.editing) this.stopEditing();
     this.data = fresh;
     if (this.editing?.editor.help?.words) this.askForWords();
     if (this.held || this.list.classList.contains("is-dragging")) return;
     this.draw();
+    if (fresh.cells.length && !this.hasDrawn) {
+      this.hasDrawn = true;
+      this.putTypedBack();
+    }
     if (this.newCell !== undefined && old && fresh.cells.length > old.cells.length) {
       this.edit({ cell: this.newCell });
       this.newCell = undefined;
