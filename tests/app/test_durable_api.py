@@ -91,11 +91,12 @@ def test_given_a_draft_in_a_file_without_a_history_when_it_is_answered_then_it_o
     assert kept is not None and kept.text == MATMUL_NOTEBOOK and "# Half a title" in kept.drafts[0].text
 
 
-def test_given_a_notebook_without_a_file_then_it_is_not_called_durable(server: Served) -> None:
+def test_given_an_example_then_an_edit_makes_it_a_durable_draft(server: Served) -> None:
     session = server.opened("place_the_copies")
+    assert server.ask("GET", session).json["durable"] is False, "no edit yet, and no file"
     answer = server.ask("POST", session, {"intent": "TurnKnob", "path": "clock_hz", "value": 2_000_000_000})
-    assert answer.json["durable"] is False and "error" not in answer.json
-    assert answer.status in (200, 202) and answer.json["state"]["file"]["status"] == "none"
+    assert answer.json["durable"] is True and "error" not in answer.json
+    assert answer.status in (200, 202) and answer.json["state"]["file"]["text"] == "Draft"
 
 
 def test_given_save_when_it_is_answered_then_the_file_holds_the_text(
