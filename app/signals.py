@@ -1,10 +1,10 @@
 """Signals that end a command: SIGINT (Ctrl-C), SIGTERM and SIGHUP end it with exit code 128 + the signal's number, without a traceback.
 
-While modules are imported, and after the command is done, the process exits at once: there is nothing to clean up, and a
-KeyboardInterrupt there is printed or swallowed by whatever was being imported or torn down. While a command runs, the signal is
-an exception in the main thread, so that files, worker processes and the terminal are left in order.
+During imports and after the command the process exits at once: there is nothing to clean up, and import hooks, extension modules and
+finalizers print or swallow a KeyboardInterrupt. While a command runs, the signal raises an exception in the main thread, so that the
+command can close its files, end its worker processes and restore the terminal.
 
-The command imports this module before any other one, and each module that is imported here is a moment without a handler.
+The command imports this module first. Its imports are few, because a signal during them is not handled yet.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def install() -> None:
-    """Let the ending signals exit the process at once. `interruptible` makes exceptions of them for a while."""
+    """Install handlers that exit the process at once; `interruptible` replaces them temporarily."""
     _handle_with(_exit_at_once)
     sys.unraisablehook = _interrupt_again
 
@@ -57,7 +57,7 @@ def importing() -> Iterator[None]:
 
 
 def exit_code(error: BaseException) -> int | None:
-    """The exit code for an exception that a signal has raised, or that was raised in its stead; None for any other."""
+    """The exit code for an exception raised by a signal, or raised while such an exception was handled; None for any other."""
     found: BaseException | None = error
     while found is not None and not isinstance(found, KeyboardInterrupt):
         found = found.__cause__ or found.__context__
@@ -75,8 +75,8 @@ def _handling(handler: Handler) -> Iterator[None]:
 
 
 def _handle_with(handler: Handler) -> dict[int, Any]:
-    """The handlers that were replaced: none in a thread, which cannot have any. A signal that the parent process ignores (`nohup`, a
-    job in the background) stays ignored."""
+    """Install a handler and return the replaced ones: none outside the main thread, where Python allows no handlers. A signal that the
+    parent process ignores (`nohup`, background jobs) stays ignored."""
     before = {number: signal.getsignal(number) for number in ENDING}
     replaced = {number: known for number, known in before.items() if known not in (signal.SIG_IGN, None)}
     for number in replaced:
@@ -102,7 +102,7 @@ def _number_of(interrupt: KeyboardInterrupt) -> int:
 
 
 def _interrupt_again(unraisable: Any) -> None:
-    """Raise the signal once more, a moment later, where its exception was raised in a finalizer: Python has nobody to give that to."""
+    """Send the signal again after a moment if its exception was raised in a finalizer, where Python prints and drops it."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return

@@ -25,7 +25,7 @@ from .diff import add_diff
 from .explore import add_explore
 from .export import add_export
 from .lint import add_lint
-from .logs import logging_as_asked, timed
+from .logs import logging_to_stderr, timed
 from .opened import BAD_INPUT, FINE, REFUSED, RefusedError
 from .run import add_lower, add_machines, add_run
 from .serve import add_serve, free_port
@@ -55,7 +55,7 @@ def _run(words: Sequence[str]) -> int:
         return BAD_INPUT
     try:
         arguments = read(parser, words)
-        with logging_as_asked(arguments), timed("in all"):
+        with logging_to_stderr(arguments), timed("total"):
             return arguments.run(arguments)
     except RefusedError as refused:
         return _failed(arguments, refused.cause, REFUSED)

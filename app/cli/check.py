@@ -72,8 +72,8 @@ def add_check(commands: Any) -> None:
     takes_json(form, "every check")
     form.add_argument(
         "--format", choices=FORMATS, default="text",
-        help="how to print: text for people; json: the same as --json; github: workflow commands, which GitHub shows at the lines "
-        "of a pull request; sarif: a SARIF 2.1.0 log for code scanners (default: %(default)s)",
+        help="the output: text; json, the same as --json; github, workflow commands that GitHub shows in a pull request; sarif, a "
+        "SARIF 2.1.0 log for code scanners (default: %(default)s)",
     )  # fmt: skip
     check.add_argument("--max-cycles", metavar="N", type=_cycles, help="the most cycles that it may take")
     check.add_argument(
@@ -155,7 +155,7 @@ def _check(arguments: Namespace) -> int:
 
 
 def checked(file: str, arguments: Namespace) -> Checked:
-    """One file against all budgets. What is wrong with it is said of it, so that the others are checked too."""
+    """Check one file. Its errors are part of the result, so that the other files are checked too."""
     try:
         return _checked(opened(file, dict(arguments.size)), file, arguments)
     except RefusedError as refused:

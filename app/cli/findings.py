@@ -1,4 +1,4 @@
-"""What `tilewright check` finds, with file and line, in the formats of code scanners: GitHub workflow commands and SARIF 2.1.0."""
+"""Findings of `tilewright check` with file and line, as GitHub workflow commands and as SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ RULES = {
     "overlap": "Enough of the copies overlaps with computing",
     **{lint.code: lint.title for lint in LINTS},
 }
-"""Rule -> what holds where it is kept, or the title of the lint."""
+"""Rule -> its description."""
 
 FAILED = {"verified": "not verified", "fits": "does not fit", "overlap": "too little overlap"}
-"""Check -> that it failed, in words; every other check is a budget."""
+"""Check -> the message of its failure. All other checks are budgets."""
 
 LEVELS: dict[str, Level] = {"error": "error", "warning": "warning", "info": "note"}
 GITHUB_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -59,20 +59,20 @@ def of_check(name: str, detail: str, file: str, line: int) -> Finding:
 
 
 def of_lint(found: LintFinding, file: str, line: int) -> Finding:
-    """A lint's finding, with the first fix that was tried."""
+    """The finding of a lint, with the calls of its best fix."""
     fix = found.fixes[0].calls if found.fixes else ()
     message = "\n".join([found.message, *(f"fix: {call}" for call in fix)])
     return Finding(found.code, LEVELS[found.severity], message, file, line)
 
 
 def schedule_line(notebook: Notebook) -> int:
-    """The first line of the schedule: the place of findings about all of it."""
+    """The first line of the schedule, for findings about the whole schedule."""
     cells = notebook.document.of_kind("schedule")
     return cells[0].body_line if cells else 1
 
 
 def line_of(found: LintFinding, notebook: Notebook, count: int | None) -> int:
-    """The last of the first `count` schedule lines that made one of the finding's blocks or loops; else where the schedule begins."""
+    """The last of the first `count` schedule lines (None: all) that made a block or loop of the finding; else the schedule's first line."""
     if notebook.schedule is None:
         return 1
     trace, end = notebook.schedule.trace.steps, None

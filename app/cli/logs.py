@@ -1,7 +1,6 @@
-"""What the commands say about their work, on standard error: notes, and with --verbose what is read and how long each part takes.
+"""The log of the commands on standard error: notes at level INFO, and at level DEBUG the files that are read and the time of each part.
 
-Results go to standard output and errors to standard error whatever the level is. The levels are those of `logging`: notes are INFO,
-what --verbose adds is DEBUG, and --quiet leaves errors alone.
+`--verbose` prints both, `--quiet` neither. Results and errors are not logged: they are printed at every level.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ log = logging.getLogger("tilewright.cli")
 
 
 class _StandardError(logging.Handler):
-    """Writes to the standard error of the moment: a test replaces it, and so does a progress line."""
+    """Writes to the current `sys.stderr`, which progress lines and tests replace."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        with suppress(OSError):  # nobody reads it
+        with suppress(OSError):  # the pipe is closed
             print(f"tilewright: {record.getMessage()}", file=sys.stderr)
 
 
@@ -29,13 +28,13 @@ def takes_verbosity(parser: ArgumentParser) -> None:
     levels = parser.add_mutually_exclusive_group()
     levels.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
     levels.add_argument(
-        "-v", "--verbose", action="store_true", help="also say on standard error what is read and what takes how long"
+        "-v", "--verbose", action="store_true", help="also print the files that are read and the time of each part"
     )
 
 
 @contextmanager
-def logging_as_asked(arguments: Namespace) -> Iterator[None]:
-    """Within this context the log goes to standard error, at the level that the options ask for."""
+def logging_to_stderr(arguments: Namespace) -> Iterator[None]:
+    """Within this context the log goes to standard error at the level of `--quiet` and `--verbose`."""
     handler, level, propagates = _StandardError(), log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.ERROR if arguments.quiet else logging.DEBUG if arguments.verbose else logging.INFO)
@@ -50,7 +49,7 @@ def logging_as_asked(arguments: Namespace) -> Iterator[None]:
 
 @contextmanager
 def timed(what: str) -> Iterator[None]:
-    """Log how long a part of the work takes."""
+    """Log the duration of the context."""
     started = time.perf_counter()
     yield
     log.debug("%s: %.2f s", what, time.perf_counter() - started)

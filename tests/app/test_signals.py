@@ -30,7 +30,7 @@ COMMANDS = {
     "import": ["import", "box_blur.py"],
 }
 IS_DEEP = settings().max_examples > 1000
-MOMENTS_MS = [*range(0, 1500, 20)] if IS_DEEP else [0, 200, 1000]
+MOMENTS_MS = [*range(0, 1500, 20)] if IS_DEEP else [0, 500]
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def test_given_ctrl_c_at_any_moment_then_130_and_no_traceback(command: str, mill
     assert ended.errors == "" and (ended.code == 130 or is_done)
 
 
-def workers_of(study: Path) -> list[str]:
-    """The processes that have a file open in the folder of a study as their working directory."""
+def processes_in(folder: Path) -> list[str]:
+    """The processes with this working directory: a search and its workers."""
     found: list[str] = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if os.readlink(process / "cwd") == str(study.parent):
+            if os.readlink(process / "cwd") == str(folder):
                 found.append(process.name)
     return found
 
@@ -83,29 +83,25 @@ def exploring(folder: Path) -> Callable[[], subprocess.Popen[bytes]]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="looks for processes as Linux has them")
-@pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
-    ids=str,
-)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)], ids=str)
 def test_given_a_search_with_workers_when_it_is_ended_then_none_is_left_and_its_trials_are_kept(
     number: int, code: int, folder: Path, exploring: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
     with exploring() as process:
         try:
             kept = trials_in(folder / "study.sqlite")
-            assert len(workers_of(folder / "study.sqlite")) == 3
+            assert len(processes_in(folder)) >= 2
             sent = time.monotonic()
             process.send_signal(number)
             _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, errors) == (code, b"")
-    # Workers of a search that was killed end with the candidate that they are trying.
+    # After SIGKILL a worker ends with its current candidate.
     until = sent + (60 if number == signal.SIGKILL else 10)
-    while workers_of(folder / "study.sqlite") and time.monotonic() < until:
+    while processes_in(folder) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not workers_of(folder / "study.sqlite")
+    assert not processes_in(folder)
     assert trials_in(folder / "study.sqlite") >= kept >= 2
 
 
@@ -163,13 +159,7 @@ def test_given_an_interrupt_in_a_finalizer_then_it_is_raised_again() -> None:
 
 
 PROGRAM = [sys.executable, "-m", "tilewright"]
-PRINTING = [
-    ["--help"],
-    ["run", "--help"],
-    ["machines", "--json"],
-    ["check", "gemmini_gemm.py"],
-    ["run", "no.py", "--json"],
-]
+PRINTING = [["--help"], ["check", "gemmini_gemm.py"], ["run", "no.py", "--json"]]
 
 
 @pytest.mark.parametrize("words", PRINTING, ids=" ".join)

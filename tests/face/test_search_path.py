@@ -88,7 +88,8 @@ def assert_nothing_imported_by_the_server(command: list[str], folder: Path) -> N
             assert process.stdout is not None
             address = re.search(r"http://127\.0\.0\.1:\d+/\S*", process.stdout.readline())
             assert address is not None
-            with urllib.request.urlopen(address[0], timeout=60) as answer:
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with browser.open(address[0], timeout=60) as answer:
                 assert b"<html" in answer.read()
         finally:
             process.terminate()
