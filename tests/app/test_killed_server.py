@@ -24,10 +24,10 @@ TOKEN = "killed-once-and-again"
 
 IS_DEEP = settings.default is not None and settings.default.max_examples > 200
 
-KILLS = 2_500 if IS_DEEP else 20
+KILLS = 500 if IS_DEEP else 20
 """Of each seed."""
 
-SEEDS = range(4 if IS_DEEP else 1)
+SEEDS = range(20 if IS_DEEP else 1)
 
 MOST_S = 0.05
 """After the last answer."""
@@ -143,7 +143,5 @@ def test_given_a_kill_soon_after_an_answer_then_the_edit_is_there_and_the_file_i
         behind += digest(text) != last
         if life % 250 == 249 or life == KILLS - 1:
             nursery.close()
-        if life % 500 == 499:
-            print(f"{life + 1} kills, {answered} answered, {cut} cut short, {behind} files behind", flush=True)
     assert answered >= KILLS and behind > KILLS / 4
     print(f"{KILLS} kills, {answered} answered edits, {cut} on their way, {behind} files behind their history")
