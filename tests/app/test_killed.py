@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hypothesis import settings
 from support.filed import Desk
+from support.notebooks import SMALL
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,26 +26,6 @@ MOST_WORDS = 8
 
 EARLY = 0.06
 """Of all lives: so many end while the file is opened."""
-
-SMALL = """\
-# %% [markdown]
-# # Killed often
-
-# %% workload
-from tilewright.script import tirx as T
-
-
-@T.prim_func(s_tir=True)
-def one(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
-    for i in range(8):
-        with T.sblock("B"):
-            vi = T.axis.spatial(8, i)
-            B[vi] = A[vi]
-
-
-# %% schedule
-sch = tilewright.Schedule(one)
-"""
 
 
 def test_given_kills_at_random_moments_then_no_acknowledged_edit_is_lost_and_the_file_is_whole(tmp_path: Path) -> None:

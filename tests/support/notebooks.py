@@ -53,3 +53,23 @@ def f(a: T.handle, b: T.handle):
 # %% schedule
 sch = tilewright.Schedule(f)
 """
+
+SMALL = """\
+# %% [markdown]
+# # Killed often
+
+# %% workload
+from tilewright.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def one(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.sblock("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+
+
+# %% schedule
+sch = tilewright.Schedule(one)
+"""
