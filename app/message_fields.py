@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -12,22 +12,28 @@ from .document import DocumentError
 from .state import Look
 
 Texts = list[str]
+Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
+"""What a browser has as an integer."""
 
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("cell", "item", "step", "position", "version", "trials", "seed"), int),
-    **dict.fromkeys(("trial", "steps", "count", "base"), int | None),
+    **dict.fromkeys(("cell", "item", "step", "position", "version", "trials", "seed"), Whole),
+    **dict.fromkeys(("trial", "steps", "count", "base"), Whole | None),
     **dict.fromkeys(("rows", "loops", "targets", "calls", "choices", "objectives"), Texts),
     **dict.fromkeys(("start", "end", "seconds"), float | None),
     **dict.fromkeys(("kind", "method", "primitive", "block", "loop"), str),
     "order": Texts | None,
-    "point": list[int],
+    "point": list[Whole],
     "budgets": dict[str, float],
     "arguments": dict[str, Any],
     "look": Look,
 }
 """What a field holds, in every message that has it."""
 
-_OF_KIND: dict[tuple[str, str], Any] = {("move_item", "target"): int, ("move_cell", "to"): int, ("call", "target"): str}
+_OF_KIND: dict[tuple[str, str], Any] = {
+    ("move_item", "target"): Whole,
+    ("move_cell", "to"): Whole,
+    ("call", "target"): str,
+}
 """Fields that hold something else, or anything, in other kinds."""
 
 

@@ -1,8 +1,7 @@
 """Fuzzing of one reader: random inputs made of seeds, each read or refused with an error of ours; everything else is a find.
 
     python bench/fuzz.py script --inputs 1000000 --seconds 3600
-    python bench/fuzz.py trace --guided --seconds 600      # by coverage, with atheris (the extra `fuzz`)
-    python bench/fuzz.py machine --costs                    # CPU by the size of the input
+    python bench/fuzz.py machine --costs --seconds 60       # CPU by the size of the input
 
 Prints the number of inputs, the refusals by code, and each find once, minimised, with a number that `--seed` and `--inputs` lead back to.
 docs/fuzzing.md has the figures of the last runs.
@@ -21,6 +20,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from support.fuzzing.costs import costs
 from support.fuzzing.judging import Data, judged, minimised
 from support.fuzzing.readers import READERS, Reader
 
@@ -34,9 +34,12 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--costs", action="store_true", help="repeat pieces of the seeds, and print the dearest")
     parser.add_argument("--out", type=Path, help="a folder for the finds")
     arguments = parser.parse_args()
     reader = READERS[arguments.reader]
+    if arguments.costs:
+        return print_costs(reader, arguments.seconds)
     return fuzz(reader, arguments.inputs, arguments.seconds, arguments.seed, arguments.out)
 
 
@@ -50,7 +53,7 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
     size = 0
     spent = 0.0
     for data in seeds:
-        reader.read_quietly(data) if hasattr(reader, "read_quietly") else judged(reader.read, data)
+        judged(reader.read, data)
     before = peak_mb()
     began = time.monotonic()
     done = 0
@@ -64,7 +67,8 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
         spent += outcome.seconds
         codes[outcome.code or "read"] += 1
         shape = (outcome.code, min(len(data).bit_length(), 13))
-        if shape not in shapes or (outcome.code == "" and random.random() < 0.01):
+        is_new = shape not in shapes and outcome.code != "syntax"  # what is no Python leads to nothing but more of it
+        if is_new or (outcome.code == "" and random.random() < 0.01):
             shapes.add(shape)
             if len(data) < 4 * max(len(s) for s in seeds):
                 corpus.append(data) if len(corpus) < KEPT else corpus.__setitem__(
@@ -74,11 +78,32 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
             finds[outcome.fault] = minimised(reader.read, data, outcome.fault)
             tell(outcome.fault, finds[outcome.fault], done, out)
     wall = time.monotonic() - began
-    print(json.dumps({
-        "reader": reader.name, "inputs": done, "seconds": round(wall), "finds": len(finds), "microseconds_per_byte": round(1e6 * spent / max(1, size), 2),
-        "mean_bytes": size // max(1, done), "growth_mb": round(peak_mb() - before, 1), "codes": dict(codes.most_common()),
-    }))  # fmt: skip
+    report = {
+        "reader": reader.name,
+        "inputs": done,
+        "seconds": round(wall),
+        "finds": len(finds),
+        "microseconds_per_byte": round(1e6 * spent / max(1, size), 2),
+        "mean_bytes": size // max(1, done),
+        "growth_mb": round(peak_mb() - before, 1),
+        "codes": dict(codes.most_common()),
+    }
+    print(json.dumps(report))
     return 1 if finds else 0
+
+
+def print_costs(reader: Reader, seconds: float) -> int:
+    """The pieces that take the most CPU for a byte when they are repeated, and how it rises as the size does by four."""
+    began, found = time.monotonic(), []
+    for cost in costs(reader):
+        found.append(cost)
+        if time.monotonic() - began > seconds:
+            break
+    for cost in sorted(found, reverse=True)[:15]:
+        print(
+            f"{cost.per_byte:8.1f} us/byte  x{cost.growth:.1f} for x4  {cost.sizes} {cost.seconds}  {cost.code}  {cost.piece}"
+        )
+    return 0
 
 
 def tell(fault: str, data: Data, number: int, out: Path | None) -> None:

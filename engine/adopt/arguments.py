@@ -103,7 +103,7 @@ def _words(hint: Any) -> list[str]:
     if origin in (Union, UnionType):
         return [word for part in inner for word in _words(part)]
     if origin in (Sequence, list):
-        return [f"a list of which each is {' or '.join(dict.fromkeys(_words(inner[0])))}"]
+        return [f"a list, each item {' or '.join(dict.fromkeys(_words(inner[0])))}"]
     if origin is tuple:
         return ['("read", 0) or ("write", 0)'] if inner[:1] == (str,) else ["a tuple"]
     if origin in (dict, Mapping):
@@ -116,8 +116,8 @@ def _words(hint: Any) -> list[str]:
 
 
 def _kind(value: Any) -> str:
-    kind: Any = type(value)
-    return _KINDS.get(kind) or _WORDS.get(kind) or f"a {kind.__name__}"
+    words = {**_WORDS, **_KINDS}
+    return next((said for kind, said in words.items() if type(value) is kind), f"a {type(value).__name__}")
 
 
 def _said(value: Any) -> str:

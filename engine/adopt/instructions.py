@@ -13,6 +13,9 @@ import msgspec
 from ..ir import Place, Refusal, TilewrightError, refusing_faults
 from ..script import CallStep, Ref, read_calls
 
+MAX_INSTRUCTIONS = 2_000
+"""Each makes a program of its own, which takes time in proportion to what the ones before have made."""
+
 _HEAD = re.compile(r"^def \w+\((\w+)\b[^\n]*:[ \t]*$", re.MULTILINE)
 
 
@@ -32,7 +35,18 @@ class Instruction(msgspec.Struct, frozen=True, eq=False):
 
 @refusing_faults(TilewrightError, "reading the trace")
 def instructions_of(trace: Any) -> tuple[Instruction, ...]:
-    """The instructions of TVM's object, of its text, or of its JSON. Raises TilewrightError "not-a-trace" and ParseError."""
+    """The instructions of TVM's object, of its text, or of its JSON. Raises ParseError, "not-a-trace", "too-many-steps"."""
+    found = _read(trace)
+    if len(found) > MAX_INSTRUCTIONS:
+        raise TilewrightError(
+            Refusal(
+                "too-many-steps", "the trace is too long", f"{len(found)} instructions", f"at most {MAX_INSTRUCTIONS}"
+            )
+        )
+    return found
+
+
+def _read(trace: Any) -> tuple[Instruction, ...]:
     if isinstance(trace, str):
         text = trace.strip()
         return _of_json(_loaded(text)) if text.startswith("[") else _of_text(trace)

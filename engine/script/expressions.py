@@ -355,6 +355,8 @@ class ExpressionReader:
         not the buffer's."""
         found: list[Expr] = []
         items = self.sequence(node.slice)
+        if not any(isinstance(item, ast.Starred) for item in items):
+            self.require_rank(node, buffer, len(items))
         for item in items:
             if isinstance(item, ast.Starred):
                 many = self.value(item.value)

@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def judged(read: Callable[[Data], object], data: Data) -> Outcome:
+def judged(read: Callable[[Data], object], data: Data, slow_seconds: float = SLOW_SECONDS) -> Outcome:
     """Read the input, timed by the CPU of the thread."""
     began = time.thread_time()
     code = fault = ""
@@ -49,7 +49,7 @@ def judged(read: Callable[[Data], object], data: Data) -> Outcome:
     except Exception as error:
         fault = fault_of(error)
     seconds = time.thread_time() - began
-    if not fault and seconds > SLOW_SECONDS:
+    if not fault and seconds > slow_seconds:
         fault = f"slow: {code or 'read'}"
     return Outcome(code, fault, seconds)
 

@@ -23,32 +23,39 @@ NUMBERS = (
 
 WORDS = (
     "T", "I", "te", "tir", "sch", "A", "B", "C", "i", "j", "k", "vi", "vj", "vk", "x", "self", "int", "range", "len", "print", "n", "m",
-    "T.reads", "T.writes", "T.where", "T.init", "T.sblock", "T.block", "T.grid", "T.serial", "T.vectorized", "T.thread_binding", "T.axis.remap",
+    "T.reads", "T.writes", "T.where", "T.init", "T.sblock", "T.block", "T.grid", "T.serial", "T.vectorized", "T.thread_binding",
+    "T.axis.remap",
     "T.axis.spatial", "T.axis.reduce", "T.axis.S", "T.axis.opaque", "T.match_buffer", "T.alloc_buffer", "T.sblock_alloc_buffer", "T.Buffer",
-    "T.handle", "T.int32", "T.int64", "T.uint8", "T.float16", "T.bool", "T.float32x4", "T.Ramp", "T.Broadcast", "T.Let", "T.let", "T.Select",
+    "T.handle", "T.int32", "T.int64", "T.uint8", "T.float16", "T.bool", "T.float32x4", "T.Ramp", "T.Broadcast", "T.Let", "T.let",
+    "T.Select",
     "T.if_then_else", "T.likely", "T.max", "T.min", "T.truncdiv", "T.truncmod", "T.floordiv", "T.ceildiv", "T.shift_left", "T.shift_right",
     "T.bitwise_not", "T.Cast", "T.cast", "T.abs", "T.exp", "T.pow", "T.infinity", "T.min_value", "T.max_value", "T.call_extern",
     "T.tvm_access_ptr", "T.address_of", "T.launch_thread", "T.allocate", "T.decl_buffer", "T.attr", "T.func_attr", "T.block_attr",
     "T.sblock_attr", "T.bind", "T.meta_var", "T.evaluate", "T.vscale", "T.type_annotation", "T.call_intrin", "T.isnan", "T.reinterpret",
     "te.compute", "te.placeholder", "te.reduce_axis", "te.sum", "te.max", "te.var", "te.thread_axis", "te.create_schedule", "te.scan",
     "te.comm_reducer", "te.AXIS_SEPARATOR", "tilewright.machine", "tilewright.Schedule", "choose", "sizes", "factors", "names", "decision",
-    "if", "for", "with", "while", "return", "in", "as", "is", "and", "or", "else", "lambda", "yield", "await", "class", "def", "del", "assert",
+    "if", "for", "with", "while", "return", "in", "as", "is", "and", "or", "else", "lambda", "yield", "await", "class", "def", "del",
+    "assert",
 )  # fmt: skip
 """Names that the readers know, and Python's own words."""
 
 METHODS = (
-    "get_block", "get_loops", "split", "fuse", "reorder", "tile", "merge", "loop_partition", "add_unit_loop", "parallel", "vectorize", "unroll",
+    "get_block", "get_loops", "split", "fuse", "reorder", "tile", "merge", "loop_partition", "add_unit_loop", "parallel", "vectorize",
+    "unroll",
     "bind", "annotate", "unannotate", "compute_at", "reverse_compute_at", "compute_inline", "reverse_compute_inline", "cache_read",
-    "cache_write", "cache_inplace", "cache_index", "reindex", "reindex_cache_read", "reindex_cache_write", "read_at", "write_at", "set_scope",
+    "cache_write", "cache_inplace", "cache_index", "reindex", "reindex_cache_read", "reindex_cache_write", "read_at", "write_at",
+    "set_scope",
     "storage_align", "transform_layout", "transform_block_layout", "set_axis_separator", "rfactor", "decompose_reduction", "blockize",
-    "tensorize", "pad_einsum", "decompose_padding", "rolling_buffer", "double_buffer", "pipeline", "unsafe_set_dtype", "reorder_block_iter_var",
+    "tensorize", "pad_einsum", "decompose_padding", "rolling_buffer", "double_buffer", "pipeline", "unsafe_set_dtype",
+    "reorder_block_iter_var",
     "annotate_buffer_access", "set_layout", "get_producers", "get_consumers", "get_child_blocks", "get_output_blocks", "work_on",
     "sample_perfect_tile", "sample_categorical", "sample_compute_location",
 )  # fmt: skip
 
 PIECES = (
     ":", ",", "(", ")", "[", "]", "{", "}", ".", "=", "==", ":=", "*", "**", "-", "~", "@", "->", ";", "\n", "    ", "\t", "\f", "\r", "\\",
-    '"', "'", '"""', "f'{x}'", "b''", "#", "\x00", "\ud800", "é", "𝕏", "\u202e", "\ufeff", "// 0", "% 0", "** 9", "<< 64", "[0:8:0]",
+    '"', "'", '"""', "f'{x}'", "b''", "#", "\x00", "\ud800", "é", "\U0001d54f", "\u202e", "\ufeff", "// 0", "% 0", "** 9", "<< 64",
+    "[0:8:0]",
     "[...]", "[()]", "[]", "()", "if x else", " for x in y", "*", "**k", "=1", ", names=[]", ", factors=[]", "\n# %% workload\n",
     "\n# %% schedule\n", "\n# %% machine\n", "\n# %% branch x\n", "# off: ", "# %%",
 )  # fmt: skip
@@ -112,7 +119,8 @@ def _from_seed(random: Random, seeds: Sequence[str]) -> str:
 def _string(random: Random, tokens: list[str], at: int, _: Sequence[str]) -> None:
     quoted = [n for n, token in enumerate(tokens) if token[0] in "\"'"]
     given = random.choice(
-        ("float32", "int8x4", "int0", "float32x0", "float33", "global", "local[9]", "", "\\ud800", "\\0", "n * 2", "n +", "SSR", "blockIdx.x", "threadIdx.x", "Q")
+        ("float32", "int8x4", "int0", "float32x0", "float33", "global", "local[9]", "", "\\ud800", "\\0", "n * 2", "n +", "SSR",
+        "blockIdx.x", "threadIdx.x", "Q")
     )  # fmt: skip
     tokens[random.choice(quoted) if quoted else at] = f'"{given}"'
 
