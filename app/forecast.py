@@ -26,6 +26,7 @@ from .intents import Intent
 from .state import Notice, State
 from .store import Store, attempt, report_of, sizes_of
 from .turns import Turns
+from .views.menus import handle_of
 from .views.predictions import prediction_value
 from .views.row_ids import RowIds, row_ids
 from .views.targets import moves_of, targets_of
@@ -276,11 +277,12 @@ def _refused(grab: Grab, entry: Entry, why: Refusal | Notice | None) -> tuple[En
 
 def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
     """The move of a drop: `rows` onto `loop`, loops by the `order` that the map gave. Raises TilewrightError where it is not legal."""
-    handles = [ids[row] for row in message["rows"]]
+    handles = [handle_of(ids, row) for row in message["rows"]]
     if message.get("order"):
-        return Call("reorder", tuple(ids[row] for row in message["order"]))
-    loop = ids[message["loop"]]
-    assert isinstance(loop, Var)
+        return Call("reorder", tuple(handle_of(ids, row) for row in message["order"]))
+    loop = handle_of(ids, message["loop"])
+    if not isinstance(loop, Var):
+        raise TilewrightError(Refusal("unknown-row", f"{message['loop']!r} is no loop", expected="the row of a loop"))
     blocks = [handle for handle in handles if isinstance(handle, str)]
     if len(blocks) == 1:
         return Call(message["primitive"], (blocks[0], loop))

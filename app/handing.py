@@ -6,7 +6,7 @@ import base64
 import threading
 from collections.abc import Callable
 
-from ..engine.ir import TilewrightError
+from ..engine.ir import Refusal, TilewrightError
 from .clock import Clock
 from .exports import EXPORTS, Made, apart, made
 from .state import State
@@ -19,7 +19,11 @@ AT_ONCE = ("tvm", "tilewright", "tvmscript")
 def hand_out(
     key: str, state: State, store: Store, clock: Clock, given: Callable[[Made | TilewrightError], None]
 ) -> None:
-    """Make an export of what is shown; `given` gets it, or why there is none, on the loop. Raises KeyError for a kind that there is not."""
+    """Make an export of what is shown; `given` gets it, or why there is none, on the loop. Raises TilewrightError "no-such-export"."""
+    if key not in EXPORTS:
+        raise TilewrightError(
+            Refusal("no-such-export", "there is no such export", found=key[:80], expected=", ".join(EXPORTS))
+        )
     label = EXPORTS[key].label
     subject = apart(state, store)
 

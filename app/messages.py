@@ -34,6 +34,7 @@ from .exploring import exploring_of
 from .forecast import move_of
 from .intents import Intent
 from .machine_edits import PickMachine, ResetKnob, TurnKnob
+from .message_fields import Fields
 from .opening import opened_text
 from .sides import EndCompare, ShowSpan, side_of, usual_sides
 from .state import Blamed, Look, Pane, Side, State
@@ -93,7 +94,7 @@ MOVES = ("compute_at", "reverse_compute_at")
 def intent_of(message: Message, state: State) -> Intent | None:
     """The intent that a message of a view stands for; row ids become handles of the picture. None for a kind that is not ours.
 
-    Raises TilewrightError for rows that are gone, KeyError and ValueError for messages of another make.
+    The message is one of `fields_of`, which has its fields checked. Raises TilewrightError, as for rows that are gone.
     """
     match message["kind"]:
         case "move" | "call" | "reorder":
@@ -122,7 +123,7 @@ def intent_of(message: Message, state: State) -> Intent | None:
         case "view":
             return ViewStep(None if message["count"] is None else int(message["count"]))
         case "repair":
-            return Repair(call_of({**message, "kind": "move"}, state))
+            return Repair(call_of(Fields({**message, "kind": "move"}), state))
         case "fix":
             return ApplyFix(tuple(map(str, message["calls"])), str(message.get("replaces", "")))
         case "theme":
@@ -145,11 +146,11 @@ def intent_of(message: Message, state: State) -> Intent | None:
 
 
 def _version_of(message: Message, state: State) -> Version:
-    """The version that is shown. Raises ValueError where it is not."""
+    """The version that is shown. Raises DocumentError where it is not."""
     for version in () if state.looked_back is None else state.looked_back.versions:
         if version.number == message["version"]:
             return version
-    raise ValueError("this version is not there")
+    raise DocumentError(Refusal("no-such-version", "this version is not there", found=str(message["version"])))
 
 
 def _typed_of(message: Message, state: State) -> Intent | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..engine.ir import Refusal, TilewrightError
+from ..engine.ir import Refusal, TilewrightError, internal_error
 from .actions import Call, repair_of
 from .document import DocumentError
 from .intents import Intent
@@ -12,7 +12,7 @@ from .messages import Message
 from .session import Answer, Session
 from .state import Notice
 from .views.filing import clash_value
-from .views.gallery import Example
+from .views.gallery import example_called
 from .wire import (
     CompareForm,
     Form,
@@ -38,7 +38,7 @@ def _perform(session: Session, form: Form, told: Told) -> None:
     try:
         match form:
             case OpenForm():
-                _example(session.examples, form.name)
+                example_called(session.examples, form.name)
                 _received(session, {"kind": "open", "name": form.name}, told)
             case SaveForm():
                 _own_file(session)
@@ -76,7 +76,7 @@ def _refused(session: Session, intent: Intent, answer: Answer) -> Refusal | None
 def _fault(error: Exception) -> Refusal:
     if isinstance(error, TilewrightError):
         return error.refusal
-    return Refusal("bad-arguments", f"this cannot be done: {type(error).__name__}: {str(error)[:300]}")
+    return internal_error(error, "doing this")
 
 
 def refusal_of(notice: Notice, repair: Sequence[str] = ()) -> Refusal:
@@ -106,13 +106,6 @@ def _received(session: Session, message: Message, told: Told) -> None:
 
     session.receive_now(message)
     session.transitions.next(done)
-
-
-def _example(examples: Sequence[Example], name: str) -> Example:
-    for example in examples:
-        if example.name == name:
-            return example
-    raise DocumentError(Refusal("no-such-notebook", "there is no notebook of this name", found=name[:80]))
 
 
 def _own_file(session: Session) -> None:

@@ -8,17 +8,18 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from ..engine.ir import Refusal, TilewrightError
+from ..engine.ir import TilewrightError, internal_error
 from .actions import ApplyFix, Call, Calls, Intent, OpenText, Saved, Say, ShowGallery, act, is_quick
 from .addresses import TOUR, Address, address_of
 from .cabinet import Cabinet
 from .clock import Clock
-from .document import Document
+from .document import Document, Notebook
 from .exports import Made
 from .filing import Filing, readable
 from .forecast import Forecast
 from .handing import as_text, hand_out
 from .kept_searches import study_file
+from .message_fields import fields_of
 from .messages import COMPARISONS, FILES, IN_HAND, LOOKS, OF_THE_TREE, Message, intent_of, sides_asked
 from .open_file import OpenFile
 from .opening import opened_text
@@ -32,7 +33,7 @@ from .store import Store
 from .transitions import Outcome, StoppedError, Transitions
 from .turns import Turns
 from .typed import DRAFTS, TEXTS, KeepTyped, Read
-from .views.gallery import Example, example_at, new_notebook
+from .views.gallery import Example, example_at, example_called, new_notebook
 from .views.lints import offered_fix
 from .views.tour import tour_text
 
@@ -92,7 +93,7 @@ class Session:
         """The same for a message whose turn it is."""
         self.picture.hold(is_look=message.get("kind") in LOOKS)
         where = "tree" if message.get("kind") in OF_THE_TREE else "page"
-        self._trying(lambda: self._do(message), where, in_hand=message.get("kind") in IN_HAND)
+        self._trying(lambda: self._do(fields_of(message)), where, in_hand=message.get("kind") in IN_HAND)
 
     def _trying(self, work: Callable[[], None], where: Literal["tree", "page"] = "page", in_hand: bool = False) -> None:
         """Do what was asked for, or say why not; then what is worked out about the picture goes on, where it was not changed."""
@@ -101,7 +102,7 @@ class Session:
         except TilewrightError as error:
             self.dispatch(Say(error.refusal, where))
         except Exception as error:
-            self.dispatch(Say(Refusal("bad-message", f"this cannot be done: {type(error).__name__}: {error}")))
+            self.dispatch(Say(internal_error(error, "doing this")))
         finally:
             self._go_on(in_hand)
 
@@ -127,7 +128,7 @@ class Session:
         elif message["kind"] in FILES:
             self._file(message)
         elif message["kind"] == "open":
-            self._open({e.name: e for e in self.examples}[message["name"]])
+            self._open(example_called(self.examples, str(message["name"])))
         elif message["kind"] == "go":
             self._go_to(address_of(str(message["path"])) or Address())
         else:
@@ -164,10 +165,12 @@ class Session:
         self.transitions.begin(self._made_of(self._with_known(intent)), told_now)
 
     def _compare(self, message: Message) -> None:
-        texts = {e.name: (e.text, e.title) for e in self.examples}
+        def opened(name: str) -> tuple[str, Notebook]:
+            example = example_called(self.examples, name)
+            return opened_text(example.text, example.title)
 
         def make(state: State) -> State:
-            return act(state, Compare(*sides_asked(message, state, lambda name: opened_text(*texts[name]))))
+            return act(state, Compare(*sides_asked(message, state, opened)))
 
         self._make(make, lambda made: self._show(made()), lambda: self._compare(message))
 

@@ -5,12 +5,14 @@ A side that names no notebook follows the one that is open: "now" stays its last
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
 
-from .document import Notebook, evaluate
+from ..engine.ir import Refusal
+from .document import DocumentError, Notebook, evaluate
 from .document.branches import branches, with_branch
 from .intents import Intent
 from .state import Comparison, Side, State
@@ -63,7 +65,7 @@ def step_side(count: int) -> Side:
 def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]]) -> Side:
     """The side that a key means: "now", "step:7", "opened", "branch:NAME", "example:NAME". `opened` gives title and notebook of an example.
 
-    A side that is shown already stays what it is. Raises KeyError and ValueError for keys that mean nothing.
+    A side that is shown already stays what it is. Raises DocumentError for keys that mean nothing.
     """
     if state.comparison is not None:
         for side in (state.comparison.a, state.comparison.b):
@@ -73,7 +75,7 @@ def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]
     match kind:
         case "now":
             return NOW
-        case "step" if name.isdecimal():
+        case "step" if re.fullmatch(r"[0-9]{1,9}", name):
             return step_side(int(name))
         case "opened" if state.past:
             first = next((n for n in state.past if n.evaluated), state.notebook)
@@ -84,13 +86,18 @@ def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]
             title, notebook = opened(name)
             return Side(key, title, notebook)
         case _:
-            raise KeyError(key)
+            raise DocumentError(
+                Refusal(
+                    "no-such-side", f"there is no {key[:80]!r} to compare", expected="now, step:3, opened, branch:NAME"
+                )
+            )
 
 
 def _on_branch(state: State, name: str) -> Notebook:
     assert state.notebook is not None
     if name not in {branch.name for branch in branches(state.notebook.document)}:
-        raise KeyError(name)
+        known = ", ".join(branch.name for branch in branches(state.notebook.document))
+        raise DocumentError(Refusal("no-such-branch", f"there is no branch {name[:80]!r}", expected=known))
     return evaluate(with_branch(state.notebook.document, name), state.notebook)
 
 

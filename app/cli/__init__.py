@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import metadata
 
-from ...engine.ir import TilewrightError
+from ...engine.ir import Refusal, TilewrightError, internal_error
 from ..signals import exit_code, interruptible
 from .bring import add_import, add_new
 from .check import add_check
@@ -61,6 +61,16 @@ def _run(words: Sequence[str]) -> int:
         return _failed(arguments, refused.cause, REFUSED)
     except TilewrightError as error:
         return _failed(arguments, error, BAD_INPUT)
+    except OSError as error:
+        if not arguments.json or isinstance(error, BrokenPipeError):
+            raise
+        return _failed(arguments, TilewrightError(Refusal("os-error", str(error))), BAD_INPUT)
+    except RecursionError:
+        return _failed(arguments, TilewrightError(Refusal("too-deep", "the input is nested too deeply")), BAD_INPUT)
+    except MemoryError:
+        return _failed(arguments, TilewrightError(Refusal("too-large", "there is no memory left")), BAD_INPUT)
+    except Exception as fault:
+        return _failed(arguments, TilewrightError(internal_error(fault, "the command")), BAD_INPUT)
     except SystemExit:  # --help and --version
         sys.stdout.flush()
         raise

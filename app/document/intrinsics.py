@@ -16,7 +16,7 @@ import ast
 
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.schedule import Intrinsics
-from ...engine.script import CallStep, Ref, parse, read_calls
+from ...engine.script import CallStep, Ref, find_tree, parse, read_calls
 from .cells import Cell, Document, lines_of
 from .files import DocumentError
 from .places import at_place
@@ -43,10 +43,7 @@ def intrinsic_text(document: Document) -> str:
 
 def _parts(cell: Cell, document: Document) -> tuple[dict[str, PrimFunc], tuple[CallStep, ...]]:
     """The cell's functions by name, and its calls: each read from a copy in which the lines of the others are empty."""
-    try:
-        tree = ast.parse(cell.body)
-    except (SyntaxError, ValueError):
-        tree = ast.Module([], [])  # the reader of calls says what is wrong, and where
+    tree = find_tree(cell.body) or ast.Module([], [])  # the reader of calls says what is wrong, and where
     path = document.path or ""
     padding = "\n" * (cell.body_line - 1)
     functions: dict[str, PrimFunc] = {}

@@ -7,14 +7,13 @@ byte. Every edit leaves all that it is not about as it stands.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from ...engine.ir import Place, Refusal, TilewrightError
-from ...engine.script import CallStep, read_calls
+from ...engine.script import CallStep, find_tree, read_calls
 from .calls import schedule_calls
 from .cells import Cell, Document, lines_of, read_document
 from .edit import remove_call, replace_call, whole_lines
@@ -194,10 +193,8 @@ def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_statement(text: str) -> bool:
-    try:
-        return len(ast.parse(text).body) == 1
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    tree = find_tree(text)
+    return tree is not None and len(tree.body) == 1
 
 
 def _alone(document: Document, index: int) -> Document:

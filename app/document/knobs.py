@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal
+from ...engine.script import find_tree
 from .cells import Cell, Document, lines_of, read_document
 from .edit import replace_cell
 from .files import DocumentError
@@ -120,13 +121,16 @@ def _turns(document: Document) -> Iterator[Turn]:
 
 def _statements(text: str) -> list[ast.Assign]:
     """The assignments of one name; none where the text is no Python, which whoever evaluates it says."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [
-        n for n in tree.body if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
-    ]
+    tree = find_tree(text)
+    return (
+        []
+        if tree is None
+        else [
+            n
+            for n in tree.body
+            if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
+        ]
+    )
 
 
 def _chain(value: ast.expr) -> Iterator[ast.Call]:

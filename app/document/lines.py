@@ -87,7 +87,7 @@ def _loop_lookup(schedule: Schedule | None, loop: Var, text_of: Callable[[Handle
     return f"{receiver}.get_loops({text_of(found[0])})[{found[1]}]"
 
 
-def apply_call(notebook: Notebook, method: str, *args: Any, **kwargs: Any) -> Notebook:
+def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) -> Notebook:
     """The notebook after one more call, written into its last schedule cell: what a drag does.
 
     `args` are handles of `notebook.schedule`. A refused call raises its ScheduleError, and nothing has changed. A notebook whose schedule

@@ -15,6 +15,7 @@ import msgspec
 
 from ...engine.ir import BlockRealize, For, PrimFunc, Refusal, Var, loops_and_blocks
 from ...engine.schedule import Step
+from ...engine.script import python_tree
 from .cells import Document, lines_of, read_document
 from .edit import append_call
 from .evaluate import evaluate
@@ -267,7 +268,7 @@ def _schedule_trees(document: Document) -> list[ast.AST]:
 
 def _parsed(body: str, first_line: int) -> ast.AST:
     try:
-        return ast.parse("\n" * (first_line - 1) + body.lstrip("\ufeff"))
+        return python_tree("\n" * (first_line - 1) + body.lstrip("\ufeff"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _refused("the text cannot be read as Python", str(error)) from error
 

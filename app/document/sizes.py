@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ...engine.ir import IRModule, Place, PrimFunc, Refusal
 from ...engine.lower import size_values, size_variables
+from ...engine.script import find_tree
 from .cells import Cell, Document, lines_of, read_document
 from .files import DocumentError
 from .places import at_place
@@ -70,9 +71,8 @@ def _with_body(document: Document, cell: Cell, body: str) -> Document:
 def _lines_of_sizes(cell: Cell) -> list[ast.Assign]:
     if NAME not in cell.body:
         return []
-    try:
-        tree = ast.parse(cell.body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = find_tree(cell.body)
+    if tree is None:
         return []  # whoever reads the calls says what is wrong
     return [
         node

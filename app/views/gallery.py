@@ -64,6 +64,14 @@ class Example(msgspec.Struct, frozen=True):
     changed: float = 0.0
 
 
+def example_called(examples: Sequence[Example], name: str) -> Example:
+    """The notebook of this name. Raises DocumentError "no-such-notebook"."""
+    for example in examples:
+        if example.name == name:
+            return example
+    raise DocumentError(Refusal("no-such-notebook", "there is no notebook of this name", found=name[:80]))
+
+
 def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
     """The notebooks that come with Tilewright, as cards."""
     paths = sorted(

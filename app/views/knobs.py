@@ -121,7 +121,7 @@ def figure_value(field: str, text: str) -> int | float | bool | str:
             number = float(digits) * units[found[2].upper()] if "." in digits else int(digits) * units[found[2].upper()]
         except ValueError:
             number = None
-        if number is not None:
+        if number is not None and abs(number) <= 1e300:
             is_real = field.startswith("energy")
             return float(number) if is_real else int(number) if number == int(number) else number
     example = {"bytes": "a size, such as 256 KiB", "hertz": "a frequency, such as 1.2 GHz", "plain": "a number"}[scale]

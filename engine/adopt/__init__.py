@@ -1,7 +1,8 @@
 """Code from elsewhere, taken over: what TVM made (TVM itself is not needed, only its text), posts, schedule code line by line."""
 
 from .holes import Hole, HoleError, filled, hole_of, is_hole
-from .lines import QUERIES, LineError, LineState, Trial, after_line, arguments_of, call_method
+from .lines import LineState, Trial, after_line, arguments_of
+from .methods import QUERIES, LineError, call_method
 from .pasted import Pasted, is_post, read_as_far_as_possible, read_pasted
 from .program import from_tvm
 from .trace import from_tvm_trace

@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from ..ir import Refusal, TilewrightError
-from ..script import CallStep, CallValue, Ref
+from ..script import CallStep, CallValue, Ref, python_tree
 
 METHOD = "choose"
 OWNERS = ("", "tilewright")
@@ -83,7 +83,7 @@ def _refers(value: CallValue) -> bool:
 @lru_cache(maxsize=256)
 def _texts(line: str) -> tuple[str, ...]:
     """The values as they stand in the line, each in one line. A search comes by the same lines for each candidate."""
-    (node,) = ast.parse(line.strip()).body
+    (node,) = python_tree(line.strip()).body
     assert isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
     call = node.value
     listed = call.args[1] if len(call.args) > 1 else next(k.value for k in call.keywords if k.arg == "values")

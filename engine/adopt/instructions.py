@@ -10,8 +10,11 @@ from typing import Any, cast
 
 import msgspec
 
-from ..ir import Place, Refusal, TilewrightError
+from ..ir import Place, Refusal, TilewrightError, refusing_faults
 from ..script import CallStep, Ref, read_calls
+
+MAX_INSTRUCTIONS = 2_000
+"""Each makes a program of its own, which takes time in proportion to what the ones before have made."""
 
 _HEAD = re.compile(r"^def \w+\((\w+)\b[^\n]*:[ \t]*$", re.MULTILINE)
 
@@ -30,8 +33,20 @@ class Instruction(msgspec.Struct, frozen=True, eq=False):
     unpacks: bool = True
 
 
+@refusing_faults(TilewrightError, "reading the trace")
 def instructions_of(trace: Any) -> tuple[Instruction, ...]:
-    """The instructions of TVM's object, of its text, or of its JSON. Raises TilewrightError "not-a-trace" and ParseError."""
+    """The instructions of TVM's object, of its text, or of its JSON. Raises ParseError, "not-a-trace", "too-many-steps"."""
+    found = _read(trace)
+    if len(found) > MAX_INSTRUCTIONS:
+        raise TilewrightError(
+            Refusal(
+                "too-many-steps", "the trace is too long", f"{len(found)} instructions", f"at most {MAX_INSTRUCTIONS}"
+            )
+        )
+    return found
+
+
+def _read(trace: Any) -> tuple[Instruction, ...]:
     if isinstance(trace, str):
         text = trace.strip()
         return _of_json(_loaded(text)) if text.startswith("[") else _of_text(trace)
@@ -144,7 +159,7 @@ def _loaded(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _no_trace(text) from error
+        raise _no_trace(text[:80]) from error
 
 
 def _plain(value: Any) -> Any:
@@ -165,10 +180,22 @@ def _of_json(data: Any) -> tuple[Instruction, ...]:
     data = _plain(data)
     match data:
         case [insts, decisions] if _is_list(insts) and _is_list(decisions):
-            decided = {int(position): value for position, value in decisions}
+            decided = _decided(decisions)
             return tuple(_instruction(item, position, decided) for position, item in enumerate(insts))
         case _:
-            raise _no_trace(str(data))
+            raise _no_trace(_short(data))
+
+
+def _decided(decisions: Sequence[Any]) -> dict[int, Any]:
+    """What was decided, by the number of the instruction."""
+    found: dict[int, Any] = {}
+    for item in decisions:
+        match item:
+            case [int(position), value]:
+                found[position] = value
+            case _:
+                raise _bad_trace(f"{_short(item)} is no decision", item, "[number of the instruction, value]")
+    return found
 
 
 def _instruction(item: Any, position: int, decided: Mapping[int, Any]) -> Instruction:
@@ -177,7 +204,8 @@ def _instruction(item: Any, position: int, decided: Mapping[int, Any]) -> Instru
         case [str(name), inputs, attrs, outputs] if all(map(_is_list, (inputs, attrs, outputs))):
             pass
         case _:
-            raise _no_trace(f"{where}: {item}")
+            expected = "[name, inputs, attributes, outputs]"
+            raise _bad_trace(f"{where} of the trace is no instruction", item, expected)
     kind = _KINDS.get(str(name))
     if kind is None:
         raise TilewrightError(
@@ -188,7 +216,7 @@ def _instruction(item: Any, position: int, decided: Mapping[int, Any]) -> Instru
                 fix=("the trace's text, as_python(), has it readable",),
             )
         )
-    values = [_input(value) for value in inputs]
+    values = [_input(value, where) for value in inputs]
     kwargs = dict(zip(kind.inputs, values, strict=False))
     rest = values[len(kind.inputs) :]
     args = tuple(rest) if kind.many == "*" else ()
@@ -197,29 +225,53 @@ def _instruction(item: Any, position: int, decided: Mapping[int, Any]) -> Instru
     for key, value in zip(kind.attrs, attrs, strict=False):
         kwargs[key] = bool(value) if key in _TRUTHS else value
     if "buffer_index_type" in kwargs:
-        side = ("read", "write")[int(kwargs.pop("buffer_index_type"))]
-        kwargs["buffer"] = (side, kwargs.pop("buffer_index"))
+        side, index = kwargs.pop("buffer_index_type"), kwargs.pop("buffer_index")
+        if side not in (0, 1) or not isinstance(index, int):
+            expected = "an index, then 0 for a buffer that is read or 1 for one that is written"
+            raise _bad_trace(f"{where} of the trace names no buffer", attrs, expected)
+        kwargs["buffer"] = (("read", "write")[int(side)], index)
     if kind.method.startswith("sample_"):
         kwargs["decision"] = decided.get(position)
     if "consumer_blocks" in kwargs:
         kwargs["consumer_blocks"] = kwargs["consumer_blocks"] or None
-    return Instruction(kind.method, args, kwargs, tuple(map(str, outputs)), where, str(item)[:80])
+    return Instruction(kind.method, args, kwargs, tuple(map(_short, outputs)), where, _short(item))
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _input(value: Any) -> Any:
+def _input(value: Any, where: str) -> Any:
     """An input: a variable's name, a text in its own quotes, None by name, a number, a list or a dict of them."""
     match value:
         case "None":
             return None
         case str():
-            return json.loads(value) if value.startswith('"') else Ref(value)
+            return _quoted(value, where) if value.startswith('"') else Ref(value)
         case dict():
-            return {key: _input(item) for key, item in cast("dict[str, Any]", value).items()}
+            return {key: _input(item, where) for key, item in cast("dict[str, Any]", value).items()}
         case _ if _is_list(value):
-            return [_input(item) for item in value]
+            return [_input(item, where) for item in value]
         case _:
             return value
+
+
+def _quoted(value: str, where: str) -> str:
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = None
+    if isinstance(found, str):
+        return found
+    raise _bad_trace(f"{where} of the trace has a text without an end", value, 'a text in quotes: "\\"global\\""')
+
+
+def _bad_trace(message: str, found: Any, expected: str) -> TilewrightError:
+    return TilewrightError(Refusal("not-a-trace", message, found=_short(found), expected=expected))
+
+
+def _short(value: Any) -> str:
+    try:
+        return str(value)[:80]
+    except (ValueError, RecursionError):  # an integer of thousands of digits, a list nested deeply
+        return type(value).__name__

@@ -10,30 +10,12 @@ from typing import Any, cast
 
 import msgspec
 
-from ..export import named_arguments, signature_of
-from ..ir import Refusal, TilewrightError
-from ..schedule import PRIMITIVES, Schedule
+from ..export import named_arguments
+from ..ir import Refusal
+from ..schedule import Schedule
 from ..script import CallStep, Ref, is_value
 from .holes import hole_of, is_hole
-
-QUERIES = frozenset(
-    {
-        "get_block",
-        "get_sblock",
-        "get_loop",
-        "get_loops",
-        "get_child_blocks",
-        "get_producers",
-        "get_consumers",
-        "get_output_blocks",
-        "work_on",
-    }
-)
-"""Schedule methods that lines may call besides the primitives."""
-
-
-class LineError(TilewrightError):
-    """A line that says what cannot be done, before any primitive is asked."""
+from .methods import LineError, call_method
 
 
 class LineState(msgspec.Struct, frozen=True, eq=False):
@@ -109,29 +91,6 @@ def arguments_of(call: CallStep, state: LineState) -> tuple[tuple[Any, ...], dic
     """The arguments of a line, with what its variables hold: by position, and by name. Raises LineError."""
     args = tuple(argument for a in call.args for argument in _arguments(a, state))
     return args, {k: _value(v, state) for k, v in call.kwargs.items()}
-
-
-def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """`schedule.method(*args, **kwargs)` for primitives and queries only. Anything that goes wrong is a TilewrightError."""
-    if method not in PRIMITIVES and method not in QUERIES:
-        known = sorted({*PRIMITIVES, *QUERIES})
-        raise LineError(
-            Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known))
-        )
-    try:
-        named_arguments(method, args, kwargs)
-    except TypeError as error:
-        _, *parameters = signature_of(method).parameters
-        raise LineError(
-            Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(parameters)})")
-        ) from error
-    try:
-        return getattr(schedule, method)(*args, **kwargs)
-    except TilewrightError:
-        raise
-    except Exception as error:
-        # A value of a kind that the method does not take: the page must survive what a user typed.
-        raise LineError(Refusal("bad-arguments", f"{method}: {type(error).__name__}: {error}")) from error
 
 
 def _arguments(value: Any, state: LineState) -> tuple[Any, ...]:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..export import named_arguments
-from ..ir import Refusal, TilewrightError, Var
+from ..ir import Refusal, TilewrightError, Var, refusing_faults
 from ..schedule import PRIMITIVES, Schedule
 from ..script import Ref
 from .instructions import Instruction, instructions_of
+from .methods import LineError, call_method
 from .program import from_tvm
 
 _QUERIES = frozenset(
@@ -50,6 +51,7 @@ def replayed(schedule: Schedule, instructions: Iterable[Instruction]) -> Replay:
     return replay
 
 
+@refusing_faults(TilewrightError, "replaying the trace")
 def do_one(replay: Replay, instruction: Instruction) -> None:
     """One instruction more; an error says at which."""
     try:
@@ -102,7 +104,10 @@ class Replay:
             named_arguments(method, args, kwargs)
         except TypeError as error:
             raise _refusal("unsupported-instruction", f"{method}: {error}", instruction) from error
-        return getattr(self.schedule, method)(*args, **kwargs)
+        try:
+            return call_method(self.schedule, method, tuple(args), kwargs)
+        except LineError as error:
+            raise _at(instruction, error) from error
 
     def _function(self, name: object) -> object:
         """What the program calls a function: TVM's schedule of one function calls it "main", whatever its name is."""
@@ -122,17 +127,20 @@ class Replay:
             )
         match instruction.method:
             case "sample_categorical":
-                candidates = arguments["candidates"]
+                candidates = _several(arguments.get("candidates"), "candidates", instruction)
                 return candidates[_number(decision, range(len(candidates)), instruction)]
             case "sample_perfect_tile" | "sample_partitioned_tile":
-                return [_number(factor, None, instruction) for factor in decision]
+                factors = _several(decision, "decision", instruction)
+                return [_number(factor, None, instruction) for factor in factors]
             case "sample_compute_location":
-                return self._location(self._value(arguments["block"], instruction), decision, instruction)
+                return self._location(self._value(arguments.get("block"), instruction), decision, instruction)
             case _:
                 raise _unsupported(instruction)
 
-    def _location(self, block: str, decision: object, instruction: Instruction) -> Var | _Location:
+    def _location(self, block: object, decision: object, instruction: Instruction) -> Var | _Location:
         """As TVM counts: the loops around the block's first consumer."""
+        if not isinstance(block, str) or not self.schedule.index.has_block(block):
+            raise _refusal("unknown-block", f"{instruction.method} is about no block of the program", instruction)
         if decision in (ROOT, INLINE):
             return _Location(_number(decision, None, instruction))
         consumers = self.schedule.index.consumers(block)
@@ -152,7 +160,8 @@ class Replay:
                     return name  # TVM prints texts in lists and dicts without their quotes
                 if name not in self.values:
                     raise _refusal("unknown-name", f"the trace has no value for {name}", instruction)
-                return self.values[name] if index is None else self.values[name][index]
+                found = self.values[name]
+                return found if index is None else _item(found, index, name, instruction)
             case list() | tuple():
                 return type(value)(self._value(v, instruction, nested=True) for v in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
             case Mapping():
@@ -160,17 +169,10 @@ class Replay:
             case _:
                 return value
 
-    def _item(self, result: Any, instruction: Instruction) -> Any:
-        items = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else ()
-        index = instruction.index or 0
-        if not -len(items) <= index < len(items):
-            raise _refusal("wrong-arguments", f"{instruction.method} gives nothing at [{index}]", instruction)
-        return items[index]
-
     def _assign(self, instruction: Instruction, result: Any) -> None:
         names = instruction.outputs
         if instruction.index is not None:
-            result = self._item(result, instruction)
+            result = _item(result, instruction.index, instruction.method, instruction)
         if len(names) == 1 and not instruction.unpacks:
             self.values[names[0]] = result
             return
@@ -184,6 +186,27 @@ class Replay:
                 instruction,
             )
         self.values.update(zip(names, results, strict=True))
+
+
+def _item(values: object, index: int, source: str, instruction: Instruction) -> Any:
+    """`values[index]` of what `source` gave."""
+    items = cast("Sequence[Any]", values) if isinstance(values, list | tuple) else ()
+    if not -len(items) <= index < len(items):
+        raise _refusal("wrong-arguments", f"{source} gives nothing at [{index}]", instruction)
+    return items[index]
+
+
+def _several(value: object, name: str, instruction: Instruction) -> Sequence[Any]:
+    if isinstance(value, list | tuple):
+        return cast("Sequence[Any]", value)
+    raise _refusal("wrong-arguments", f"{instruction.method}: {name} is no list", instruction, expected="[1, 2, 4]")
+
+
+def _at(instruction: Instruction, error: LineError) -> TilewrightError:
+    """The error with the instruction that it is about; a fault of ours keeps its cause."""
+    refusal = error.refusal
+    made = _refusal(refusal.code, refusal.message, instruction, expected=refusal.expected)
+    return type(error)(made.refusal)
 
 
 def _number(value: object, among: range | None, instruction: Instruction) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -40,10 +41,12 @@ ENGINE_TYPES: dict[str, type[Engine]] = {
     "scalar": ScalarEngine,
 }
 MAX_FILE_BYTES = 1_000_000
+MAX_DOTS = 64
 Table = dict[str, Any]
 S = TypeVar("S", bound=msgspec.Struct)
 
 
+@lru_cache(maxsize=1)
 def preset_names() -> tuple[str, ...]:
     """The machines that come with Tilewright."""
     folder = resources.files(static) / "machines"
@@ -54,7 +57,7 @@ def load_machine(name_or_path: str | Path) -> Machine:
     """A preset by name, or a TOML file by path. Raises MachineError with the line of what is wrong."""
     name = str(name_or_path)
     if name in preset_names():
-        return read_machine((resources.files(static) / "machines" / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+        return _preset(name)
     path = Path(name_or_path)
     if path.suffix != ".toml":
         raise refuse("unknown-machine", f"there is no machine {name!r}", found=name,
@@ -73,6 +76,12 @@ def load_machine(name_or_path: str | Path) -> Machine:
     except UnicodeDecodeError:
         raise refuse("machine-file", f"{name} is not text", found=name, expected="TOML in UTF-8") from None
     return read_machine(text, name)
+
+
+@lru_cache(maxsize=32)
+def _preset(name: str) -> Machine:
+    """A text may name its machine in a thousand lines."""
+    return read_machine((resources.files(static) / "machines" / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
 
 
 def read_machine(text: str, filename: str = "") -> Machine:
@@ -111,6 +120,7 @@ class _Reader:
         return machine
 
     def _table(self) -> Table:
+        self._require_short_keys()
         try:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
@@ -118,6 +128,16 @@ class _Reader:
             line, column = (int(found[1]), int(found[2])) if found else (1, 1)
             raise refuse("machine-file", f"not TOML: {error}", expected="a TOML file",
                          place=Place(line, column, line, column + 1, self.filename)) from None  # fmt: skip
+
+    def _require_short_keys(self) -> None:
+        """The TOML reader takes quadratic time for a key of many parts, `a.b.c.d`."""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            dots = line.count(".")
+            if dots > MAX_DOTS:
+                raise refuse(
+                    "machine-file", f"line {number} has too many dots", found=f"{dots} dots",
+                    expected=f"at most {MAX_DOTS} dots in a line", place=Place(number, 1, number, len(line) + 1, self.filename),
+                )  # fmt: skip
 
     def _sections(self, table: Table, group: str) -> dict[str, Table]:
         sections = table.get(group)

@@ -3,7 +3,18 @@
 from . import build, dtype
 from .buffer import Buffer, BufferRegion, MatchBufferRegion
 from .equal import Difference, first_difference, structural_equal
-from .errors import LISTED, Place, Proposal, Refusal, TilewrightError, called_with, refusing_depth
+from .errors import (
+    FAULTS,
+    LISTED,
+    Place,
+    Proposal,
+    Refusal,
+    TilewrightError,
+    called_with,
+    internal_error,
+    refusing_depth,
+    refusing_faults,
+)
 from .expr import (
     EQ,
     GE,
@@ -89,6 +100,7 @@ from .visitor import (
 __all__ = [
     "AXIS_SEPARATOR",
     "EQ",
+    "FAULTS",
     "GE",
     "GT",
     "LE",
@@ -167,11 +179,13 @@ __all__ = [
     "first_difference",
     "free_vars",
     "fresh_vars",
+    "internal_error",
     "loops_and_blocks",
     "loops_around_allocations",
     "map_children",
     "map_stmts",
     "refusing_depth",
+    "refusing_faults",
     "rename",
     "replace_buffers",
     "replace_nodes",

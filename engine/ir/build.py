@@ -47,6 +47,10 @@ from .stmt import Allocate, Annotations, Evaluate, For, SeqStmt, Stmt
 ExprLike = Expr | int | float | bool
 
 
+class DTypeError(TypeError):
+    """Operands that have no dtype in common."""
+
+
 def const(value: int | float | bool, dtype: str) -> Expr:
     """The constant `value` of `dtype`, in each lane of a vector."""
     if dt.is_index(dtype):
@@ -138,7 +142,7 @@ def _match_lanes(a: Expr, b: Expr) -> tuple[Expr, Expr]:
         b = broadcast(b, a.dtype)
     left, right = dt.element(a.dtype), dt.element(b.dtype)
     if a.dtype != dt.with_lanes_of(left, b.dtype):
-        raise TypeError(f"{a.dtype} and {b.dtype} have different numbers of lanes")
+        raise DTypeError(f"{a.dtype} and {b.dtype} have different numbers of lanes")
     target = dt.with_lanes_of(left if left == right else _common_dtype(left, right), a.dtype)
     return cast(a, target), cast(b, target)
 
@@ -151,7 +155,7 @@ def _literal_dtype(value: int | float | bool, other: str) -> str | None:
 
 def _common_dtype(a: str, b: str) -> str:
     if "handle" in (a, b):
-        raise TypeError(f"no common dtype of {a} and {b}")
+        raise DTypeError(f"no common dtype of {a} and {b}")
     if dt.is_float(a) != dt.is_float(b):
         return a if dt.is_float(a) else b
     if a == "bool" or b == "bool":

@@ -4,7 +4,7 @@ A vector's name is that of its element, an `x`, and its lanes: "float32x4", or "
 """
 
 import re
-from functools import cache
+from functools import lru_cache
 
 _PATTERN = re.compile(r"(float|bfloat|int|uint)(\d+)(_e\dm\d\w*)?$")
 _VECTOR = re.compile(r"[a-z]+\d*(_e\dm\d\w*)?x(?:vscalex)?[1-9]\d{0,5}")
@@ -14,7 +14,7 @@ _NARROW = frozenset(
 """What matrix units take besides; programs of these are read, scheduled and priced, not run."""
 
 
-@cache
+@lru_cache(maxsize=1024)
 def is_valid(dtype: str) -> bool:
     if is_vector(dtype):
         kind = element(dtype)
@@ -35,7 +35,7 @@ def element(dtype: str) -> str:
     return dtype.partition("x")[0]
 
 
-@cache
+@lru_cache(maxsize=1024)
 def lanes(dtype: str) -> int:
     """How many values a value is: 1 of a scalar. Raises ValueError for lanes that only the machine knows."""
     number = dtype.partition("x")[2]
@@ -61,7 +61,7 @@ def is_float(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def bits(dtype: str) -> int:
     """Width in bits, of one lane; bool counts 8 as it is stored, a handle 64."""
     if is_vector(dtype):

@@ -126,6 +126,42 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
+"""What Python raises where a check of ours is missing."""
+
+
+def internal_error(fault: Exception, doing: str, *, place: Place | None = None, found: str = "") -> Refusal:
+    """A missing check of ours as a refusal "internal-error": what failed, in the words of Python, and at which input."""
+    said = f"{type(fault).__name__}: {fault}"
+    return Refusal(
+        "internal-error",
+        f"{doing} failed, which is a fault of Tilewright and not of the input: {said[:200]}",
+        found=found[:80],
+        expected="an answer or a refusal that says what is wrong; please report this input",
+        place=place,
+    )
+
+
+def refusing_faults(error: type[TilewrightError], doing: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For the outermost doors of readers: whatever Python raises for an input becomes `error` "internal-error", with the fault as its
+    cause, so that no input ends a session; "too-deep" where Python's stack ended. The fuzzer counts each "internal-error" as a fault.
+    """
+
+    def door(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except RecursionError:
+                raise error(Refusal("too-deep", f"{doing} failed: the input is nested too deeply")) from None
+            except FAULTS as fault:
+                raise error(internal_error(fault, doing)) from fault
+
+        return guarded
+
+    return door
+
+
 def refusing_depth(error: type[TilewrightError]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """For the doors of a package, whose functions go down with the nesting of loops and expressions: what is nested deeper than Python's
     stack reaches, hundreds of levels, is refused as "too-deep" with the package's `error`.

@@ -6,6 +6,7 @@ from .modules import Note, Parsed, parse
 from .print_expr import expr_text
 from .printer import Printed, print_program, to_script
 from .source import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS, Positions, is_text
+from .syntax import find_tree, python_tree
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -20,10 +21,12 @@ __all__ = [
     "Printed",
     "Ref",
     "expr_text",
+    "find_tree",
     "is_text",
     "is_value",
     "parse",
     "print_program",
+    "python_tree",
     "read_calls",
     "to_script",
 ]

@@ -11,6 +11,7 @@ from ..ir import Buffer, Expr, Var, build
 from ..ir import dtype as dt
 from .expressions import ExpressionReader
 from .scope import Value
+from .syntax import find_tree
 
 _POSITIONAL = ("shape", "dtype", "data", "strides", "elem_offset")
 _KEYWORDS = (
@@ -164,10 +165,9 @@ def _quoted(reader: ExpressionReader, node: ast.expr, match: dict[str, str]) -> 
     text = reader.string(node)
     if not text:
         return Var("s", "int32")
-    try:
-        tree = ast.parse(text, mode="eval").body if len(text) <= _MATCH_CHARACTERS else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
+    found = find_tree(text.strip()) if len(text) <= _MATCH_CHARACTERS else None
+    stated = found.body[0] if found is not None and len(found.body) == 1 else None
+    tree = stated.value if isinstance(stated, ast.Expr) else None
     if tree is None:
         raise reader.error(node, "wrong-type", "this size is not an expression", expected='"n" or "n * 2"')
     for part in ast.walk(tree):

@@ -11,6 +11,7 @@ from msgspec.structs import replace as replace_fields
 
 from ..ir import (
     AXIS_SEPARATOR,
+    FAULTS,
     AxisSeparator,
     BufferLoad,
     Expr,
@@ -103,6 +104,14 @@ class _CallReader:
     # --- statements
 
     def statement(self, node: ast.stmt) -> CallStep | None:
+        try:
+            return self._statement(node)
+        except RecursionError:
+            raise self.source.too_deep(self.source.place(node)) from None
+        except FAULTS as error:
+            raise self.source.refused(node, error) from error
+
+    def _statement(self, node: ast.stmt) -> CallStep | None:
         match node:
             case ast.Import() | ast.ImportFrom():
                 self._require_known(node)

@@ -164,19 +164,22 @@ class ExpressionReader:
 
     def value(self, node: ast.expr) -> Value:
         """What `node` is: a piece of IR, or a constant. Raises ParseError outside the subset."""
-        match node:
-            case ast.Constant():
-                return self._constant(node)
-            case ast.Name():
-                value = self._name(node)
-            case ast.BinOp():
-                value = operators.binary(self, node)
-            case ast.Call():
-                value = self._call(node)
-            case ast.Subscript():
-                value = self._subscript(node)
-            case _:
-                value = self._rare(node)
+        try:
+            match node:
+                case ast.Constant():
+                    return self._constant(node)
+                case ast.Name():
+                    value = self._name(node)
+                case ast.BinOp():
+                    value = operators.binary(self, node)
+                case ast.Call():
+                    value = self._call(node)
+                case ast.Subscript():
+                    value = self._subscript(node)
+                case _:
+                    value = self._rare(node)
+        except (build.DTypeError, ZeroDivisionError) as error:
+            raise self.source.refused(node, error) from error
         if isinstance(value, Expr | Buffer | BufferRegion):
             self.positions.add(value, self.source.place(node))
         return value
@@ -352,6 +355,8 @@ class ExpressionReader:
         not the buffer's."""
         found: list[Expr] = []
         items = self.sequence(node.slice)
+        if not any(isinstance(item, ast.Starred) for item in items):
+            self.require_rank(node, buffer, len(items))
         for item in items:
             if isinstance(item, ast.Starred):
                 many = self.value(item.value)
@@ -368,6 +373,8 @@ class ExpressionReader:
             start, step = (
                 self.index(part) if part is not None else IntImm(n) for n, part in ((0, item.lower), (1, item.step))
             )
+            if (build.int_value(step) or 1) < 1 or build.is_const(step, 0):
+                raise self.error(item, "out-of-range", "a slice goes forward", expected="a step of 1 or more")
             extent = difference(self.index(item.upper), start)
             lanes = (
                 extent

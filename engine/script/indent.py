@@ -15,6 +15,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from .syntax import find_tree
+
 STEP = 4
 _FIRST_IN_BLOCK = re.compile(
     r"(?:[\w, ()]+=\s*)?\w+\.(?:axis\.\w+|reads|writes|where|block_attr|sblock_attr|bind|func_attr|match_buffer"
@@ -125,8 +127,10 @@ def _close(stack: list[_Open], lines: list[_Line], number: int, previous: _Line 
         return
     if not stack or stack[-1].kind == "python":
         return
-    while stack[-1].kind == "init" and stack[-1].done:
+    while stack and stack[-1].kind == "init" and stack[-1].done:
         stack.pop()
+    if not stack:
+        return
     if _FIRST_IN_BLOCK.match(line.text) or (line.text.startswith("with ") and ".init(" in line.text):
         return
     if previous is not None and _FIRST_IN_BLOCK.match(previous.text):
@@ -167,10 +171,8 @@ def _enter(stack: list[_Open], line: _Line, *, decorated: bool) -> None:
 
 
 def _parsed(line: _Line) -> ast.stmt | None:
-    try:
-        return ast.parse(line.text + (" pass" if line.opens else "")).body[0]
-    except (SyntaxError, ValueError, IndexError, RecursionError):
-        return None
+    tree = find_tree(line.text + (" pass" if line.opens else ""))
+    return tree.body[0] if tree is not None and tree.body else None
 
 
 def _defined(line: _Line) -> set[str]:

@@ -249,6 +249,8 @@ def _typed(dtype: str) -> Reader:
         value: Any = reader.value(argument) if argument is not None else None
         if value is None:
             return Var("", dtype)
+        if isinstance(value, float) and not dt.is_float(dt.element(dtype)) and not math.isfinite(value):
+            raise reader.error(node, "out-of-range", f"no {dtype} is {value}", expected=f"a number of {dtype}")
         if isinstance(value, bool | int | float) or (
             isinstance(value, str) and dt.is_float(dtype) and value in ("inf", "-inf", "nan")
         ):

@@ -9,6 +9,7 @@ from typing import cast
 import msgspec
 
 from ..ir import (
+    FAULTS,
     Annotations,
     FloatImm,
     IntImm,
@@ -53,6 +54,8 @@ def parse(text: str, filename: str = "") -> Parsed:
         return _ModuleReader(source).read()
     except RecursionError:
         raise source.too_deep(source.place(source.tree)) from None
+    except FAULTS as error:
+        raise source.refused(source.tree, error) from error
 
 
 class _ModuleReader:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Mapping
 
-from ..ir import Node, Place
+from ..ir import Node, Place, build, internal_error
 from .errors import ParseError, parse_error
 from .indent import is_flat, restored
+from .syntax import find_tree, python_tree
 
 MAX_CHARACTERS = 2_000_000
 MAX_LINE_CHARACTERS = 20_000
@@ -83,6 +83,15 @@ class Source:
         """The error that points at `node`, to be raised."""
         return parse_error(code, message, self.place(node), found=self.text(node), expected=expected, fix=fix)
 
+    def refused(self, node: ast.AST, error: Exception) -> ParseError:
+        """The error that points at `node` for what Python raised while it was read: operands without a common dtype, a division by zero,
+        else a missing check, "internal-error"."""
+        if isinstance(error, build.DTypeError):
+            return self.error(node, "wrong-type", str(error), expected="operands whose types go together")
+        if isinstance(error, ZeroDivisionError):
+            return self.error(node, "out-of-range", "division by zero", expected="a divisor that is not zero")
+        return ParseError(internal_error(error, "reading this", place=self.place(node), found=self.text(node)))
+
     def _column(self, line: int, offset: int) -> int:
         """From ast's UTF-8 byte offset to a column of characters, from 1."""
         if self.shifts is not None and 0 < line <= len(self.shifts):
@@ -92,9 +101,7 @@ class Source:
 
     def _parse(self, text: str) -> ast.Module:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of odd escapes and the like in the user's text
-                return ast.parse(text)
+            return python_tree(text)
         except SyntaxError as error:
             indented = self._indented() if isinstance(error, IndentationError) else None
             if indented is None:
@@ -113,11 +120,9 @@ class Source:
         shifts = restored(self.lines) if is_flat(self.lines) else None
         if shifts is None:
             return None
-        try:
-            tree = ast.parse("\n".join(" " * by + line for by, line in zip(shifts, self.lines, strict=True)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        self.shifts = shifts
+        tree = find_tree("\n".join(" " * by + line for by, line in zip(shifts, self.lines, strict=True)))
+        if tree is not None:
+            self.shifts = shifts
         return tree
 
     def _syntax_error(self, error: SyntaxError) -> ParseError:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ..ir import (
+    FAULTS,
     Allocate,
     Annotations,
     AssertStmt,
@@ -112,6 +113,12 @@ class StatementReader:
 
     def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
         """One statement; None when it only said something about its block."""
+        try:
+            return self._statement(node, is_last=is_last)
+        except FAULTS as error:
+            raise self.source.refused(node, error) from error
+
+    def _statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
         match node:
             case ast.Assign():
                 return self._assign(node)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
-from ..ir import Place, PrimFunc, Var, free_vars, walk
+from ..ir import FAULTS, Place, PrimFunc, Var, free_vars, walk
 from ..schedule import Schedule
 from ..script import Parsed, Positions
 from ..script import parse as parse_script
@@ -49,8 +50,10 @@ def parse(text: str, filename: str = "") -> Parsed:
     """The program of TVMScript or of TE text (before its schedule); the text itself says which it is. Raises ParseError."""
     if not is_te(text):
         return parse_script(text, filename)
-    reader = _read(Source(text, filename), {})
-    return Parsed(_made(reader).func, reader.positions.freeze())
+    source = Source(text, filename)
+    with _refusing_faults(source):
+        reader = _read(source, {})
+        return Parsed(_made(reader).func, reader.positions.freeze())
 
 
 def read_te(text: str, filename: str = "", sizes: Mapping[str, int] | None = None) -> TEProgram:
@@ -58,20 +61,30 @@ def read_te(text: str, filename: str = "", sizes: Mapping[str, int] | None = Non
 
     Raises ParseError for what is not read, and ScheduleError, with the line that asked for it, for what cannot be done to the program.
     """
-    reader = _read(Source(text, filename), sizes or {})
-    made = _made(reader)
-    found = translate(reader, made)
-    return TEProgram(made.func, found.schedule, found.names, found.sources, reader.positions.freeze())
+    source = Source(text, filename)
+    with _refusing_faults(source):
+        reader = _read(source, sizes or {})
+        made = _made(reader)
+        found = translate(reader, made)
+        return TEProgram(made.func, found.schedule, found.names, found.sources, reader.positions.freeze())
+
+
+@contextmanager
+def _refusing_faults(source: Source) -> Generator[None]:
+    """What Python raises while a text is read is refused, at the whole text where no statement is to blame."""
+    try:
+        yield
+    except RecursionError:
+        raise source.too_deep(source.place(source.tree)) from None
+    except FAULTS as error:
+        raise source.refused(source.tree, error) from error
 
 
 def _read(source: Source, sizes: Mapping[str, int]) -> TEReader:
     reader = TEReader(source, sizes)
     reader.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
-    try:
-        for node in source.tree.body:
-            reader.statement(node)
-    except RecursionError:
-        raise source.too_deep(source.place(source.tree)) from None
+    for node in source.tree.body:
+        reader.statement(node)
     return reader
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from ..ir import BufferLoad, Expr, Place, Var, build
+from ..ir import FAULTS, BufferLoad, Expr, Place, Var, build
 from ..ir import dtype as dt
 from ..script import operators
 from ..script.errors import parse_error
@@ -244,13 +244,7 @@ class TEReader(ExpressionReader):
         name = self.called(node)
         if name is not None:
             read = functions.FUNCTIONS.get(name.removeprefix("T."))
-            try:
-                return read(self, node) if read is not None else super()._call(node)
-            except (
-                TypeError,
-                ZeroDivisionError,
-            ) as error:  # values of types that have none in common; a division by zero
-                raise self.error(node, "wrong-type", str(error), expected="numbers") from None
+            return read(self, node) if read is not None else super()._call(node)
         if isinstance(node.func, ast.Attribute):
             return self._method_of(self.value(node.func.value), node.func.attr, node)
         if isinstance(node.func, ast.Name) and node.func.id not in self.scope:
@@ -352,6 +346,12 @@ class TEReader(ExpressionReader):
 
     def statement(self, node: ast.stmt) -> None:
         """Takes note of what a statement says. Raises "unsupported" for what is not simple: loops, classes, conditions."""
+        try:
+            self._statement(node)
+        except FAULTS as error:
+            raise self.source.refused(node, error) from error
+
+    def _statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Pass() | ast.Assert() | ast.Expr(value=ast.Constant()):
                 pass

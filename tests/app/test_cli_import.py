@@ -127,6 +127,56 @@ def test_given_a_trace_alone_then_2_and_what_is_missing(tmp_path: Path, capsys: 
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "not-a-program"),
+        (b"\xff\xfe\x00", "not-utf-8"),
+        (b"\x00" * 9, "syntax"),
+        (b"[" * 5000, "not-a-trace"),
+        (b"[[], [4]]", "not-a-trace"),
+        (b'[[["ReIndex", ["b0"], [0, {"a": 0}], ["b7"]]], []]', "not-a-trace"),
+        (b"(" * 400 + b")" * 400, "syntax"),
+        (b"[1, 2" + b"0" * 9000 + b"]", "not-a-trace"),
+    ],
+)
+def test_given_any_file_and_json_then_2_and_json_with_the_error(
+    data: bytes, code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.py").write_text(MATMUL, encoding="utf-8")
+    (tmp_path / "any").write_bytes(data)
+    program = ["--program", str(tmp_path / "p.py")] if data.startswith(b"[") else []
+    assert main(["import", str(tmp_path / "any"), "--json", *program]) == 2
+    said = capsys.readouterr()
+    error = json.loads(said.out)["error"]
+    assert error["code"] == code and error["message"] in said.err and "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (KeyError("a missing check"), "internal-error"),
+        (RecursionError(), "too-deep"),
+        (MemoryError(), "too-large"),
+        (OSError("no such device"), "os-error"),
+    ],
+)
+@pytest.mark.parametrize("command", ["import", "run", "check", "lint", "lower", "export"])
+def test_given_a_fault_of_ours_then_every_command_answers_json_without_a_traceback(
+    command: str, fault: BaseException, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("tilewright.app.cli.opened.load", fail)
+    words = [command, "any.py", *(["--json"] if command != "export" else [])]
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert f"[{code}]" in said.err and "Traceback" not in said.err
+    if command not in ("export",):
+        assert json.loads(said.out)["error"]["code"] == code
+
+
 def test_given_standard_input_json_and_a_machine_then_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

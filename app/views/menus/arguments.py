@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from ....engine.ir import IndexMap, PrimFunc, Refusal, RegionMap, TilewrightError, Var
 from ....engine.script import read_calls
@@ -28,7 +28,7 @@ def call_arguments(
 
 def handle_of(ids: RowIds, row: str) -> Var | str:
     """The loop or block of a row. Raises TilewrightError "unknown-row" (the picture was older than the program)."""
-    if row not in ids:
+    if not isinstance(row, str) or row not in ids:
         raise TilewrightError(
             Refusal("unknown-row", f"there is no loop or block {row!r} any more", expected=", ".join(ids))
         )
@@ -39,7 +39,9 @@ def _value(ids: RowIds, name: str, value: Any) -> Any:
     if name == "loop":
         return handle_of(ids, value)
     if name == "loops":
-        return [handle_of(ids, v) for v in value]
+        if not isinstance(value, list):
+            raise TilewrightError(Refusal("bad-arguments", "the loops are no list of rows", expected='["ko", "ki"]'))
+        return [handle_of(ids, row) for row in cast("list[str]", value)]
     if name == "buffer" and isinstance(value, list):
         return tuple(value)
     if name == "index_map":
@@ -51,8 +53,14 @@ def _value(ids: RowIds, name: str, value: Any) -> Any:
     return value
 
 
+def _require_text(code: str, text: object, expected: str) -> None:
+    if not isinstance(text, str):
+        raise TilewrightError(Refusal(code, "a map is a text", found=type(text).__name__, expected=expected))
+
+
 def read_index_map(text: str) -> IndexMap:
     """The IndexMap of "lambda i, j: [j // 4, AXIS_SEPARATOR, i]". Raises TilewrightError; the text is read, not run."""
+    _require_text("bad-index-map", text, "lambda i, j: [j, i]")
     for step in read_calls(f"sch.transform_layout({text.strip()})", "index map"):
         if len(step.args) == 1 and not step.kwargs and isinstance(step.args[0], IndexMap):
             return step.args[0]
@@ -63,6 +71,7 @@ def read_index_map(text: str) -> IndexMap:
 
 def read_region_map(text: str) -> RegionMap:
     """The RegionMap of "lambda i, j: [i, (j - 1, j + 2)]". Raises TilewrightError."""
+    _require_text("bad-region", text, "lambda i, j: [i, (j - 1, j + 2)]")
     for step in read_calls(f"sch.annotate_buffer_access({text.strip()})", "region"):
         found = step.args[0] if len(step.args) == 1 and not step.kwargs else None
         if isinstance(found, IndexMap):

@@ -55,6 +55,7 @@ def test_given_no_such_machine_when_loaded_then_refused(name: str):
         ("banks = 2", 'banks = 2\nsource.bnks = "x"', "unknown-key", "source.bnks"),
         ("banks = 2", "banks = 2\nsource.banks = 7", "bad-figure", "source.banks"),
         ("banks = 2", "banks =", "machine-file", "banks ="),
+        ("banks = 2", "a." * 100 + "a = 2", "machine-file", "a.a.a"),
         ('scopes = ["local"]', 'scopes = ["global"]', "scope-taken", 'scopes = ["global"]\ncapacity_bytes = 8_192'),
         ('scopes = ["local"]', "scopes = []", "no-scope", "scopes = []"),
         ('scopes = ["local"]', 'scopes = ["local"]\nblock_scopes = ["a", "a"]', "scope-taken", "block_scopes"),

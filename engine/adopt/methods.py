@@ -1,0 +1,53 @@
+"""The methods of a schedule that lines and traces call: their names, their arguments checked, every error one of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..export import named_arguments, signature_of
+from ..ir import FAULTS, Refusal, TilewrightError, internal_error
+from ..schedule import PRIMITIVES, Schedule
+from .arguments import find_wrong_argument
+
+QUERIES = frozenset(
+    {
+        "get_block",
+        "get_sblock",
+        "get_loop",
+        "get_loops",
+        "get_child_blocks",
+        "get_producers",
+        "get_consumers",
+        "get_output_blocks",
+        "work_on",
+    }
+)
+"""Schedule methods that lines may call besides the primitives."""
+
+
+class LineError(TilewrightError):
+    """A line that says what cannot be done, before any primitive is asked."""
+
+
+def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """`schedule.method(*args, **kwargs)` for primitives and queries only. Anything that goes wrong is a TilewrightError."""
+    if method not in PRIMITIVES and method not in QUERIES:
+        known = sorted({*PRIMITIVES, *QUERIES})
+        raise LineError(
+            Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known))
+        )
+    try:
+        arguments = named_arguments(method, args, kwargs)
+    except TypeError as error:
+        _, *parameters = signature_of(method).parameters
+        raise LineError(
+            Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(parameters)})")
+        ) from error
+    wrong = find_wrong_argument(method, arguments)
+    if wrong is not None:
+        raise LineError(wrong)
+    try:
+        return getattr(schedule, method)(*args, **kwargs)
+    except FAULTS as error:
+        raise LineError(internal_error(error, method)) from error
