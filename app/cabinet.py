@@ -124,16 +124,26 @@ class Cabinet:
                 if not self._called and not self._closing:
                     self._wake.wait(self._pause())
                 self._called, closing = False, self._closing
-                files = dict(self._files)
-            _commit(files.values())
-            for real, file in files.items():
-                if file.work(final=closing):
-                    _commit(files.values())  # edits do not wait until all files are written
-                self._reports.update(real, file.standing)
-                with self._wake:
-                    if file.done:
-                        self._files.pop(real, None)
-        for history in self._histories.values():
+            self._work(final=closing)
+        self._close_histories()
+
+    def _work(self, *, final: bool) -> None:
+        """Write what is due. A method of its own, so that the waiting thread holds no file that its pages have left."""
+        with self._wake:
+            files = dict(self._files)
+        _commit(files.values())
+        for real, file in files.items():
+            if file.work(final=final):
+                _commit(files.values())  # edits do not wait until all files are written
+            self._reports.update(real, file.standing)
+            with self._wake:
+                if file.done:
+                    self._files.pop(real, None)
+        if not self._files:
+            self._close_histories()  # the next edit opens its own again; a connection remembers its last 200 cursors
+
+    def _close_histories(self) -> None:
+        for history in list(self._histories.values()):
             history.close()
 
     def _pause(self) -> float | None:

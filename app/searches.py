@@ -194,6 +194,11 @@ class Searches:
         self._latest: tuple[Sought, Found] | None = None
         self._folder: TemporaryDirectory[str] | None = None
 
+    @property
+    def running(self) -> bool:
+        """Whether a search runs or waits for its place."""
+        return self._search is not None
+
     def look(self, state: State) -> None:
         """Search what `state` says, and nothing else."""
         self._hold_on_to(state.exploration)

@@ -6,6 +6,7 @@ Each counts what its screen was told, so that others can wait for news of it; th
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -23,6 +24,11 @@ from .turns import Turns
 from .work import Doing
 
 Result = TypeVar("Result")
+
+CHECK_IDLE_S = 60.0
+"""The interval between two looks for idle sessions."""
+
+log = logging.getLogger("tilewright.server")
 
 
 class SeatError(TilewrightError):
@@ -156,17 +162,20 @@ class LoopClock:
 
 
 class Seats:
-    """All sessions of a server by their keys, the oldest first; they share their `turns` and the `places` for searches."""
+    """All sessions of a server by their keys, the oldest first; they share their `turns` and the `places` for searches.
+    `closed` counts those that were closed so far, and the pages that were closed before a browser had loaded them."""
 
     def __init__(self, turns: Turns | None = None) -> None:
         self.all: dict[str, Seat] = {}
+        self.closed = 0
         self.turns = turns or Turns()
         self.places = Places()
 
     def take(self, session: Session, clock: Clock, page: Screen | None = None) -> Seat:
         """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened
-        the ones that nobody asked for long are ended first."""
+        the idle ones are ended first."""
         if page is None:
+            self.close_idle()
             self._require_room()
         screen = Watched(page, session.picture.tell_doing)
         session.picture.screen, session.picture.tell_doing = screen, screen.tell_doing
@@ -175,14 +184,26 @@ class Seats:
         return seat
 
     def _require_room(self) -> None:
-        own = [seat for seat in self.all.values() if not seat.has_page]
-        now, most = time.monotonic(), LIMITS.api_sessions
-        for seat in [seat for seat in own if now - seat.used > LIMITS.idle_seconds]:
-            self.leave(seat)
-            own.remove(seat)
-        if len(own) >= most:
-            said = f"the API has {len(own)} sessions open"
+        count, most = sum(not seat.has_page for seat in self.all.values()), LIMITS.api_sessions
+        if count >= most:
+            said = f"the API has {count} sessions open"
             raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; end one"))
+
+    async def close_idle_often(self, pause_s: float = CHECK_IDLE_S) -> None:
+        """Close idle sessions for as long as this is awaited."""
+        while True:
+            await asyncio.sleep(pause_s)
+            self.close_idle()
+
+    def close_idle(self) -> None:
+        """Close the sessions without a page that received no request for `LIMITS.idle_seconds`. Their files are saved. A session that
+        searches is not idle."""
+        now = time.monotonic()
+        for seat in [seat for seat in self.all.values() if not seat.has_page]:
+            if seat.session.picture.searches.running:
+                seat.used = now
+            elif now - seat.used > LIMITS.idle_seconds:
+                self.leave(seat)
 
     def find(self, key: str) -> Seat:
         """The session of that key. Raises SeatError "no-such-session"."""
@@ -192,8 +213,17 @@ class Seats:
 
     def leave(self, seat: Seat) -> None:
         """The session is over."""
-        self.all.pop(seat.key, None)
-        seat.session.close()
+        self.close(seat.session)
+
+    def close(self, session: Session) -> None:
+        """The same for a session that may have no seat yet: its page was fetched, and no browser loaded it."""
+        self.closed += 1
+        for key in [key for key, seat in self.all.items() if seat.session is session]:
+            del self.all[key]
+        try:
+            session.close()
+        except Exception:
+            log.exception("a session did not close")
 
 
 __all__ = ["LoopClock", "Seat", "SeatError", "Seats", "Watched"]

@@ -31,7 +31,10 @@ class PageTemplate(pn.Template):
     ) -> BokehDocument:
         document = doc or pn.state.curdoc
         with document.models.freeze() if document is not None else nullcontext():
-            return super().server_doc(doc, title, location)
+            made = super().server_doc(doc, title, location)
+        # Panel removes the id of a template's root with the session only if it finds it here, and does not write it here by itself.
+        self._refs[made] = pn.state._fake_roots[-1]
+        return made
 
 
 def make_page(
@@ -63,9 +66,9 @@ def make_page(
     page = Page(session, shelf)
     session.picture.screen, session.picture.tell_doing = page, page.tell_doing
     if document is not None:
-        document.on_session_destroyed(lambda _: session.close())
-        if seats is not None:
-            _seat(seats, session, clock, page, document)
+        document.on_session_destroyed(lambda _: session.close() if seats is None else seats.close(session))
+        if seats is not None:  # the API finds the page as soon as the browser has it
+            pn.state.onload(lambda: seats.take(session, clock, page))
     session.arrive(_asked_address())
     _draw_missing(shelf, session, clock)
     page.renewed = lambda: _draw_missing(shelf, session, clock)
@@ -73,16 +76,6 @@ def make_page(
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
     template.add_variable("page_base", base)
     return template
-
-
-def _seat(seats: Seats, session: Session, clock: ServerClock, page: Page, document: BokehDocument) -> None:
-    """Let the API find the page, from when the browser has it until it is closed."""
-
-    def take() -> None:
-        seat = seats.take(session, clock, page)
-        document.on_session_destroyed(lambda _: seats.leave(seat))
-
-    pn.state.onload(take)
 
 
 def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:

@@ -1,7 +1,7 @@
 """What durability adds to an answer of the API: `python bench/durable.py [EDITS]`.
 
-A server as `tilewright serve` makes it answers edits of one notebook, in turn: with the history synced at each commit, with commits that are
-not synced, and without waiting for the history at all. Prints median and 95th percentile in milliseconds, and the disk's own sync.
+A server as `tilewright serve` makes it answers edits of one notebook, in turn: with the history synced at each commit, with commits
+that are not synced, and without waiting for the history at all. Prints median and 95th percentile in milliseconds, and the disk's own sync.
 """
 
 from __future__ import annotations

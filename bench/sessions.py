@@ -7,8 +7,8 @@ example may be slower than another, a page may not), "starved" are pages that it
 half as many acts as the others. While they drag, `/api` is asked once a second: what a visitor waits for. `--heavy` has one more person
 open a text that takes seconds to read. The last line is that of the table in docs/security.md.
 
-Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--heavy] [--each] [--url http://127.0.0.1:5006]`; without an address a server is
-started. Opening 50 pages takes about as long as dragging in them: two to four minutes in all.
+Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--heavy] [--each] [--url http://127.0.0.1:5006/?token=TOKEN]`; without an
+address a server is started. Opening 50 pages takes about as long as dragging in them: two to four minutes in all.
 Times are of this machine and of what else runs on it; the load before the run is printed.
 """
 
@@ -16,33 +16,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
-import random
-import re
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-from tornado.httpclient import AsyncHTTPClient, HTTPRequest
-from tornado.websocket import WebSocketClientConnection, websocket_connect
-
-DRAGS = (
-    ("what_moves_what", "compute_at", "W_local", "ii"),
-    ("fused_matmul_relu", "compute_at", "x_local", "k_outer"),
-    ("box_blur", "reverse_compute_at", "blurred_local", "y"),
-    ("place_the_copies", "compute_at", "A_local.vtcm", "ko"),
-    ("vtcm_two_halves", "compute_at", "A_local.vtcm", "kh"),
-)
-"""Example, call, block, loop."""
-
-LONGEST_WAIT_S = 60.0
+from pageless import DRAGS, LONGEST_WAIT_S, Pageless, Server, server_at, started
+from tornado.httpclient import AsyncHTTPClient
 
 HEAVY = """# %% workload
 @T.prim_func(s_tir=True)
@@ -59,159 +38,40 @@ i, = sch.get_loops("B")
 """Six hundred annotations of one loop, each compared with those before it: some seconds."""
 
 
-class Pageless:
-    """A browser's part of a page."""
-
-    def __init__(self, url: str, drag: tuple[str, str, str, str], seed: int) -> None:
-        self.url = url
-        self.example, self.primitive, self.block, self.loop = drag
-        self.number = seed
-        self.random = random.Random(seed)
-        self.times: list[float] = []
-        self.opened_s = 0.0
-        self._ids = 0
-        self._tree = ""
-        self._news = asyncio.Event()
-        self._plug: WebSocketClientConnection | None = None
-
-    @property
-    def median(self) -> float:
-        """Of a page that nothing came to: the longest that was waited for."""
-        return statistics.median(self.times) if self.times else LONGEST_WAIT_S * 1000
-
-    async def open(self) -> None:
-        """Fetch the page and its document, and say that it is there."""
-        began = time.perf_counter()
-        page = await AsyncHTTPClient().fetch(f"{self.url}/?example={self.example}", request_timeout=LONGEST_WAIT_S)
-        found = re.search(rb'"token":\s*"([^"]+)"', page.body)
-        assert found is not None, "the page has no token"
-        address = HTTPRequest(
-            f"{self.url.replace('http', 'ws', 1)}/ws", headers={"Origin": self.url}, request_timeout=LONGEST_WAIT_S
-        )
-        self._plug = await websocket_connect(
-            address, subprotocols=["bokeh", found[1].decode()], max_message_size=1 << 28
-        )
-        await self._message("ACK")
-        await self._send("PULL-DOC-REQ", {})
-        document = await self._message("PULL-DOC-REPLY")
-        self._tree = _tree_of(document)
-        await self._event({"type": "event", "name": "document_ready", "values": {}})
-        self.opened_s = time.perf_counter() - began
-
-    async def live(self, until: float) -> None:
-        """Drag and undo at a person's pace."""
-        reader = asyncio.create_task(self._read())
-        await asyncio.sleep(self.random.uniform(0, 4))
-        while time.perf_counter() < until:
-            await self._tell({"kind": "grabbed", "rows": [self.block], "near": self.block})
-            await asyncio.sleep(self.random.uniform(0.4, 1.2))
-            await self._timed({"kind": "move", "block": self.block, "loop": self.loop, "primitive": self.primitive})
-            await asyncio.sleep(self.random.uniform(1.5, 4))
-            await self._timed({"kind": "undo"})
-            await asyncio.sleep(self.random.uniform(0.5, 2))
-        reader.cancel()
-
-    async def _timed(self, message: dict[str, Any]) -> None:
-        self._news.clear()
-        began = time.perf_counter()
-        await self._tell(message)
-        await asyncio.wait_for(self._news.wait(), LONGEST_WAIT_S)
-        self.times.append((time.perf_counter() - began) * 1000)
-
-    async def _read(self) -> None:
-        while True:
-            text = await self._frames()
-            if text[0].find('"PATCH-DOC"') >= 0 and "packed_rows" in text[2]:
-                self._news.set()
-
-    async def _frames(self) -> list[str]:
-        assert self._plug is not None
-        frames = [str(await self._plug.read_message()) for _ in range(3)]
-        assert frames[0] != "None", "the server closed the page"
-        buffers = int(json.loads(frames[0]).get("num_buffers", 0))
-        for _ in range(2 * buffers):
-            await self._plug.read_message()
-        return frames
-
-    async def _message(self, kind: str) -> str:
-        while True:
-            frames = await self._frames()
-            if json.loads(frames[0])["msgtype"] == kind:
-                return frames[2]
-
-    async def _tell(self, data: dict[str, Any]) -> None:
-        await self._event(
-            {
-                "type": "event",
-                "name": "data_event",
-                "values": {"type": "map", "entries": [["model", {"id": self._tree}], ["data", data]]},
-            }
-        )
-
-    async def _event(self, event: dict[str, Any]) -> None:
-        await self._send(
-            "PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]}
-        )
-
-    async def _send(self, kind: str, content: dict[str, Any]) -> None:
-        assert self._plug is not None
-        self._ids += 1
-        for part in ({"msgid": str(self._ids), "msgtype": kind}, {}, content):
-            await self._plug.write_message(json.dumps(part))
-
-
-def _tree_of(document: str) -> str:
-    """The id of the loop tree's model."""
-
-    def walk(value: Any) -> Iterator[dict[str, Any]]:
-        if isinstance(value, dict):
-            yield value
-            for inner in value.values():
-                yield from walk(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                yield from walk(inner)
-
-    for model in walk(json.loads(document)):
-        if model.get("attributes", {}).get("class_name") == "LoopTree":
-            return str(model["id"])
-    raise AssertionError("the page has no tree")
-
-
 async def types(page: Pageless, until: float) -> None:
     """Another page, whose person opens a text that takes seconds to read, over and over."""
-    typist = Pageless(page.url, DRAGS[0], -1)
+    typist = Pageless(page.server, DRAGS[0], -1)
     await typist.open()
     while time.perf_counter() < until:
-        await typist._tell({"kind": "open_text", "text": HEAVY})
+        await typist.send({"kind": "open_text", "text": HEAVY})
         await asyncio.sleep(5)
 
 
-async def visits(url: str, until: float) -> list[float]:
+async def visits(server: Server, until: float) -> list[float]:
     """What a visitor waits for a word of the server, ms."""
     times: list[float] = []
     while time.perf_counter() < until:
         began = time.perf_counter()
-        await AsyncHTTPClient().fetch(f"{url}/api", raise_error=False, request_timeout=LONGEST_WAIT_S)
+        await AsyncHTTPClient().fetch(
+            f"{server.url}/api", headers=server.headers, raise_error=False, request_timeout=LONGEST_WAIT_S
+        )
         times.append((time.perf_counter() - began) * 1000)
         await asyncio.sleep(1)
     return times
 
 
-async def run(
-    url: str, count: int, seconds: float, pid: int | None, *, each: bool = False, heavy: bool = False
-) -> None:
+async def run(server: Server, count: int, seconds: float, *, each: bool = False, heavy: bool = False) -> None:
     AsyncHTTPClient.configure(None, max_clients=200)
     load = os.getloadavg()[0]
-    pages = [Pageless(url, DRAGS[n % len(DRAGS)], n) for n in range(count)]
+    pages = [Pageless(server, DRAGS[n % len(DRAGS)], n) for n in range(count)]
     for group in range(0, count, 5):
         await asyncio.gather(*(page.open() for page in pages[group : group + 5]))
-    spent, began = _processor_seconds(pid), time.perf_counter()
+    spent, began = server.processor_seconds, time.perf_counter()
     until = began + seconds
     lives = [page.live(until) for page in pages] + ([types(pages[0], until)] if heavy else [])
-    *_, visited = await asyncio.gather(*lives, visits(url, until))
+    *_, visited = await asyncio.gather(*lives, visits(server, until))
     took = time.perf_counter() - began
-    cores = (_processor_seconds(pid) - spent) / took
+    cores = (server.processor_seconds - spent) / took
     print(f"{count} pages, {took:.0f} s, load before {load:.1f}, server {cores:.2f} cores, page opened in p50 "
           f"{statistics.median(p.opened_s for p in pages):.1f} s (five at once)")  # fmt: skip
     every = [t for page in pages for t in page.times]
@@ -231,8 +91,8 @@ async def run(
     fewest, most = min(len(p.times) for p in pages), max(len(p.times) for p in pages)
     acts = len(every)
     spent_each = (
-        f", {(_processor_seconds(pid) - spent) / acts * 1000:.0f} ms of the server's processor each, work ahead included"
-        if pid
+        f", {(server.processor_seconds - spent) / acts * 1000:.0f} ms of the server's processor each, work ahead included"
+        if server.pid
         else ""
     )
     print(f"drops and undos of a page: {fewest} to {most}{spent_each}")
@@ -270,43 +130,20 @@ def _row(name: str, times: list[float]) -> None:
           f"longest {max(times):6.0f} ms")  # fmt: skip
 
 
-def _processor_seconds(pid: int | None) -> float:
-    if pid is None:
-        return 0.0
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextmanager
-def server() -> Iterator[tuple[str, int]]:
-    """A server of its own."""
-    code = "from tilewright.app.shell import serve; serve(port=0)"
-    with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=log, text=True)
-        assert process.stdout is not None
-        found = re.search(r"http://\S+?(?=/?\s)", process.stdout.readline() + " ")
-        assert found is not None, "the server did not start"
-        try:
-            yield found[0].rstrip("/"), process.pid
-        finally:
-            process.terminate()
-            process.wait(20)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Many pages that drag at a human's pace.")
     parser.add_argument("--pages", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--heavy", action="store_true", help="somebody else reads a text that takes seconds")
     parser.add_argument("--each", action="store_true", help="the figures of every page")
-    parser.add_argument("--url")
+    parser.add_argument("--url", help="the address that a running server printed, with its token")
     arguments = parser.parse_args()
     shown = {"each": arguments.each, "heavy": arguments.heavy}
     if arguments.url:
-        asyncio.run(run(arguments.url, arguments.pages, arguments.seconds, None, **shown))
+        asyncio.run(run(server_at(arguments.url), arguments.pages, arguments.seconds, **shown))
         return
-    with server() as (url, pid):
-        asyncio.run(run(url, arguments.pages, arguments.seconds, pid, **shown))
+    with started() as server:
+        asyncio.run(run(server, arguments.pages, arguments.seconds, **shown))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import msgspec
 import panel as pn
 
 from ..addresses import Address
+from ..allocator import use_one_heap
 from ..api import Office
 from ..cabinet import Cabinet, cabinet_of
 from ..disk_reports import report_rescued
@@ -59,6 +60,7 @@ def serve(serving: Serving, announce: Callable[[str], None]) -> int:
     if serving.path is not None and not serving.path.is_dir():
         load_document(serving.path)
     cabinet = cabinet_of(serving.path)
+    use_one_heap()
     try:
         asyncio.run(_serve(serving, cabinet, announce))
     finally:
@@ -90,13 +92,17 @@ async def _serve(serving: Serving, cabinet: Cabinet, announce: Callable[[str], N
     with suppress(NotImplementedError):  # where there are no such signals
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, ended.set)
-    tidying = asyncio.ensure_future(collect_while_idle())
+    upkeep = [
+        asyncio.ensure_future(collect_while_idle(lambda: seats.closed)),
+        asyncio.ensure_future(seats.close_idle_often()),
+    ]
     opening = _open_browser(url, policy, first) if serving.opens_browser else None
     try:
         with runtime_file(policy, f"{url}/"):
             await ended.wait()
     finally:
-        tidying.cancel()
+        for task in upkeep:
+            task.cancel()
         log.info("the server ends")
         if opening is not None:
             opening.unlink(missing_ok=True)
