@@ -1,84 +1,69 @@
 """What durability adds to an answer of the API: `python bench/durable.py [EDITS]`.
 
-A server as `tilewright serve` makes it answers edits of one notebook, in turn: with the history synced at each commit, with commits
-that are not synced, and without waiting for the history at all. Prints median and 95th percentile in milliseconds, and the disk's own sync.
+`tilewright serve` answers edits of one notebook in a process of its own: with the history synced at each commit, with commits that are not
+synced, and without waiting for the history at all. Prints the median and the 95th percentile in milliseconds, and the disk's own sync.
 """
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
+from urllib.parse import urlsplit
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+TOKEN = "a-token-for-the-bench"
+WAYS = ("synced", "not synced", "not waited for")
 
-from support.notebooks import MATMUL_NOTEBOOK  # noqa: E402
-from support.served import served  # noqa: E402
-
-from tilewright.app import api  # noqa: E402
-from tilewright.app.document import history  # noqa: E402
-
-opened, until_durable = history._opened, api.until_durable
+NOTEBOOK = Path(__file__).parents[1] / "static" / "examples" / "place_the_copies.py"
 
 
 def main(edits: int = 300) -> None:
-    """Measure the three in turn, several times: a disk and a shared machine are never the same twice."""
-    ways: dict[str, Callable[[], None]] = {
-        "synced": _synced,
-        "not synced": _not_synced,
-        "not waited for": _not_waited_for,
-    }
-    times: dict[str, list[float]] = {name: [] for name in ways}
+    """Measure the ways in turn, several times: a shared machine is never the same twice."""
+    times: dict[str, list[float]] = {way: [] for way in WAYS}
     for _ in range(5):
-        for name, begin in ways.items():
-            begin()
-            times[name] += answers(edits // 5)
+        for way in WAYS:
+            times[way] += answers(way, edits // 5)
     times["sync of the disk"] = syncs(edits)
     for name, found in times.items():
         print(f"{name:>16}: median {median(found):6.2f} ms, 95 % {quantiles(found, n=20)[-1]:6.2f} ms")
     print(f"added at the median: {median(times['synced']) - median(times['not waited for']):.2f} ms")
 
 
-def _synced() -> None:
-    history._opened, api.until_durable = opened, until_durable
-
-
-def _not_synced() -> None:
-    def quick(path: Path) -> object:
-        db = opened(path)
-        db.execute("PRAGMA synchronous = OFF")
-        return db
-
-    history._opened = quick  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def _not_waited_for() -> None:
-    async def at_once(*_: object, **__: object) -> None:
-        pass
-
-    history._opened, api.until_durable = opened, at_once  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def answers(edits: int) -> list[float]:
+def answers(way: str, edits: int) -> list[float]:
     """Milliseconds of so many edits, at the pace of a program that looks at each answer."""
-    folder = Path(tempfile.mkdtemp())
-    os.environ["TILEWRIGHT_STATE_DIR"] = tempfile.mkdtemp()
-    (folder / "mine.py").write_text(MATMUL_NOTEBOOK)
-    found: list[float] = []
-    with served(folder) as server:
-        session = server.opened("mine.py")
-        for number in range(edits):
-            begin = time.perf_counter()
-            answer = server.ask("POST", session, {"intent": "EditProse", "index": 0, "text": f"# Edit {number}"})
-            found.append((time.perf_counter() - begin) * 1000)
-            assert answer.status == 200
-            time.sleep(0.01)
-    return found
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
+        (Path(folder) / "mine.py").write_text(NOTEBOOK.read_text())
+        command = [sys.executable, __file__, "--serve", way, folder]
+        environment = {**os.environ, "TILEWRIGHT_STATE_DIR": state}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
+            assert server.stdout is not None
+            connection = http.client.HTTPConnection(urlsplit(server.stdout.readline().strip()).netloc)
+            session = _ask(connection, "/api/sessions", {"name": "mine.py"})["session"]
+            found = [_timed(connection, f"/api/sessions/{session}", number) for number in range(edits)]
+            server.terminate()
+    return found[5:]  # the first ones make the history
+
+
+def _timed(connection: http.client.HTTPConnection, address: str, number: int) -> float:
+    time.sleep(0.02)
+    begin = time.perf_counter()
+    _ask(connection, address, {"intent": "EditProse", "index": 0, "text": f"# Edit {number}"})
+    return (time.perf_counter() - begin) * 1000
+
+
+def _ask(connection: http.client.HTTPConnection, address: str, body: dict[str, object]) -> dict[str, object]:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    connection.request("POST", address, json.dumps(body), headers)
+    answer = connection.getresponse()
+    told = json.loads(answer.read())
+    assert answer.status < 300, told
+    return told
 
 
 def syncs(count: int) -> list[float]:
@@ -94,5 +79,31 @@ def syncs(count: int) -> list[float]:
     return found
 
 
+def serve_one_way(way: str, folder: Path) -> int:
+    """The server that is measured."""
+    from tilewright.app import api
+    from tilewright.app.document import history
+    from tilewright.app.guard import make_door
+    from tilewright.app.shell import serve
+
+    opened = history._opened
+
+    def quick(path: Path) -> object:
+        db = opened(path)
+        db.execute("PRAGMA synchronous = OFF")
+        return db
+
+    async def at_once(*_: object, **__: object) -> None:
+        pass
+
+    if way == "not synced":
+        history._opened = quick  # pyright: ignore[reportAttributeAccessIssue]
+    if way == "not waited for":
+        api.until_durable = at_once  # pyright: ignore[reportAttributeAccessIssue]
+    return serve(folder, 0, door=make_door(token=TOKEN), tell=lambda address: print(address, flush=True))
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--serve"]:
+        sys.exit(serve_one_way(sys.argv[2], Path(sys.argv[3])))
     main(*map(int, sys.argv[1:]))

@@ -45,6 +45,9 @@ MOST_BYTES = 16_000_000
 MOST_TEMPORARY = 50
 """Names of temporary files that are kept for each notebook, to be removed after a kill."""
 
+FORGET_EVERY = 50
+"""Versions between two looks for old ones, where the file is not written in between: looking takes longer than a commit."""
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS versions (
   id INTEGER PRIMARY KEY, file TEXT NOT NULL, parent INTEGER, digest BLOB NOT NULL, text BLOB NOT NULL, at REAL NOT NULL);
@@ -276,7 +279,8 @@ class History:
         if here is not None:
             row = (name, here, None if entry.base is None else digest_of(entry.base))
             db.execute("INSERT OR REPLACE INTO files (name, here, disk) VALUES (?, ?, ?)", row)
-            _forget(db, name, here)
+            if not entry.edits or here % FORGET_EVERY == 0:
+                _forget(db, name, here)
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -43,7 +43,7 @@ export class FileChip {
       file.status === "asking" ? { label: "Decide between two versions…", key: "t", run: () => window.dispatchEvent(new CustomEvent("tilewright:decide")) } : null,
       { label: file.status === "failed" ? "Try again" : "Save now", key: "s", help: "Ctrl+S; edits are saved by themselves", disabled: file.name ? undefined : "it is in no file", run: () => model.send_msg({ kind: "save" }) },
       { label: "Save as…", key: "a", help: "Under another name in the served folder; the page goes on there", disabled: file.folder ? undefined : "no folder is served", run: () => this.askName() },
-      document.getElementById("area-headline") ? { label: "Earlier versions…", key: "v", help: "What the history beside the file has: look at one, go back to it", disabled: file.name ? undefined : "it is in no file", run: () => model.send_msg({ kind: "versions" }) } : null,
+      document.getElementById("area-headline") ? { label: "Earlier versions…", key: "v", help: "What the history of the file has: look at one, go back to it", disabled: file.name ? undefined : "it is in no file", run: () => model.send_msg({ kind: "versions" }) } : null,
       { label: "Download", key: "d", help: "A copy of the notebook as it is on this page", run: () => model.send_msg({ kind: "download" }) },
     ].filter(Boolean);
     const body = menuBody(file.name || "Not in a file", items, (back) => {

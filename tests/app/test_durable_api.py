@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
@@ -16,9 +20,8 @@ from support.served import Answer, Served, served
 
 from tilewright.app.document import files
 from tilewright.app.document.history import History
-from tilewright.app.views.gallery import load_examples
-
-PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
+from tilewright.app.guard import make_door
+from tilewright.app.seats import Seats
 
 
 @pytest.fixture
@@ -172,6 +175,38 @@ def test_given_neither_history_nor_file_then_an_edit_is_507_with_the_state(
     lines = [line for line in said.splitlines() if line.startswith("tilewright: mine.py")]
     assert ["is not saved: " in lines[0], "undo ends with the server" in lines[1]] == [True, True]
     assert lines[2:] == ["tilewright: mine.py is saved again", "tilewright: mine.py has a history of edits again"]
+
+
+def test_given_a_server_that_ends_with_an_edit_on_no_disk_then_it_is_rescued_and_the_exit_code_says_so(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
+    (tmp_path / "mine.py").chmod(0o444)
+    (tmp_path / "no_folder").touch()
+    (tmp_path / "temporary").mkdir()
+    token = "a-token-of-this-test"
+    environment = os.environ | {
+        "TILEWRIGHT_STATE_DIR": str(tmp_path / "no_folder"),
+        "TMPDIR": str(tmp_path / "temporary"),
+        "TILEWRIGHT_TOKEN": token,
+    }
+    command = [sys.executable, "-m", "tilewright", "serve", str(tmp_path), "--port", "0", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
+    assert process.stdout is not None
+    told = ""
+    while not told.rstrip().endswith("}"):
+        told += process.stdout.readline()
+    port = urlsplit(json.loads(told)["address"]).port
+    assert port is not None
+    server = Served(port, make_door(token=token), Seats())
+    answer = server.ask("POST", server.opened("mine.py"), parallel())
+    assert answer.status == 507 and answer.json["error"]["code"] == "read-only"
+    process.terminate()
+    _, said = process.communicate(timeout=30)
+    (rescued,) = (tmp_path / "temporary").glob("tilewright-rescued-*/mine-*.py")
+    assert process.returncode == 1 and f"its text is in {rescued}" in said
+    assert rescued.read_text() == answer.json["state"]["notebook"]["text"]
+    assert (tmp_path / "mine.py").read_text() == MATMUL_NOTEBOOK
 
 
 def test_given_a_clash_of_two_sessions_then_it_is_shown_and_answered(

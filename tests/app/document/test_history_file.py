@@ -1,4 +1,4 @@
-"""The history beside a file."""
+"""The history of a folder's notebooks."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ def test_given_drafts_then_the_last_of_each_page_is_kept_until_it_ends(tmp_path:
 def test_given_many_versions_then_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MOST_VERSIONS", 5)
     made = done(tmp_path, *(Edit(f"{n}", f"{n + 1}") for n in range(20)))
+    made.written("a.py", "20", "")
     kept = made.load("a.py")
     assert kept is not None and kept.text == "20" and kept.past == ("16", "17", "18", "19")
 
@@ -92,6 +93,7 @@ def test_given_large_versions_then_their_bytes_are_bounded(tmp_path: Path, monke
     monkeypatch.setattr(history, "MOST_BYTES", 5_000)
     texts = [os.urandom(500).hex() for _ in range(30)]
     made = done(tmp_path, *(Edit(a, b) for a, b in pairwise(texts)))
+    made.written("a.py", texts[-1], "")
     kept = made.load("a.py")
     assert kept is not None and kept.text == texts[-1] and 1 <= len(kept.past) < 15
 
