@@ -47,7 +47,18 @@ Message = dict[str, Any]
 
 COMPARISONS = ("compare", "compare_text")
 
-FILES = ("save", "save_as", "new_file", "discard_draft", "download", "resolve", "heard", "versions", "version", "no_versions")
+FILES = (
+    "save",
+    "save_as",
+    "new_file",
+    "discard_draft",
+    "download",
+    "resolve",
+    "heard",
+    "versions",
+    "version",
+    "no_versions",
+)
 
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
 """Messages whose refusal is said beside the tree."""

@@ -27,7 +27,18 @@ PANES = {
     "script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic", "explore": "Explore",
 }  # fmt: skip
 
-ELSEWHERE = ("gallery", "theme", "compare", "uncompare", "compare_text", "open", "open_text", "new_file", "go", "discard_draft")
+ELSEWHERE = (
+    "gallery",
+    "theme",
+    "compare",
+    "uncompare",
+    "compare_text",
+    "open",
+    "open_text",
+    "new_file",
+    "go",
+    "discard_draft",
+)
 """Messages about a page that a notebook's cell is not."""
 
 
