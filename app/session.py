@@ -13,7 +13,7 @@ from .actions import ApplyFix, Call, Calls, Intent, OpenText, Saved, Say, ShowGa
 from .addresses import TOUR, Address, address_of
 from .cabinet import Cabinet
 from .clock import Clock
-from .document import Document, Notebook
+from .document import Document
 from .exports import Made
 from .filing import Filing, readable
 from .forecast import Forecast
@@ -33,7 +33,7 @@ from .store import Store
 from .transitions import Outcome, StoppedError, Transitions
 from .turns import Turns
 from .typed import DRAFTS, TEXTS, KeepTyped, Read
-from .views.gallery import Example, example_at, example_called, new_notebook
+from .views.gallery import Example, example_at, example_called, new_notebook, opening_of
 from .views.lints import offered_fix
 from .views.tour import tour_text
 
@@ -165,12 +165,10 @@ class Session:
         self.transitions.begin(self._made_of(self._with_known(intent)), told_now)
 
     def _compare(self, message: Message) -> None:
-        def opened(name: str) -> tuple[str, Notebook]:
-            example = example_called(self.examples, name)
-            return opened_text(example.text, example.title)
-
         def make(state: State) -> State:
-            return act(state, Compare(*sides_asked(message, state, opened)))
+            return act(
+                state, Compare(*sides_asked(message, state, lambda name: opened_text(*opening_of(self.examples, name))))
+            )
 
         self._make(make, lambda made: self._show(made()), lambda: self._compare(message))
 

@@ -62,7 +62,7 @@ def _run(words: Sequence[str]) -> int:
     except TilewrightError as error:
         return _failed(arguments, error, BAD_INPUT)
     except OSError as error:
-        if not arguments.json or isinstance(error, BrokenPipeError):
+        if not getattr(arguments, "json", False) or isinstance(error, BrokenPipeError):
             raise
         return _failed(arguments, TilewrightError(Refusal("os-error", str(error))), BAD_INPUT)
     except RecursionError:
@@ -70,6 +70,8 @@ def _run(words: Sequence[str]) -> int:
     except MemoryError:
         return _failed(arguments, TilewrightError(Refusal("too-large", "there is no memory left")), BAD_INPUT)
     except Exception as fault:
+        if exit_code(fault) is not None:  # of a signal that came meanwhile
+            raise
         return _failed(arguments, TilewrightError(internal_error(fault, "the command")), BAD_INPUT)
     except SystemExit:  # --help and --version
         sys.stdout.flush()

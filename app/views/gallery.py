@@ -72,6 +72,12 @@ def example_called(examples: Sequence[Example], name: str) -> Example:
     raise DocumentError(Refusal("no-such-notebook", "there is no notebook of this name", found=name[:80]))
 
 
+def opening_of(examples: Sequence[Example], name: str) -> tuple[str, str]:
+    """Text and title of the notebook of this name. Raises as `example_called`."""
+    example = example_called(examples, name)
+    return example.text, example.title
+
+
 def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
     """The notebooks that come with Tilewright, as cards."""
     paths = sorted(

@@ -122,8 +122,8 @@ def _messages(data: Data) -> None:
         session = _session()
         before = session.state.notice
         session.receive(message)
-        session.timeline_answer(message)
-        session.menu(str(message.get("row")))
+        session.questions.timeline(message)
+        session.questions.menu(str(message.get("row")))
         session.targets([str(message.get("row"))])
         notice = session.state.notice
         if notice is not None and notice is not before:
