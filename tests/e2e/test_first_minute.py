@@ -136,12 +136,14 @@ def test_given_a_menu_then_the_scopes_are_the_machines(page_of: Callable[..., Pa
 
 
 def test_given_panel_serve_then_the_page_is_driven_too(
-    open_page: Callable[..., Page], serve_command: Callable[..., str], shoot: Shoot
+    open_page: Callable[..., Page], serve_command: Callable[..., str], shoot: Shoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = Path(tilewright.app.__path__[0]) / "main.py"
-    url = serve_command("-m", "panel", "serve", str(file), "--port", "{port}", "--address", "127.0.0.1")
+    file, token = Path(tilewright.app.__path__[0]) / "main.py", "a-token-of-some-length"
+    monkeypatch.setenv("TILEWRIGHT_TOKEN", token)
+    plugin = ("--plugins", "tilewright.app.server.panel_plugin")
+    url = serve_command("-m", "panel", "serve", str(file), "--port", "{port}", "--address", "127.0.0.1", *plugin)
     page = open_page()
-    page.goto(f"{url}/main")
+    page.goto(f"{url}/main?token={token}")
     open_example(page, "place_the_copies")
     cycles, count = figure(page, "Cycles"), len(steps(page))
     drag(page, "A_local.vtcm", "ko")
