@@ -14,7 +14,7 @@ import ctypes
 import gc
 import re
 import sys
-from functools import _lru_cache_wrapper, cache
+from functools import _lru_cache_wrapper, cache  # pyright: ignore[reportPrivateUsage]
 
 M_ARENA_MAX = -8
 """The parameter of glibc's `mallopt` for the number of heaps (malloc.h)."""

@@ -64,7 +64,7 @@ async def collect_while_idle(
             idle = idle + 1 if time.process_time() - spent < IDLE_SHARE * look_s else 0
             owed = owed + 1 if closed() != seen else 0
             if owed and patience.ends(owed, idle):
-                seen, froze = closed(), False
+                seen, froze = closed(), True  # once more later: what was in use for the loop meanwhile
                 _collect_all()
             elif idle and gc.get_count()[2] >= OLD:
                 _collect_new()

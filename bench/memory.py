@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
+from pathlib import Path
 
-from pageless import DRAGS, Pageless, Server, started
 from tornado.httpclient import AsyncHTTPClient
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from support.pageless import DRAGS, Pageless, Server, started
 
 AT_ONCE = 5
 """Pages that are opened at a time."""

@@ -7,8 +7,8 @@ example may be slower than another, a page may not), "starved" are pages that it
 half as many acts as the others. While they drag, `/api` is asked once a second: what a visitor waits for. `--heavy` has one more person
 open a text that takes seconds to read. The last line is that of the table in docs/security.md.
 
-Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--heavy] [--each] [--url http://127.0.0.1:5006/?token=TOKEN]`; without an
-address a server is started. Opening 50 pages takes about as long as dragging in them: two to four minutes in all.
+Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--heavy] [--each] [--url ADDRESS]`; ADDRESS is what a running server printed,
+with its token. Without it a server is started. Opening 50 pages takes about as long as dragging in them: two to four minutes in all.
 Times are of this machine and of what else runs on it; the load before the run is printed.
 """
 
@@ -18,10 +18,15 @@ import argparse
 import asyncio
 import os
 import statistics
+import sys
 import time
+from pathlib import Path
 
-from pageless import DRAGS, LONGEST_WAIT_S, Pageless, Server, server_at, started
 from tornado.httpclient import AsyncHTTPClient
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from support.pageless import DRAGS, LONGEST_WAIT_S, Pageless, Server, server_at, started
 
 HEAVY = """# %% workload
 @T.prim_func(s_tir=True)

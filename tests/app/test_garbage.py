@@ -11,7 +11,7 @@ import pytest
 from support.awaiting import awaited
 
 from tilewright.app import garbage
-from tilewright.app.garbage import OLD, collect_while_idle
+from tilewright.app.garbage import OLD, Patience, collect_while_idle
 
 
 class Knot:
@@ -31,7 +31,7 @@ def old_knot() -> weakref.ref[Knot]:
 
 async def stays(seconds: float, *, held_before: bool = False) -> bool:
     """Whether an old knot is there still, after so long or sooner; one that was held when all that was new was gone through."""
-    task = asyncio.ensure_future(collect_while_idle(0.05))
+    task = asyncio.ensure_future(collect_while_idle(look_s=0.05))
     await asyncio.sleep(0)
     held = Knot()
     found = old_knot()
@@ -84,3 +84,45 @@ def test_given_no_server_any_more_then_python_looks_by_itself_as_before(monkeypa
     during = awaited(seen())
     assert during[0] == (*before[0][:2], 77) and during[1] > before[1]
     assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+@pytest.mark.parametrize(
+    ("owed", "idle", "ends"),
+    [
+        (1, 3, False),
+        (4, 4, True),  # idle for a while
+        (119, 1, False),
+        (120, 0, False),
+        (120, 1, True),  # waited for long: the next idle look will do
+        (599, 0, False),
+        (600, 0, True),  # never idle
+    ],
+)
+def test_given_closed_sessions_then_their_memory_waits_for_an_idle_server_but_not_forever(
+    owed: int, idle: int, ends: bool
+) -> None:
+    assert Patience().ends(owed, idle) is ends
+
+
+def test_given_a_session_that_was_closed_then_what_was_frozen_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "LONG", 10**6)
+    released: list[bool] = []
+    monkeypatch.setattr(garbage, "return_free_memory", lambda: released.append(True))
+    closed = 0
+
+    async def seen() -> tuple[bool, bool]:
+        nonlocal closed
+        knot = Knot()
+        found = weakref.ref(knot)
+        task = asyncio.ensure_future(collect_while_idle(lambda: closed, 0.05, Patience(1, 2, 3)))
+        await asyncio.sleep(0)  # everything is frozen now
+        del knot
+        before = await lives(found, 0.5)
+        closed = 1
+        after = await lives(found, 10)
+        task.cancel()
+        await asyncio.wait([task])
+        return before, after
+
+    assert awaited(seen()) == (True, False)
+    assert released == [True]

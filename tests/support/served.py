@@ -84,9 +84,9 @@ class Served:
 
 @contextmanager
 def served(
-    path: Path | None = None, policy: AccessPolicy | None = None, cabinet: Cabinet | None = None
+    path: Path | None = None, policy: AccessPolicy | None = None, cabinet: Cabinet | None = None, **options: Any
 ) -> Iterator[Served]:
-    """A server until the end of the block."""
+    """A server until the end of the block; `options` are Panel's."""
     policy = policy or make_policy()
     made: list[Served] = []
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
@@ -99,13 +99,15 @@ def served(
         def page() -> Any:
             return make_page(path, thumbnails, seats, files, base=f"{policy.prefix}/")
 
-        server = open_server(page, office, policy, 0)
+        server = open_server(page, office, policy, 0, **options)
         server.start()
         made.append(Served(server, policy, seats))
         loops.append(asyncio.get_running_loop())
         ends.append(ended)
         ready.set()
+        upkeep = asyncio.ensure_future(seats.close_idle_often(0.05))
         await ended.wait()
+        upkeep.cancel()
         server.stop()
         for seat in list(seats.all.values()):
             seats.leave(seat)

@@ -1,4 +1,4 @@
-"""A client without a browser for the benches: pages over websockets of their own, and a server that is started for them."""
+"""A client without a browser: pages over websockets of their own, and a server that is started for them."""
 
 from __future__ import annotations
 

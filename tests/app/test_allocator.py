@@ -1,0 +1,93 @@
+"""Freed memory leaves the process where the C library can return it; caches do not keep it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tilewright.app import allocator
+from tilewright.app.allocator import clear_caches, return_free_memory, use_one_heap
+
+IS_GLIBC = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "gnu_get_libc_version")
+
+needs_glibc = pytest.mark.skipif(not IS_GLIBC, reason="the C library is not glibc")
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@needs_glibc
+def test_given_free_pages_below_a_used_block_then_they_return_to_the_operating_system() -> None:
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    blocks = [library.malloc(16_000) for _ in range(4_000)]
+    for block in blocks:
+        ctypes.memset(block, 1, 16_000)
+    for block in blocks[:-1]:
+        library.free(block)
+    before = resident_bytes()
+    assert return_free_memory()
+    assert before - resident_bytes() > 40_000_000
+    library.free(blocks[-1])
+
+
+HEAPS = """
+import ctypes, sys, threading
+from tilewright.app.allocator import use_one_heap
+library = ctypes.CDLL(None)
+assert sys.argv[1] == "many" or use_one_heap()
+barrier = threading.Barrier(8)
+def work():
+    library.malloc(1000)
+    barrier.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+library.fopen.restype = ctypes.c_void_p
+library.malloc_info.argtypes = [ctypes.c_int, ctypes.c_void_p]
+library.malloc_info(0, library.fopen(b"/dev/stdout", b"w"))
+library.fflush(None)
+"""
+
+
+@needs_glibc
+@pytest.mark.parametrize(("heaps", "is_one"), [("one", True), ("many", False)])
+def test_given_one_heap_then_threads_share_it(heaps: str, is_one: bool) -> None:
+    ran = subprocess.run([sys.executable, "-c", HEAPS, heaps], capture_output=True, text=True, check=True)
+    assert (ran.stdout.count("<heap nr=") == 1) is is_one
+
+
+def test_given_a_name_that_was_looked_up_then_the_cleared_cache_does_not_hold_it() -> None:
+    name = "".join(["a_name_", "made_here"])
+    alone = sys.getrefcount(name)
+    assert not hasattr(sys, name)
+    clear_caches()
+    assert sys.getrefcount(name) == alone
+
+
+def test_given_bounded_caches_then_ours_are_emptied_and_those_of_others_stay() -> None:
+    def made(module: str, most: int | None) -> functools._lru_cache_wrapper[int]:
+        def double(number: int) -> int:
+            return 2 * number
+
+        double.__module__ = module
+        found = functools.lru_cache(most)(double)
+        found(1)
+        return found
+
+    ours, unbounded, others = made("tilewright.engine.x", 8), made("tilewright.engine.x", None), made("numpy", 8)
+    clear_caches()
+    assert [cache.cache_info().currsize for cache in (ours, unbounded, others)] == [0, 1, 1]
+
+
+def test_given_a_system_without_such_a_library_then_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocator, "_c_library", lambda: None)
+    assert not use_one_heap() and not return_free_memory()
+    monkeypatch.setattr(allocator, "_c_library", object)  # musl has neither function
+    assert not use_one_heap() and not return_free_memory()
