@@ -177,7 +177,10 @@ class State(msgspec.Struct, frozen=True, eq=False):
     @property
     def title(self) -> str:
         """What the notebook is called, as its text is now."""
-        return "" if self.notebook is None else title_of(self.notebook.document, self.named)
+        if self.notebook is None:
+            return ""
+        is_draft = self.file is not None and self.file.is_draft
+        return title_of(self.notebook.document, self.named, in_file=not is_draft)
 
     @property
     def good(self) -> Notebook | None:

@@ -12,13 +12,13 @@ LONGEST = 200
 """Characters of a heading's line that are taken: bars, lists and file names say it."""
 
 
-def title_of(document: Document, named: str = "") -> str:
-    """The first heading of a notebook; else what it was `named`, its file, its program."""
+def title_of(document: Document, named: str = "", *, in_file: bool = True) -> str:
+    """The first heading of a notebook; else what it was `named`, its file (`in_file`: unless it is a draft), its program."""
     heading = heading_of(document)
     if heading is not None:
         return heading
     names = program_names(document)
-    return named or (Path(document.path).stem if document.path else names[-1] if names else "Untitled")
+    return named or (Path(document.path).stem if document.path and in_file else names[-1] if names else "Untitled")
 
 
 def heading_of(document: Document) -> str | None:

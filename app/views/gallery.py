@@ -13,9 +13,9 @@ import msgspec
 
 from ...engine.ir import Refusal, TilewrightError
 from ..addresses import Address
-from ..document import Document, DocumentError, load_document
+from ..document import Document, DocumentError, load_document, read_document
 from ..document.files import real_path
-from ..document.title import heading_of, plain
+from ..document.title import heading_of, plain, title_of
 from ..state import State
 from .numbers import grouped, percent_text
 from .thumbnails import Thumbnail, digest
@@ -222,7 +222,7 @@ def gallery_value(
 def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
     """A card whose `name` is the draft's in its address."""
     name = draft.name.removesuffix(".py")
-    title = "Untitled draft" if draft.title == draft.name else draft.title
+    title = title_of(read_document(draft.text)) if draft.title == draft.name else draft.title
     return {**_card(draft, thumbnail), "name": name, "title": title, "path": Address("draft", name).path}
 
 

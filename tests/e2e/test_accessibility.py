@@ -14,7 +14,7 @@ from support.page import choose, grab, open_example, row
 def gallery(open_page: Callable[..., Page], app_url: str) -> Page:
     page = open_page()
     page.goto(app_url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     return page
 
 
@@ -119,7 +119,7 @@ def test_given_a_wish_of_the_system_then_what_is_chosen_can_be_told_and_nothing_
 ) -> None:
     page = open_page(**wish)
     page.goto(app_url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     page.get_by_role("button", name="Guided tour").click()
     page.locator(".tour-ring").first.wait_for()
     if "forced_colors" in wish:

@@ -83,7 +83,7 @@ def test_given_the_policy_of_the_page_then_every_pane_view_and_mode_works_under_
     page.get_by_role("button", name="A/B").click()
     page.keyboard.press("Escape")
     page.goto(server.url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     page.goto(f"{server.url}/example/what_moves_what")
     page.get_by_role("treeitem").first.wait_for()
     count = len(steps(page))
@@ -127,7 +127,7 @@ def test_given_a_server_for_others_then_the_token_opens_the_page_once_and_the_co
         page.get_by_role("treeitem").first.wait_for()
         assert TOKEN not in page.url and page.url.endswith("/example/box_blur")
         page.goto(server.url)
-        page.locator(".card").first.wait_for()
+        page.locator(".card[data-example]").first.wait_for()
         page.goto("about:blank")
 
 
@@ -137,5 +137,5 @@ def test_given_a_server_for_others_when_the_token_is_typed_then_the_page_opens(o
         page.goto(f"{server.url}/login")
         page.get_by_label("Token of this server").fill(TOKEN)
         page.get_by_role("button", name="Open").click()
-        page.locator(".card").first.wait_for()
+        page.locator(".card[data-example]").first.wait_for()
         page.goto("about:blank")

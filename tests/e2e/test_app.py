@@ -19,12 +19,12 @@ Shoot = Callable[[Page, str], Path]
 @pytest.fixture
 def app(page: Page, app_url: str) -> Iterator[Page]:
     page.goto(app_url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     yield page
 
 
 def test_given_the_gallery_then_every_example_has_a_card(app: Page, shoot: Shoot) -> None:
-    expect(app.locator(".card")).to_have_count(len(load_examples()))
+    expect(app.locator(".card[data-example]")).to_have_count(len(load_examples()))
     assert app.title() == "Tilewright"
     shoot(app, "gallery")
 

@@ -41,4 +41,4 @@ def test_given_an_empty_folder_then_it_says_what_would_stand_there(
 ) -> None:
     page.goto(serve_page(tmp_path))
     expect(page.locator(".gallery")).to_contain_text("Nothing is in this folder yet.")
-    expect(page.locator(".card").first).to_be_visible()
+    expect(page.locator(".card[data-example]").first).to_be_visible()

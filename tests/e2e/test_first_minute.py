@@ -19,7 +19,7 @@ def page_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]
     def opened(**options: object) -> Page:
         page = open_page(**options)
         page.goto(app_url)
-        page.locator(".card").first.wait_for()
+        page.locator(".card[data-example]").first.wait_for()
         return page
 
     return opened

@@ -21,7 +21,7 @@ Serve = Callable[..., str]
 @pytest.fixture
 def gallery(page: Page, app_url: str) -> Page:
     page.goto(app_url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     return page
 
 
@@ -42,21 +42,23 @@ def test_given_the_gallery_then_each_card_has_its_picture_its_figures_and_the_fo
 def test_given_words_and_kinds_then_the_cards_are_those_that_have_them(gallery: Page) -> None:
     field = gallery.get_by_role("searchbox")
     field.fill("double_buffer gemmini")
-    expect(gallery.locator(".card")).to_have_count(1)
-    expect(gallery.locator(".card")).to_have_attribute("data-example", "gemmini_gemm")
+    expect(gallery.locator(".card[data-example]")).to_have_count(1)
+    expect(gallery.locator(".card[data-example]")).to_have_attribute("data-example", "gemmini_gemm")
     expect(gallery.locator(".found")).to_have_text(f"1 of {len(load_examples())}")
     field.fill("nothing has this word")
     expect(gallery.get_by_text("No example has these words.")).to_be_visible()
     field.press("Escape")
-    expect(gallery.locator(".card")).to_have_count(len(load_examples()))
+    expect(gallery.locator(".card[data-example]")).to_have_count(len(load_examples()))
     gallery.get_by_role("button", name="From the forum").click()
-    expect(gallery.locator(".card")).to_have_count(sum(bool(e.question) for e in load_examples()))
+    expect(gallery.locator(".card[data-example]")).to_have_count(sum(bool(e.question) for e in load_examples()))
     expect(gallery.get_by_role("button", name="From the forum")).to_be_focused()
     gallery.keyboard.press("Tab")
     gallery.keyboard.press("Enter")
     expect(gallery.get_by_role("button", name="dual-bank-npu")).to_have_attribute("aria-pressed", "true")
-    expect(gallery.locator(".card")).to_have_count(sum(e.machine == "dual-bank-npu" for e in load_examples()))
-    gallery.locator(".card").first.press("Enter")
+    expect(gallery.locator(".card[data-example]")).to_have_count(
+        sum(e.machine == "dual-bank-npu" for e in load_examples())
+    )
+    gallery.locator(".card[data-example]").first.press("Enter")
     gallery.get_by_role("treeitem").first.wait_for()
 
 
@@ -86,11 +88,11 @@ def test_given_a_folder_then_its_files_stand_there_with_pictures_and_are_saved_w
     mine = tmp_path / "mine.py"
     mine.write_text(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
     page.goto(serve_command("-m", "tilewright", "serve", "--no-token", str(tmp_path), "--port", "{port}"))
-    expect(page.locator(".file .card-title")).to_have_text(["A matmul", "older.py"])
-    expect(page.locator(".file").first).to_contain_text("mine.py · ")
-    expect(page.locator(".file").first.locator(".thumb-block")).to_have_count(2, timeout=20_000)
+    expect(page.locator(".file[data-example] .card-title")).to_have_text(["A matmul", "older.py"])
+    expect(page.locator(".file[data-example]").first).to_contain_text("mine.py · ")
+    expect(page.locator(".file[data-example]").first.locator(".thumb-block")).to_have_count(2, timeout=20_000)
     expect(page.get_by_role("heading", name=f"Recent files in {tmp_path.name}")).to_be_visible()
-    page.locator(".file").first.click()
+    page.locator(".file[data-example]").first.click()
     page.get_by_role("treeitem").first.wait_for()
     drag(page, "A_local.vtcm", "ko")
     expect(page.locator(".step code").last).to_contain_text("sch.compute_at(AL, ko)")

@@ -16,7 +16,7 @@ COMPUTE_AT, SET_SCOPE = AT["compute_at moves a computation"], AT["set_scope move
 @pytest.fixture
 def gallery(page: Page, app_url: str) -> Page:
     page.goto(app_url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     return page
 
 

@@ -15,7 +15,7 @@ WAIT = 15_000
 @pytest.fixture
 def app(page: Page, app_url: str) -> Iterator[Page]:
     page.goto(app_url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     yield page
 
 

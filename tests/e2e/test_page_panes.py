@@ -41,7 +41,7 @@ def test_given_a_bar_when_dragged_then_its_pane_follows_and_the_size_stays(page:
     assert size(page, "notebook")[0] == before + 60
     expect(bar(page, "Notebook")).to_have_attribute("aria-valuenow", str(int(before + 60)))
     page.get_by_role("button", name="Gallery").click()
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     page.locator('[data-example="box_blur"]').click()
     page.get_by_role("treeitem").first.wait_for()
     assert size(page, "notebook")[0] == before + 60
@@ -98,7 +98,7 @@ def test_given_panes_wider_than_a_small_window_then_the_tree_keeps_room(open_pag
 def test_given_1280_pixels_then_nothing_in_the_top_bar_is_cut_off(page: Page, app_url: str) -> None:
     url = app_url
     page.goto(url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     for example in (e.name for e in load_examples()):
         page.locator(f'[data-example="{example}"]').click()
         page.get_by_role("treeitem").first.wait_for()
@@ -112,7 +112,7 @@ def test_given_1280_pixels_then_nothing_in_the_top_bar_is_cut_off(page: Page, ap
         boxes = [b for e in page.locator(".headline-row > *").all() if (b := e.bounding_box())]
         assert all(a["x"] + a["width"] <= b["x"] + 1 for a, b in pairwise(boxes)), example
         page.get_by_role("button", name="Gallery").click()
-        page.locator(".card").first.wait_for()
+        page.locator(".card[data-example]").first.wait_for()
 
 
 @pytest.mark.parametrize(("width", "height"), [(640, 400), (320, 512)])
@@ -123,7 +123,7 @@ def test_given_a_large_zoom_then_everything_is_there_in_one_column(
     url = app_url
     page = open_page(width=width, height=height)
     page.goto(url)
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
     opened(page, url)
     for area in ("headline", "tree", "timeline", "panes", "notebook", "inspector"):

@@ -180,7 +180,7 @@ def test_given_a_link_on_another_site_then_a_person_with_the_cookie_gets_in_with
 ) -> None:
     page = browser.new_context().new_page()
     page.goto(server.page_url("/"))
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     target = f"{server.url}/{fragment_of(MATMUL_NOTEBOOK)}"
     foreign = server.url.replace("127.0.0.1", "localhost")  # another site to the browser
     page.route(

@@ -129,7 +129,7 @@ def test_given_edits_then_leaving_asks_first_and_saved_ones_may_go(page: Page, u
     assert "sch.compute_at(AL, ko)" in Path(download.value.path()).read_text()
     expect(page.get_by_label("Save the notebook (Ctrl+S)")).to_be_disabled()
     page.get_by_role("button", name="Gallery").click()
-    page.locator(".card").first.wait_for()
+    page.locator(".card[data-example]").first.wait_for()
     page.reload()
     page.get_by_role("treeitem").first.wait_for()
     assert asked == ["beforeunload", "confirm"]

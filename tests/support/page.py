@@ -14,8 +14,8 @@ def open_example(page: Page, name: str) -> None:
 
 
 def go_to_example(page: Page, url: str, name: str) -> None:
-    """By its address, which spares a page the gallery."""
-    page.goto(f"{url.rstrip('/')}/example/{name}")
+    """An example, or a file of the served folder, by its address, which spares a page the gallery."""
+    page.goto(f"{url.rstrip('/')}/{'file' if name.endswith('.py') else 'example'}/{name}")
     _simulated(page)
 
 
