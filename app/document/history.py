@@ -45,6 +45,9 @@ MOST_BYTES = 16_000_000
 MOST_TEMPORARY = 50
 """Names of temporary files that are kept for each notebook, to be removed after a kill."""
 
+CHECKPOINT_EVERY = 50
+"""Commits; SQLite itself makes one of them wait for a checkpoint after a few hundred."""
+
 FORGET_EVERY = 50
 """Versions between two looks for old ones, where the file is not written in between: looking takes longer than a commit."""
 
@@ -127,6 +130,7 @@ class History:
         self.folder = folder
         self._connection: sqlite3.Connection | None = None
         self._recovered = False
+        self._commits = 0
 
     @property
     def path(self) -> Path:
@@ -150,6 +154,7 @@ class History:
 
     def commit(self, entries: Sequence[Entry]) -> None:
         """Add the entries of one or several files, in one transaction: when this returns they are durable."""
+        self._commits += 1
         with self._transaction() as db:
             for entry in entries:
                 self._record(db, entry)
@@ -174,10 +179,12 @@ class History:
             db.execute("DELETE FROM temporary WHERE file = ? AND name = ?", (name, temporary))
 
     def checkpoint(self) -> None:
-        """Let the write-ahead log begin anew: syncing a commit is quicker where the log does not grow."""
+        """Copy the write-ahead log into the database once it is long, while nobody waits for a commit: the commit after it syncs twice."""
+        if self._connection is None or self._commits < CHECKPOINT_EVERY:
+            return
         with self._guarded():
-            if self._connection is not None:
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._commits = 0
 
     # Reading.
 
