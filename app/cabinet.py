@@ -20,6 +20,7 @@ from .drafts import drafts_folder
 from .file_status import Follower, Line
 from .open_file import OpenFile
 from .pace import Times
+from .urgency import urgent
 
 
 class Cabinet:
@@ -163,7 +164,8 @@ def _commit(files: Iterable[OpenFile]) -> None:
     for history, entries in waiting.items():
         trouble: Refusal | None = None
         try:
-            history.commit([entry for _, entry in entries])
+            with urgent():
+                history.commit([entry for _, entry in entries])
         except DocumentError as error:
             trouble = error.refusal
         except Exception as error:

@@ -275,12 +275,15 @@ class History:
 
     def _record(self, db: sqlite3.Connection, entry: Entry) -> None:
         name = entry.name
-        found = db.execute("SELECT here FROM files WHERE name = ?", (name,)).fetchone()
-        here: int | None = None if found is None else found[0]
+        found = db.execute(
+            "SELECT here, digest FROM files JOIN versions ON id = here WHERE name = ?", (name,)
+        ).fetchone()
+        here, digest = found or (None, None)
         for edit in entry.edits:
-            if here is None or digest_at(db, here) != digest_of(edit.before):
+            if here is None or digest != digest_of(edit.before):
                 here = _add(db, name, here, edit.before)
             here = _went(db, here, edit) or _add(db, name, here, edit.text)
+            digest = digest_of(edit.text)
         if here is None and any(draft.text != draft.base for draft in entry.drafts):
             here = _add(db, name, None, entry.text)
         if here is not None:
