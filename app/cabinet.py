@@ -20,7 +20,7 @@ from .drafts import drafts_folder
 from .file_status import Follower, Line
 from .open_file import OpenFile
 from .pace import Times
-from .user_folders import state_folder
+from .urgency import urgent
 
 
 class Cabinet:
@@ -54,7 +54,9 @@ class Cabinet:
         real = real_path(path)
         if real is None or real.is_symlink():
             raise DocumentError(Refusal("not-a-file", f"{path.name} is a link that leads nowhere"))
-        if self.folder is None or path == self._named or real.is_relative_to(self.folder.resolve()) or _is_own(real):
+        if self.folder is None or path == self._named or real.is_relative_to(self.folder.resolve()):
+            return real
+        if self.drafts is not None and path.parent == self.drafts and real.parent == self.drafts.resolve():
             return real
         raise DocumentError(
             Refusal("outside", f"{path.name} leads out of the served folder", expected="a file in the folder")
@@ -162,21 +164,14 @@ def _commit(files: Iterable[OpenFile]) -> None:
     for history, entries in waiting.items():
         trouble: Refusal | None = None
         try:
-            history.commit([entry for _, entry in entries])
+            with urgent():
+                history.commit([entry for _, entry in entries])
         except DocumentError as error:
             trouble = error.refusal
         except Exception as error:
             trouble = Refusal("no-history", f"edits cannot be recorded: {type(error).__name__}: {error}")
         for file, entry in entries:
             file.committed(entry, trouble)
-
-
-def _is_own(real: Path) -> bool:
-    """Whether it is a file of the user's private state, as a draft."""
-    try:
-        return real.is_relative_to(state_folder().resolve())
-    except OSError:
-        return False
 
 
 def cabinet_of(path: str | Path | None) -> Cabinet:

@@ -83,8 +83,8 @@ def serve_one_way(way: str, folder: Path) -> int:
     """The server that is measured."""
     from tilewright.app import api
     from tilewright.app.document import history
-    from tilewright.app.guard import make_door
-    from tilewright.app.shell import serve
+    from tilewright.app.server.access import make_policy
+    from tilewright.app.server.run import Serving, serve
 
     opened = history._opened
 
@@ -100,7 +100,7 @@ def serve_one_way(way: str, folder: Path) -> int:
         history._opened = quick  # pyright: ignore[reportAttributeAccessIssue]
     if way == "not waited for":
         api.until_durable = at_once  # pyright: ignore[reportAttributeAccessIssue]
-    return serve(folder, 0, door=make_door(token=TOKEN), tell=lambda address: print(address, flush=True))
+    return serve(Serving(folder, 0, make_policy(token=TOKEN)), lambda address: print(address, flush=True))
 
 
 if __name__ == "__main__":

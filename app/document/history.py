@@ -45,6 +45,9 @@ MOST_BYTES = 16_000_000
 MOST_TEMPORARY = 50
 """Names of temporary files that are kept for each notebook, to be removed after a kill."""
 
+CHECKPOINT_EVERY = 50
+"""Commits; SQLite itself makes one of them wait for a checkpoint after a few hundred."""
+
 FORGET_EVERY = 50
 """Versions between two looks for old ones, where the file is not written in between: looking takes longer than a commit."""
 
@@ -127,6 +130,7 @@ class History:
         self.folder = folder
         self._connection: sqlite3.Connection | None = None
         self._recovered = False
+        self._commits = 0
 
     @property
     def path(self) -> Path:
@@ -150,6 +154,7 @@ class History:
 
     def commit(self, entries: Sequence[Entry]) -> None:
         """Add the entries of one or several files, in one transaction: when this returns they are durable."""
+        self._commits += 1
         with self._transaction() as db:
             for entry in entries:
                 self._record(db, entry)
@@ -174,10 +179,12 @@ class History:
             db.execute("DELETE FROM temporary WHERE file = ? AND name = ?", (name, temporary))
 
     def checkpoint(self) -> None:
-        """Let the write-ahead log begin anew: syncing a commit is quicker where the log does not grow."""
+        """Copy the write-ahead log into the database once it is long, while nobody waits for a commit: the commit after it syncs twice."""
+        if self._connection is None or self._commits < CHECKPOINT_EVERY:
+            return
         with self._guarded():
-            if self._connection is not None:
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._commits = 0
 
     # Reading.
 
@@ -268,12 +275,15 @@ class History:
 
     def _record(self, db: sqlite3.Connection, entry: Entry) -> None:
         name = entry.name
-        found = db.execute("SELECT here FROM files WHERE name = ?", (name,)).fetchone()
-        here: int | None = None if found is None else found[0]
+        found = db.execute(
+            "SELECT here, digest FROM files JOIN versions ON id = here WHERE name = ?", (name,)
+        ).fetchone()
+        here, digest = found or (None, None)
         for edit in entry.edits:
-            if here is None or digest_at(db, here) != digest_of(edit.before):
+            if here is None or digest != digest_of(edit.before):
                 here = _add(db, name, here, edit.before)
             here = _went(db, here, edit) or _add(db, name, here, edit.text)
+            digest = digest_of(edit.text)
         if here is None and any(draft.text != draft.base for draft in entry.drafts):
             here = _add(db, name, None, entry.text)
         if here is not None:

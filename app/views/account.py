@@ -75,9 +75,9 @@ def _notebook(state: State, _: Store) -> Known:
 
 
 def _file(state: State, _: Store) -> Known:
-    """The notebook's file: name, status ("none", "new", "saving", "saved", "failed", "asking"), durable, error (why it cannot be saved, or
-    has no history), told (what was done unasked), and `clash` with another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]},
-    which the intent Resolve answers."""
+    """The notebook's file: name, draft (whether the server keeps it for a notebook that was not saved), status ("none", "new", "saving",
+    "saved", "failed", "asking"), durable, error (why it cannot be saved, or has no history), told (what was done unasked), and `clash` with
+    another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]}, which the intent Resolve answers."""
     return file_state(state)
 
 

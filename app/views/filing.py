@@ -87,13 +87,22 @@ def file_banners(state: State) -> list[dict[str, Any]]:
 
 
 def file_state(state: State) -> dict[str, Any]:
-    """The file for programs: name, status, durable, error, told, and the clash with another writer."""
+    """The file for programs: name, draft, status, durable, error, told, and the clash with another writer."""
     if state.file is None:
-        return {"name": "", "status": "none", "durable": False, "error": None, "told": "", "clash": None}
+        return {
+            "name": "",
+            "draft": False,
+            "status": "none",
+            "durable": False,
+            "error": None,
+            "told": "",
+            "clash": None,
+        }
     standing, clash = state.file.standing, clash_value(state.file)
     why = standing.why or standing.no_history
     return {
         "name": state.file.name,
+        "draft": state.file.is_draft,
         "status": standing.status if clash is None else "asking",
         "durable": standing.durable,
         "error": None if why is None else why.to_json(),

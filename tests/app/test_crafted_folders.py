@@ -17,7 +17,7 @@ from support.paper import PaperClock
 from support.served import served
 
 from tilewright.app.api import Office
-from tilewright.app.cabinet import cabinet_of
+from tilewright.app.cabinet import Cabinet, cabinet_of
 from tilewright.app.pace import Times
 from tilewright.app.performing import opened_with
 from tilewright.app.seats import Seats
@@ -127,6 +127,21 @@ def test_given_a_crafted_folder_when_served_then_the_api_opens_nothing_outside(
     assert {n: seen for n, seen in snapshot(inside).items() if n in before and n != "."} == {
         n: seen for n, seen in before.items() if n != "."
     }
+
+
+def test_given_a_link_to_a_draft_then_only_the_draft_itself_is_opened(
+    places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    inside, drafts = places[0], tmp_path / "drafts"
+    drafts.mkdir()
+    (drafts / "own.py").write_text(SMALL)
+    (drafts / "link.py").symlink_to(places[1] / "notebook.py")
+    (inside / "link.py").symlink_to(drafts / "own.py")
+    cabinet = Cabinet(inside, FAST, drafts=drafts)
+    assert cabinet.place_of(drafts / "own.py") == drafts / "own.py"
+    for path in (inside / "link.py", drafts / "link.py", drafts / ".." / "outside" / "notebook.py"):
+        with pytest.raises(TilewrightError, match="leads out"):
+            cabinet.place_of(path)
 
 
 def test_given_a_file_that_becomes_a_link_while_it_is_open_then_the_link_is_not_followed(

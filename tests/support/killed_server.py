@@ -11,8 +11,8 @@ import sys
 import traceback
 from pathlib import Path
 
-from tilewright.app.guard import make_door
-from tilewright.app.shell import serve
+from tilewright.app.server.access import make_policy
+from tilewright.app.server.run import Serving, serve
 
 
 def say(*words: str) -> None:
@@ -25,7 +25,7 @@ def main() -> None:
         child = os.fork()
         if not child:
             try:
-                serve(folder, 0, door=make_door(token=token), tell=lambda address: say("at", address))
+                serve(Serving(folder, 0, make_policy(token=token)), lambda address: say("at", address))
             except BaseException:
                 traceback.print_exc()  # why a child ended by itself
             finally:

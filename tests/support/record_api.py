@@ -52,8 +52,8 @@ RULES = """\
 
 - About a session: `{"session", "version", "page", "revision", "durable", "pending": [...], "state": {part: value}}`. `version` is
   another one after each change of what its screen shows, `revision` for each text of the notebook. `durable`: the disk has that text (and
-  what is being typed), in the notebook's file or in its history, so that neither a kill nor a power cut loses it. It is false for a
-  notebook without a file, and for one whose file is made with the first edit.
+  what is being typed), in the notebook's file or in its history, so that neither a kill nor a power cut loses it. It is false
+  before the first edit of a notebook that was not opened from a file.
 - An intent is answered once its text is durable; Save, SaveAs and NewFile once the file holds the text. **507** where it was done and the
   disk refuses the text: the answer has the state and `error`, with a code as `no-space`, `read-only`, `no-folder`, `disk-error`, `gone` or
   `no-history`. After Save, `durable` may be true all the same: the history has the text.
