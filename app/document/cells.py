@@ -37,7 +37,8 @@ class Cell(msgspec.Struct, frozen=True):
     @property
     def marker(self) -> str:
         """The marker line with its line ending; empty in the preamble."""
-        return "" if self.kind == "preamble" else lines_of(self.text)[0]
+        found = None if self.kind == "preamble" else _LINE.match(self.text)
+        return "" if found is None else found[0]
 
     @property
     def body(self) -> str:
