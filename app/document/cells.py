@@ -123,4 +123,7 @@ def _kind_of(title: str) -> CellKind:
 
 def lines_of(text: str) -> list[str]:
     """The lines with their endings, as Python's parser counts them (`str.splitlines` also breaks at form feeds and the like)."""
-    return _LINE.findall(text)
+    if "\r" in text:
+        return _LINE.findall(text)
+    *ended, rest = text.split("\n")
+    return [*(line + "\n" for line in ended), *([rest] if rest else [])]
