@@ -77,7 +77,8 @@ class Store:
             if isinstance(loaded, TilewrightError):
                 return loaded
             machine = loaded
-        return self._machines.setdefault(machine, machine)
+        # The same object as last time needs no comparison of all its parameters.
+        return self.remember("machine", (machine,), lambda: self._machines.setdefault(machine, machine))
 
     def report(self, func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
         """What the machine does with the program, or why it cannot run it."""

@@ -7,8 +7,8 @@ example may be slower than another, a page may not), "starved" are pages that it
 half as many acts as the others. While they drag, `/api` is asked once a second: what a visitor waits for. `--heavy` has one more person
 open a text that takes seconds to read. The last line is that of the table in docs/security.md.
 
-Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--heavy] [--each] [--url ADDRESS]`; ADDRESS is what a running server printed,
-with its token. Without it a server is started. Opening 50 pages takes about as long as dragging in them: two to four minutes in all.
+Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--pace 25] [--heavy] [--each] [--url ADDRESS]`. ADDRESS is what a running
+server printed, with its token; without it a server is started. Opening 50 pages takes about as long as dragging in them.
 Times are of this machine and of what else runs on it; the load before the run is printed.
 """
 
@@ -26,7 +26,7 @@ from tornado.httpclient import AsyncHTTPClient
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.pageless import DRAGS, LONGEST_WAIT_S, Pageless, Server, server_at, started
+from support.pageless import ACTS_PER_MINUTE, DRAGS, LONGEST_WAIT_S, Pageless, Server, server_at, started
 
 HEAVY = """# %% workload
 @T.prim_func(s_tir=True)
@@ -65,7 +65,9 @@ async def visits(server: Server, until: float) -> list[float]:
     return times
 
 
-async def run(server: Server, count: int, seconds: float, *, each: bool = False, heavy: bool = False) -> None:
+async def run(
+    server: Server, count: int, seconds: float, *, pace: float, each: bool = False, heavy: bool = False
+) -> None:
     AsyncHTTPClient.configure(None, max_clients=200)
     load = os.getloadavg()[0]
     pages = [Pageless(server, DRAGS[n % len(DRAGS)], n) for n in range(count)]
@@ -73,7 +75,7 @@ async def run(server: Server, count: int, seconds: float, *, each: bool = False,
         await asyncio.gather(*(page.open() for page in pages[group : group + 5]))
     spent, began = server.processor_seconds, time.perf_counter()
     until = began + seconds
-    lives = [page.live(until) for page in pages] + ([types(pages[0], until)] if heavy else [])
+    lives = [page.live(until, pace) for page in pages] + ([types(pages[0], until)] if heavy else [])
     *_, visited = await asyncio.gather(*lives, visits(server, until))
     took = time.perf_counter() - began
     cores = (server.processor_seconds - spent) / took
@@ -95,6 +97,8 @@ async def run(server: Server, count: int, seconds: float, *, each: bool = False,
             _row(f"{page.number} {page.example}", page.times)
     fewest, most = min(len(p.times) for p in pages), max(len(p.times) for p in pages)
     acts = len(every)
+    print(f"assumed: {pace:.0f} acts a minute of a person who never waits, {count * pace / 60:.1f} acts/s of {count}; "
+          f"done: {acts / took:.1f} acts/s")  # fmt: skip
     spent_each = (
         f", {(server.processor_seconds - spent) / acts * 1000:.0f} ms of the server's processor each, work ahead included"
         if server.pid
@@ -139,11 +143,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Many pages that drag at a human's pace.")
     parser.add_argument("--pages", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--pace", type=float, default=ACTS_PER_MINUTE, help="drops and undos of a person in a minute")
     parser.add_argument("--heavy", action="store_true", help="somebody else reads a text that takes seconds")
     parser.add_argument("--each", action="store_true", help="the figures of every page")
     parser.add_argument("--url", help="the address that a running server printed, with its token")
     arguments = parser.parse_args()
-    shown = {"each": arguments.each, "heavy": arguments.heavy}
+    shown = {"pace": arguments.pace, "each": arguments.each, "heavy": arguments.heavy}
     if arguments.url:
         asyncio.run(run(server_at(arguments.url), arguments.pages, arguments.seconds, **shown))
         return

@@ -37,7 +37,8 @@ class Cell(msgspec.Struct, frozen=True):
     @property
     def marker(self) -> str:
         """The marker line with its line ending; empty in the preamble."""
-        return "" if self.kind == "preamble" else lines_of(self.text)[0]
+        found = None if self.kind == "preamble" else _LINE.match(self.text)
+        return "" if found is None else found[0]
 
     @property
     def body(self) -> str:
@@ -122,4 +123,7 @@ def _kind_of(title: str) -> CellKind:
 
 def lines_of(text: str) -> list[str]:
     """The lines with their endings, as Python's parser counts them (`str.splitlines` also breaks at form feeds and the like)."""
-    return _LINE.findall(text)
+    if "\r" in text:
+        return _LINE.findall(text)
+    *ended, rest = text.split("\n")
+    return [*(line + "\n" for line in ended), *([rest] if rest else [])]

@@ -33,6 +33,10 @@ DRAGS = (
 LONGEST_WAIT_S = 60.0
 
 
+ACTS_PER_MINUTE = 25
+"""Drops and undos of a person who never waits for the server: one in 2.4 s. A pace of `live` is relative to it."""
+
+
 class Server(NamedTuple):
     """A running server: its address without a slash at the end, the token (if it requires one) and the process (if it is known)."""
 
@@ -122,17 +126,22 @@ class Pageless:
             await self._timed(self._move)
             await self._timed({"kind": "undo"})
 
-    async def live(self, until: float) -> None:
+    async def live(self, until: float, acts_per_minute: float = ACTS_PER_MINUTE) -> None:
         """Drag and undo at a person's pace."""
         self._reader = asyncio.create_task(self._read())
-        await asyncio.sleep(self.random.uniform(0, 4))
+        slower = ACTS_PER_MINUTE / acts_per_minute
+
+        async def think(least_s: float, most_s: float) -> None:
+            await asyncio.sleep(slower * self.random.uniform(least_s, most_s))
+
+        await think(0, 4)
         while time.perf_counter() < until:
             await self.send({"kind": "grabbed", "rows": [self.block], "near": self.block})
-            await asyncio.sleep(self.random.uniform(0.4, 1.2))
+            await think(0.4, 1.2)
             await self._timed(self._move)
-            await asyncio.sleep(self.random.uniform(1.5, 4))
+            await think(1.5, 4)
             await self._timed({"kind": "undo"})
-            await asyncio.sleep(self.random.uniform(0.5, 2))
+            await think(0.5, 2)
         self._reader.cancel()
 
     @property
@@ -245,4 +254,4 @@ def _started(process: subprocess.Popen[bytes], runtime: Path) -> Server:
     raise AssertionError("the server did not start")
 
 
-__all__ = ["DRAGS", "LONGEST_WAIT_S", "Pageless", "Server", "server_at", "started"]
+__all__ = ["ACTS_PER_MINUTE", "DRAGS", "LONGEST_WAIT_S", "Pageless", "Server", "server_at", "started"]
