@@ -170,7 +170,7 @@ def palette(page: Page, url: str) -> None:
 
 def tour(page: Page, url: str) -> None:
     gallery(page, url)
-    page.get_by_role("button", name="Guided tour").click()
+    page.get_by_role("button", name="Guided tour, 2 minutes").click()
     for _ in range(2):
         page.locator('.tour [data-part="next"]').click()
     page.locator('.tour [data-part="do"]').click()

@@ -69,7 +69,7 @@ def test_given_a_menu_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Pa
 
 
 def test_given_the_tour_then_axe_has_no_complaint(gallery: Page) -> None:
-    gallery.get_by_role("button", name="Guided tour").click()
+    gallery.get_by_role("button", name="Guided tour, 2 minutes").click()
     expect(gallery.locator(".tour")).to_be_visible()
     for _ in range(2):
         gallery.locator('.tour [data-part="next"]').click()
@@ -120,7 +120,7 @@ def test_given_a_wish_of_the_system_then_what_is_chosen_can_be_told_and_nothing_
     page = open_page(**wish)
     page.goto(app_url)
     page.locator(".card[data-example]").first.wait_for()
-    page.get_by_role("button", name="Guided tour").click()
+    page.get_by_role("button", name="Guided tour, 2 minutes").click()
     page.locator(".tour-ring").first.wait_for()
     if "forced_colors" in wish:
         row = page.get_by_role("treeitem").first

@@ -29,7 +29,7 @@ def part(page: Page, name: str) -> None:
 
 
 def begin(page: Page, step: int) -> None:
-    page.get_by_role("button", name="Guided tour").click()
+    page.get_by_role("button", name="Guided tour, 2 minutes").click()
     is_at(page, 0)
     for _ in range(step):
         part(page, "next")
