@@ -182,11 +182,17 @@ class Served(NamedTuple):
 @contextmanager
 def server(path: Path | None = None) -> Iterator[Served]:
     """`tilewright serve` in a process of its own, as a person starts it; of a file or folder, or the gallery."""
-    code = "import sys; from pathlib import Path; from tilewright.app.shell import serve; serve(*map(Path, sys.argv[1:]), port=0)"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *([] if path is None else [str(path)])],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "tilewright",
+        "serve",
+        "--no-token",
+        "--port",
+        "0",
+        *([] if path is None else [str(path)]),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
         found = re.search(r"http://\S+", process.stdout.readline())
@@ -205,7 +211,7 @@ def opened_in(page: Page, url: str, example: str) -> None:
         content = {"name": f"{example}.py", "mimeType": "text/x-python", "buffer": FILES[example]().encode()}
         page.get_by_label("A file", exact=True).set_input_files([content])  # pyright: ignore[reportArgumentType]
     else:
-        page.goto(f"{url}?example={example}")
+        page.goto(f"{url}example/{example}")
     page.get_by_role("treeitem").first.wait_for()
     page.locator(":is([data-verdict=tested], [data-verdict=proved])").wait_for(timeout=60_000)
     page.wait_for_function("() => !document.querySelector('[data-doing=steps]')", timeout=120_000)

@@ -77,7 +77,7 @@ def main() -> None:
         print(
             "| page | first byte | parsed | p50 | p95 | slowest | requests | KiB |\n|---|---:|---:|---:|---:|---:|---:|---:|"
         )
-        for name, query in (("gallery", ""), ("notebook", "?example=vtcm_double_buffer")):
+        for name, query in (("gallery", ""), ("notebook", "example/vtcm_double_buffer")):
             loads = [loaded(browser, served.url + query) for _ in range(options.rounds + 1)][
                 1:
             ]  # the first one warms the server up

@@ -87,7 +87,7 @@ def palette_of(image: Image.Image, colours: int) -> Image.Image:
 
 
 def opened(page: Page, url: str, example: str) -> None:
-    page.goto(f"{url}?example={example}")
+    page.goto(f"{url}example/{example}")
     page.get_by_role("treeitem").first.wait_for()
     page.locator("[data-verdict=proved], [data-verdict=tested]").wait_for()
 
