@@ -370,7 +370,7 @@ class Session:
             )
         elif kind == "resolve":
             self._show(self.filing.resolve(self.state, [str(choice) for choice in message["choices"]]))
-        elif kind == "save" and self.filing.has_file:
+        elif kind == "save" and self.filing.has_file and not self.state.is_draft:
             self._show(self.filing.save(self.state))
         elif self.picture.screen is not None:
             document = self.state.notebook.document

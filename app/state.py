@@ -179,8 +179,12 @@ class State(msgspec.Struct, frozen=True, eq=False):
         """What the notebook is called, as its text is now."""
         if self.notebook is None:
             return ""
-        is_draft = self.file is not None and self.file.is_draft
-        return title_of(self.notebook.document, self.named, in_file=not is_draft)
+        return title_of(self.notebook.document, self.named, in_file=not self.is_draft)
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether the notebook is in a file of the server's until it is saved somewhere."""
+        return self.file is not None and self.file.is_draft
 
     @property
     def good(self) -> Notebook | None:

@@ -41,6 +41,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "comparing": state.comparison is not None,
         "theme": state.theme,
         "unsaved": state.unsaved,
+        "saves": state.unsaved or state.is_draft,
         "leaving": state.loses_work,
         "exports": MENU,
         "file": file_value(state),

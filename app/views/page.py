@@ -32,7 +32,7 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
         "notice": notice,
         "question": question_value(state),
         "versions": versions_value(state),
-        "save_as": (state.file is None or state.file.is_draft) and bool(state.folder),
+        "save_as": (state.file is None or state.is_draft) and bool(state.folder),
         "address": None if state.address in (None, NEW_DRAFT) else state.address.path,
         "unsaved": state.loses_work,
         "revision": state.revision,

@@ -120,7 +120,7 @@ function toolsOf(model, data) {
       icon("compare"),
       h("span", { class: "words" }, "A/B"),
     ),
-    button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.unsaved),
+    button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.saves),
     button(model, dark ? "sun" : "moon", dark ? "Light theme" : "Dark theme", { kind: "theme", theme: dark ? "light" : "dark" }, false, "of-page"),
     h(
       "button",
