@@ -170,7 +170,7 @@ class Filing:
 
     def discard_saved_draft(self, before: State, after: State) -> None:
         """A draft that went on as a file is no draft any more."""
-        if before.file is None or not before.file.is_draft or after.file is None or after.file.is_draft:
+        if not before.is_draft or after.is_draft or after.file is None:
             return
         assert before.notebook is not None and before.notebook.document.path is not None
         self.discard_draft(Path(before.notebook.document.path))

@@ -110,10 +110,9 @@ def _received(session: Session, message: Message, told: Told) -> None:
 
 def _own_file(session: Session) -> None:
     notebook = session.state.notebook
-    if notebook is None or notebook.document.path is None:
-        raise DocumentError(
-            Refusal("no-path", "the notebook was not opened from a file", expected="its text, from the part `notebook`")
-        )
+    if notebook is None or notebook.document.path is None or session.state.is_draft:
+        expected = "SaveAs, or its text, from the part `notebook`"
+        raise DocumentError(Refusal("no-path", "the notebook was not opened from a file", expected=expected))
 
 
 def _clash(session: Session) -> Refusal | None:
