@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.page import go_to_example, row, steps
+from support.page import row, steps
 from support.served import Served
 from support.slow import Slow
 
@@ -25,7 +25,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 def test_given_a_text_that_takes_long_when_it_is_stopped_then_it_stays_and_is_read_when_gone_on_with(
     page: Page, server: Served, slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go_to_example(page, f"{server.url}/", "place_the_copies")
+    page.goto(server.page_url("/example/place_the_copies"))
+    page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
     before = page.get_by_role("tree").get_by_role("treeitem").count()
     monkeypatch.setattr(typed, "evaluate", slow)
     page.locator(".step", has_text="cache_write").locator(".step-text").dblclick()
