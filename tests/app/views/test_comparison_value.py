@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from support.pages import machine_now, opened_example, report_now, simulate_steps
 
 from tilewright.app.actions import OpenText, act
+from tilewright.app.document import DocumentError
 from tilewright.app.document.without import replay_without
 from tilewright.app.machine_edits import TurnKnob
 from tilewright.app.sides import NOW, START, Compare, EndCompare, ShowSpan, side_of, side_state, step_side, usual_sides
@@ -277,7 +278,7 @@ def test_given_keys_then_they_mean_their_sides_and_others_are_refused() -> None:
     step = side_state(state, side_of("step:5", state, no_examples))  # type: ignore[arg-type]
     assert state.shown is not None and step.moment is state.shown.states[5]
     for key in ("nothing", "step:x", "branch:none", "opened", "example:none", ""):
-        with pytest.raises((KeyError, ValueError)):
+        with pytest.raises((KeyError, ValueError, DocumentError)):
             side_of(key, state, no_examples)  # type: ignore[arg-type]
     first, second = usual_sides(state)
     assert second is NOW and side_state(state, first).moment is state.before
