@@ -67,7 +67,7 @@ RULES = """\
   again as `Repair`.
 - **400** what cannot be read, with the place in it; **401** no token; **403** another site's page, or a host name that the server does
   not go by; **404**, **405**, **413** too large, **415** the body is not said to be JSON, **429** too many sessions (SESSIONS that the
-  API opened; those that nobody asked for half an hour make room).
+  API opened; a session ends half an hour after its last request).
 
 Requests of one session are done one after the other, behind what a person at its page has begun. While a change is being worked
 out `pending` of the others' answers names `change`: what they tell is from before it. One that takes longer than 60 s is answered

@@ -1,9 +1,12 @@
 """Reading a notebook file into cells."""
 
+import io
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.app.document import read_document
+from tilewright.app.document.cells import Cell, lines_of
 
 NOTEBOOK = """\
 # A file of mine.
@@ -64,6 +67,14 @@ def test_cells_start_where_they_say(text: str) -> None:
     for cell in read_document(text).cells:
         first = cell.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[0]
         assert lines[cell.first_line - 1] == first
+
+
+@given(st.one_of(st.text(), st.lists(PIECES).map("".join)))
+def test_lines_end_where_those_of_python_s_parser_do(text: str) -> None:
+    lines = lines_of(text)
+    assert "".join(lines) == text
+    assert lines == io.StringIO(text, newline="").readlines()
+    assert Cell("code", text, 1).marker == (lines[0] if lines else "")
 
 
 def test_kinds_and_lines_of_a_notebook() -> None:
