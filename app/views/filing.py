@@ -30,9 +30,9 @@ def file_value(state: State) -> dict[str, Any]:
         hint = "This notebook is in no file: its edits are on this page only."
         hint += " Save it into the folder that is served, or download it." if folder else " Download it to keep it."
         return {"name": "", "status": "none", "text": "not in a file", "hint": hint, "folder": folder}
-    status, text, hint = _draft_words(state.file, folder) if state.file.is_draft else _words(state.file)
+    status, text, hint = _draft_words(state.file, folder) if state.is_draft else _words(state.file)
     return {
-        "name": "" if state.file.is_draft else state.file.name,
+        "name": "" if state.is_draft else state.file.name,
         "status": status,
         "text": text,
         "hint": hint,

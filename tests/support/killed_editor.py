@@ -7,13 +7,12 @@ before each edit and `kept DIGEST` once the page shows it as kept, and `end` whe
 
 from __future__ import annotations
 
-import os
 import random
 import sys
-import traceback
 from pathlib import Path
 
 from support.filed import Desk, filed, send, text_of
+from support.forked import fork_for_each_line, say
 
 from tilewright.app.document import read_document
 from tilewright.app.document.history import digest_of
@@ -22,10 +21,6 @@ from tilewright.app.typed import DropDraft
 
 FAST = Times(quiet=0.004, longest=0.02, look=0.02, again=0.02)
 """Writes come soon after edits, so that a random moment is often in one."""
-
-
-def say(*words: str) -> None:
-    os.write(1, (" ".join(words) + "\n").encode())
 
 
 def name_of(text: str) -> str:
@@ -71,18 +66,7 @@ def _with_prose(page: object, word: str) -> str:
 
 def main() -> None:
     path = Path(sys.argv[1])
-    for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            try:
-                edit_until_killed(path, int(line))
-            except BaseException:
-                traceback.print_exc()  # why a child ended by itself
-            finally:
-                os._exit(3)
-        say("pid", str(child))
-        os.waitpid(child, 0)
-        say("end")
+    fork_for_each_line(lambda line: edit_until_killed(path, int(line)))
 
 
 if __name__ == "__main__":
