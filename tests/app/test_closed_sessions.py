@@ -41,8 +41,13 @@ def open_sessions(server: Served) -> list[Any]:
     return [session for path in server.application.app_paths for session in server.application.get_sessions(path)]
 
 
+def open_files() -> list[OpenFile]:
+    return [each for each in gc.get_objects() if isinstance(each, OpenFile)]
+
+
 async def visited(server: Served) -> list[weakref.ref[Any]]:
     """References to all of pages that were opened, used and closed, and of one that no browser loaded."""
+    of_other_tests = weakref.WeakSet(open_files())
     client = Server(server.url, server.policy.token)
     pages = [Pageless(client, DRAGS[n % len(DRAGS)], n) for n in range(PAGES)]
     for page in pages:
@@ -53,9 +58,7 @@ async def visited(server: Served) -> list[weakref.ref[Any]]:
     assert len(sessions) == PAGES and len(open_sessions(server)) == PAGES + 1
     documents: list[BokehDocument] = [session.document for session in open_sessions(server)]
     found = [weakref.ref(each) for s in sessions for each in (s, s.picture, s.store, s.forecast)]
-    found += [
-        weakref.ref(each) for each in gc.get_objects() if isinstance(each, OpenFile)
-    ]  # the drafts of what was edited
+    found += [weakref.ref(each) for each in open_files() if each not in of_other_tests]  # the drafts of what was edited
     for page in pages:
         page.close()
     return [*found, *map(weakref.ref, documents)]
