@@ -9,6 +9,7 @@ are and left alone.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -73,13 +74,13 @@ class Cell(msgspec.Struct, frozen=True):
         return [(mark + line).rstrip() for mark, line in zip(marks, prose.split("\n"), strict=True)]
 
 
-class Document(msgspec.Struct, frozen=True):
+class Document(msgspec.Struct, frozen=True, dict=True):
     """A notebook file's text in cells. `path` is where it came from, for messages and for paths beside it."""
 
     cells: tuple[Cell, ...]
     path: str | None = None
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The file, byte for byte."""
         return "".join(cell.text for cell in self.cells)
