@@ -13,7 +13,7 @@ PLUGIN = "tilewright.app.server.panel_plugin"
 """Panel imports it when it starts; to import it here would be too late for requests that were answered before."""
 
 if PLUGIN in sys.modules:
-    from tilewright.app.shell import make_page
+    from tilewright.app.server.page_application import make_page
 
     office = sys.modules[PLUGIN].OFFICE
     make_page(seats=office.seats, cabinet=office.cabinet).servable(title="Tilewright")

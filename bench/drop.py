@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Page, sync_playwright
 
 from tilewright.app.document import Notebook, apply_call, evaluate, load_document, read_document
-from tilewright.app.views.gallery import FOLDER
+from tilewright.app.views.shell.gallery import FOLDER
 from tilewright.engine.hwsim import simulate
 from tilewright.engine.ir import Var
 from tilewright.engine.lower import allocations, planned

@@ -81,8 +81,8 @@ def syncs(count: int) -> list[float]:
 
 def serve_one_way(way: str, folder: Path) -> int:
     """The server that is measured."""
-    from tilewright.app import api
-    from tilewright.app.document import history
+    from tilewright.app.document.files import history
+    from tilewright.app.server import api
     from tilewright.app.server.access import make_policy
     from tilewright.app.server.run import Serving, serve
 

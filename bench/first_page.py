@@ -22,10 +22,10 @@ from typing import Any
 from drop import FLAGS, chromium, quickest, server
 from playwright.sync_api import Browser, sync_playwright
 
-from tilewright.app.page import Page
-from tilewright.app.session import Session
-from tilewright.app.shelf import Shelf
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.page.notebook_catalog import Shelf
+from tilewright.app.page.page import Page
+from tilewright.app.session.session import Session
+from tilewright.app.views.shell.gallery import load_examples
 
 WATCH = """
 window.benchFirst = new Promise((resolve) => {

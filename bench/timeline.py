@@ -21,8 +21,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from tilewright.app.cli.serve import free_port
 from tilewright.app.components.timeline import TimelineView
-from tilewright.app.store import Store
-from tilewright.app.views.timeline import answer_of, value_of
+from tilewright.app.state.derived import Store
+from tilewright.app.views.timeline.value import answer_of, value_of
 from tilewright.engine.hwsim import Report, load_machine, simulate
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

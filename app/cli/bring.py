@@ -15,6 +15,7 @@ from ...engine.hwsim import load_machine
 from ...engine.ir import IRModule, PrimFunc, Refusal
 from ...engine.schedule import ScheduleError
 from ...engine.te import parse
+from ..actions.opening import as_notebook
 from ..document import (
     Converted,
     Document,
@@ -24,13 +25,12 @@ from ..document import (
     read_document,
     save_document,
 )
-from ..document.from_schedule import notebook_of_schedule
-from ..document.knobs import with_machine
+from ..document.editing.from_schedule import notebook_of_schedule
+from ..document.editing.machine_parameters import with_machine
 from ..document.pasted import machine_for, workload_text
 from ..document.title import title_of
-from ..opening import as_notebook
-from ..state import DEFAULT_MACHINE
-from ..views.gallery import FOLDER as EXAMPLES
+from ..state.model import DEFAULT_MACHINE
+from ..views.shell.gallery import FOLDER as EXAMPLES
 from .opened import FINE, RefusedError, source, takes_file, takes_setting, whole
 from .output import give, takes_json, tell, tell_json
 from .usage import add_command

@@ -14,7 +14,7 @@ from ...engine.export import headline
 from ...engine.hwsim import Machine, MachineError, Report
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.lint import LintFinding
-from ..lints import findings_of
+from ..actions.lint_fixes import findings_of
 from .findings import Finding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
 from .opened import (
     BAD_INPUT,

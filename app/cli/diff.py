@@ -11,7 +11,7 @@ from rich.text import Text
 from ...engine.hwsim import Report
 from ...engine.ir import Expr, Node, TilewrightError, first_difference
 from ...engine.script import expr_text, to_script
-from ..views.differences import difference_table
+from ..views.compare.differences import difference_table
 from .opened import FINE, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_setting
 from .output import takes_json, tell, tell_json, working
 from .usage import add_command

@@ -19,7 +19,7 @@ from ...engine.hwsim import load_machine
 from ...engine.ir import Refusal
 from ..document import DocumentError, Notebook, evaluate, save_document
 from ..document.holes import branch_at, has_holes, notebook_space, with_auto
-from ..state import DEFAULT_MACHINE
+from ..state.model import DEFAULT_MACHINE
 from .check import size_bytes
 from .logs import timed
 from .opened import FINE, REFUSED, notebook_file, takes_file, takes_setting, whole_only, written_back

@@ -9,9 +9,9 @@ from typing import Any, get_args
 from ...engine.execute import Verdict
 from ...engine.ir import Refusal, TilewrightError
 from ..document import DocumentError
-from ..exports import EXPORTS, Subject, made
+from ..export.exports import EXPORTS, Subject, made
 from ..links import fragment_of
-from ..store import Store
+from ..state.derived import Store
 from ..views.drawings import Theme
 from .opened import (
     BAD_INPUT,

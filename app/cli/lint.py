@@ -6,8 +6,8 @@ from argparse import Namespace
 from typing import Any
 
 from ...engine.lint import NOT_ABOUT_THE_SCHEDULE
+from ..actions.lint_fixes import Mended, findings_of, is_serious, lint_text, mended, mended_text
 from ..document import save_document
-from ..lints import Mended, findings_of, is_serious, lint_text, mended, mended_text
 from .opened import (
     FINE,
     MAX_ACCESSES,

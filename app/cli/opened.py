@@ -37,10 +37,10 @@ from ..document import (
     read_document,
     sizes_for,
 )
-from ..document.branches import branches, with_branch
-from ..document.files import read_stream
+from ..document.editing.branches import branches, with_branch
+from ..document.files.read_write import read_stream
 from ..links import is_link, text_of
-from ..state import DEFAULT_MACHINE, State
+from ..state.model import DEFAULT_MACHINE, State
 from .logs import log, timed
 
 FINE, REFUSED, BAD_INPUT = 0, 1, 2

@@ -4,16 +4,21 @@
 `apply_call` and `append_call`/`replace_call`/`remove_call` new ones, `save_document` writes atomically.
 """
 
-from .branches import Branch, add_branch, branches, delete_branch, rename_branch, steps_shared, with_branch
 from .calls import schedule_calls
-from .cell_edits import cell_at, delete_cell, insert_cell, move_cell, with_prose
 from .cells import Cell, CellKind, Document, read_document
-from .conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
-from .edit import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
+from .editing.apply import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
+from .editing.branches import Branch, add_branch, branches, delete_branch, rename_branch, steps_shared, with_branch
+from .editing.cells import cell_at, delete_cell, insert_cell, move_cell, with_prose
+from .editing.conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
+from .editing.fixes import apply_fix, apply_lint, is_applicable
+from .editing.lines import apply_call, line_for, variable_of
+from .editing.machine_parameters import with_turn, without_turns
+from .editing.remove_step import Without, replay_without
+from .editing.rename import editable_name, renamed
 from .evaluate import evaluate
-from .files import DocumentError, load_document, read_text, save_document, write_text
-from .fixes import apply_fix, apply_lint, is_applicable
-from .history import History
+from .files.history import History
+from .files.merging import merge, resolved
+from .files.read_write import DocumentError, load_document, read_text, save_document, write_text
 from .items import (
     Item,
     insert_item,
@@ -26,15 +31,10 @@ from .items import (
     switch_off,
     switch_on,
 )
-from .knobs import with_turn, without_turns
-from .lines import apply_call, line_for, variable_of
-from .merging import merge, resolved
 from .notebook import Handle, Notebook, NotebookStep, State
 from .origins import with_origins
 from .pasted import Converted, converted, edited_cell
-from .rename import editable_name, renamed
 from .sizes import sizes_for, with_sizes_line
-from .without import Without, replay_without
 
 __all__ = [
     "Branch",

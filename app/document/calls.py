@@ -8,7 +8,7 @@ from ...engine.ir import Refusal
 from ...engine.script import CallStep, Ref, read_calls
 from ..limits import LIMITS
 from .cells import Document
-from .files import DocumentError
+from .files.read_write import DocumentError
 from .sizes import calls_text
 from .workload import program_names
 

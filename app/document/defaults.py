@@ -7,8 +7,8 @@ import json
 from ...engine.adopt import hole_of, is_hole
 from ...engine.ir import Refusal
 from .cells import Document
-from .edit import replace_call
-from .files import DocumentError
+from .editing.apply import replace_call
+from .files.read_write import DocumentError
 from .notebook import Notebook
 
 

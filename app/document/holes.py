@@ -8,10 +8,10 @@ from ...engine.adopt import is_hole
 from ...engine.explore import Space, auto_space, space_of
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal
-from .branches import add_branch, with_schedule
 from .cells import Document
-from .edit import replace_call
-from .files import DocumentError
+from .editing.apply import replace_call
+from .editing.branches import add_branch, with_schedule
+from .files.read_write import DocumentError
 from .intrinsics import read_intrinsics
 from .notebook import Notebook
 from .sizes import sizes_for

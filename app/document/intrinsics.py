@@ -18,7 +18,7 @@ from ...engine.ir import PrimFunc, Refusal
 from ...engine.schedule import Intrinsics
 from ...engine.script import CallStep, Ref, find_tree, parse, read_calls
 from .cells import Cell, Document, lines_of
-from .files import DocumentError
+from .files.read_write import DocumentError
 from .places import at_place
 
 REGISTER = ("tilewright.TensorIntrin", "TensorIntrin")

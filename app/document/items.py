@@ -16,8 +16,8 @@ from ...engine.ir import Place, Refusal, TilewrightError
 from ...engine.script import CallStep, find_tree, read_calls
 from .calls import schedule_calls
 from .cells import Cell, Document, lines_of, read_document
-from .edit import remove_call, replace_call, whole_lines
-from .files import DocumentError
+from .editing.apply import remove_call, replace_call, whole_lines
+from .files.read_write import DocumentError
 
 OFF = "# off: "
 MOST_LINES = 64

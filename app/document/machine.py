@@ -9,8 +9,8 @@ from ...engine.hwsim import Machine, load_machine, preset_names
 from ...engine.ir import Refusal
 from ...engine.script import CallStep, is_text, read_calls
 from .cells import Document
-from .files import DocumentError
-from .knobs import unchained
+from .editing.machine_parameters import unchained
+from .files.read_write import DocumentError
 from .places import at_place
 from .sizes import calls_text
 

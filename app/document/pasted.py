@@ -20,7 +20,7 @@ from ...engine.schedule import Step
 from ...engine.script import Note, to_script
 from ...engine.te import is_te
 from .cells import Cell, Document, read_document
-from .edit import replace_cell
+from .editing.apply import replace_cell
 from .workload import read_workload
 
 _LISTS = frozenset({"split", "get_loops"})

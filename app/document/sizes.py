@@ -9,7 +9,7 @@ from ...engine.ir import IRModule, Place, PrimFunc, Refusal
 from ...engine.lower import size_values, size_variables
 from ...engine.script import find_tree
 from .cells import Cell, Document, lines_of, read_document
-from .files import DocumentError
+from .files.read_write import DocumentError
 from .places import at_place
 
 NAME = "sizes"

@@ -8,7 +8,7 @@ from ...engine.ir import Refusal
 from ...engine.script import Parsed, parse
 from ...engine.te import is_te
 from .cells import Cell, Document
-from .files import DocumentError
+from .files.read_write import DocumentError
 from .places import marker_place
 
 

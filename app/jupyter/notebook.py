@@ -11,14 +11,14 @@ from typing import Any
 import ipywidgets
 import param
 
-from ..cabinet import Cabinet
 from ..components.esm import Compiled
 from ..document import Notebook
-from ..page import Page
-from ..session import Session
-from ..shelf import Shelf
-from ..state import State
-from ..store import Store
+from ..page.notebook_catalog import Shelf
+from ..page.page import Page
+from ..session.session import Session
+from ..state.derived import Store
+from ..state.model import State
+from ..storage.registry import Cabinet
 from .kernel import KernelClock
 from .stills import timeline_picture, tree_picture
 from .views import ScheduleSession, View

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from ..state import State
-from ..store import Store
+from ..state.derived import Store
+from ..state.model import State
 from ..views.drawings import layout_svg, timeline_svg, tree_svg
-from ..views.inspector import inspector_value
-from ..views.timeline import timeline_value
-from ..views.tree_now import costs_now, rows_now
+from ..views.inspector.value import inspector_value
+from ..views.timeline.value import timeline_value
+from ..views.tree.tree_now import costs_now, rows_now
 
 _LABEL = re.compile(r'aria-label="([^"]*)"')
 

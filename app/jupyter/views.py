@@ -14,23 +14,23 @@ from msgspec.structs import replace
 from ...engine.hwsim import Machine, Report, load_machine, preset_names
 from ...engine.ir import IRModule, PrimFunc
 from ...engine.schedule import Schedule
-from ..actions import Select
+from ..actions.opening import OpenNotebook
+from ..actions.table import Select
 from ..components.esm import Compiled
 from ..components.loop_tree import LoopTree as TreeComponent
 from ..components.panels import InspectorView
 from ..components.timeline import TimelineView
 from ..document import Notebook, read_document
 from ..document import State as Moment
-from ..document.from_schedule import notebook_of_schedule
+from ..document.editing.from_schedule import notebook_of_schedule
 from ..document.pasted import machine_for
-from ..opening import OpenNotebook
-from ..page import draw_tree, tell_refusal
-from ..session import Session
-from ..state import DEFAULT_MACHINE, State
-from ..store import Store
-from ..views.buffer_ids import buffer_ids
-from ..views.inspector import inspector_value
-from ..views.timeline import timeline_value
+from ..page.page import draw_tree, tell_refusal
+from ..session.session import Session
+from ..state.derived import Store
+from ..state.model import DEFAULT_MACHINE, State
+from ..views.inspector.value import inspector_value
+from ..views.labels.buffer_ids import buffer_ids
+from ..views.timeline.value import timeline_value
 from .kernel import HandClock, KernelClock
 from .showing import Shown, on_cells_run
 from .stills import layout_picture, timeline_picture, tree_picture

@@ -19,8 +19,8 @@ import msgspec
 from tornado.httputil import HTTPHeaders, parse_cookie
 
 from ...engine.ir import Refusal, TilewrightError
-from ..addresses import Address, address_of
 from ..limits import LIMITS
+from ..state.addresses import Address, address_of
 from .login import login_page, return_page
 from .routes import READING, Route, find_route
 

@@ -8,10 +8,10 @@ from typing import Any
 from panel.io.server import get_server
 from tornado.web import RequestHandler
 
-from ..addresses import address_of
-from ..api import Office, patterns
 from ..limits import LIMITS
+from ..state.addresses import address_of
 from .access import AccessPolicy
+from .api import Office, patterns
 from .gate import Gate
 from .login import login_page
 

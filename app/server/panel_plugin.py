@@ -12,10 +12,10 @@ import msgspec
 from bokeh.server.tornado import BokehTornado
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
-from ..api import Office
-from ..cabinet import cabinet_of
-from ..seats import Seats
+from ..session.registry import Seats
+from ..storage.registry import cabinet_of
 from .access import AccessPolicy, make_policy
+from .api import Office
 from .gate import Gate
 from .http import handlers
 from .runtime_file import cookie_secret

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ..addresses import PATTERN
+from ..state.addresses import PATTERN
 
 READING = ("GET", "HEAD")
 

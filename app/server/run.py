@@ -15,22 +15,22 @@ from typing import Any
 import msgspec
 import panel as pn
 
-from ..addresses import Address
-from ..allocator import use_one_heap
-from ..api import Office
-from ..cabinet import Cabinet, cabinet_of
-from ..disk_reports import report_rescued
 from ..document import load_document
-from ..garbage import collect_while_idle
-from ..seats import Seats
-from ..shelf import Thumbnails
-from ..shell import make_page
-from ..turns import Turns
-from ..user_folders import runtime_folder
+from ..folders.user import runtime_folder
+from ..jobs.fair_scheduler import Turns
+from ..page.notebook_catalog import Thumbnails
+from ..session.registry import Seats
+from ..state.addresses import Address
+from ..storage.disk_reports import report_rescued
+from ..storage.registry import Cabinet, cabinet_of
 from .access import AccessPolicy, make_policy
+from .api import Office
+from .garbage import collect_while_idle
 from .http import open_server
 from .log import log, log_loop_errors
 from .login import opening_page
+from .memory_allocator import use_one_heap
+from .page_application import make_page
 from .runtime_file import runtime_file
 
 SWITCH_S = 0.001

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..user_folders import runtime_folder, state_folder
+from ..folders.user import runtime_folder, state_folder
 from .access import AccessPolicy
 
 SECRET_BYTES = 32

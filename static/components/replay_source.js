@@ -11,7 +11,7 @@ const unpackedLevels = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt
 const packedLevels = (bytes) => btoa(String.fromCharCode(...bytes));
 
 export class Recorded {
-  /** `data` is what app/replay.py wrote; `choose(row)` shows a row of the tree. A model as components know it. */
+  /** `data` is what app/export/replay.py wrote; `choose(row)` shows a row of the tree. A model as components know it. */
   constructor(data, choose) {
     Object.assign(this, { data, choose, listeners: {}, payload: JSON.stringify(data.value) });
     this.detail = data.detail ?? (data.value.window.exact ? data.value.window : null);

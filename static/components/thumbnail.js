@@ -1,5 +1,5 @@
 // A program and its report in miniature, as an SVG: the shape of the loop tree on the left, engines and memories over time on the right.
-// What the numbers mean: app/views/thumbnails.py. Colours are the page's, so that the picture follows the theme.
+// What the numbers mean: app/views/shell/thumbnails.py. Colours are the page's, so that the picture follows the theme.
 
 import { s } from "./svg.js";
 

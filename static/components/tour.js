@@ -1,5 +1,5 @@
 // The guided tour: a box beside real places of the page, which asks to do something and notices when it was done. What the steps are, and what
-// was done, comes from the server (app/views/tour.py); where one is in it is known here only, and forgotten with the page.
+// was done, comes from the server (app/views/shell/tour.py); where one is in it is known here only, and forgotten with the page.
 
 import { h } from "./dom.js";
 import { withCode } from "./primitive_card.js";

@@ -6,7 +6,9 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import ELEMENTWISE_CHAIN, MATMUL
 
-from tilewright.app.actions import (
+from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.table import (
     ApplyFix,
     Call,
     Dismiss,
@@ -22,12 +24,10 @@ from tilewright.app.actions import (
     act,
     repair_of,
 )
+from tilewright.app.actions.text_edits import EditCell, EditProse
 from tilewright.app.document import evaluate, is_applicable, read_document
-from tilewright.app.document.knobs import with_machine
-from tilewright.app.edits import RemoveItem
-from tilewright.app.machine_edits import PickMachine
-from tilewright.app.state import State
-from tilewright.app.typed import EditCell, EditProse
+from tilewright.app.document.editing.machine_parameters import with_machine
+from tilewright.app.state.model import State
 
 
 def opened(text: str = MATMUL_NOTEBOOK) -> State:

@@ -8,14 +8,14 @@ import pytest
 from support.paper import PaperClock, PaperScreen
 from support.slow import Slow
 
-from tilewright.app import afterwards as module
-from tilewright.app.session import Session
-from tilewright.app.store import CHECK_STOPPED
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.headline import headline_value
-from tilewright.app.views.notebook import known_changes
-from tilewright.app.views.timeline import timeline_value
-from tilewright.app.work import Doing
+from tilewright.app.jobs import background_analysis as module
+from tilewright.app.jobs.background_job import Doing
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import CHECK_STOPPED
+from tilewright.app.views.notebook.value import known_changes
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.headline import headline_value
+from tilewright.app.views.timeline.value import timeline_value
 from tilewright.engine.execute import Verdict
 from tilewright.engine.hwsim import Report
 from tilewright.engine.ir import TilewrightError

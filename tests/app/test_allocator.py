@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.app import allocator
-from tilewright.app.allocator import clear_caches, return_free_memory, use_one_heap
+from tilewright.app.server import memory_allocator as allocator
+from tilewright.app.server.memory_allocator import clear_caches, return_free_memory, use_one_heap
 
 IS_GLIBC = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "gnu_get_libc_version")
 
@@ -39,7 +39,7 @@ def test_given_free_pages_below_a_used_block_then_they_return_to_the_operating_s
 
 HEAPS = """
 import ctypes, sys, threading
-from tilewright.app.allocator import use_one_heap
+from tilewright.app.server.memory_allocator import use_one_heap
 library = ctypes.CDLL(None)
 assert sys.argv[1] == "many" or use_one_heap()
 barrier = threading.Barrier(8)

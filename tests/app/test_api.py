@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.served import Served, served
 
+from tilewright.app.protocol.requests import FORMS, UNTOLD
 from tilewright.app.server.access import make_policy
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.wire import FORMS, UNTOLD
+from tilewright.app.views.shell.gallery import load_examples
 
 PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
 

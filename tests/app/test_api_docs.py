@@ -9,9 +9,9 @@ import pytest
 from support.record_api import PAGE, api_page
 from support.served import served
 
+from tilewright.app.protocol.requests import FORMS, described
 from tilewright.app.server.runtime_file import runtime_file
-from tilewright.app.views.account import PARTS
-from tilewright.app.wire import FORMS, described
+from tilewright.app.views.shell.state_json import PARTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

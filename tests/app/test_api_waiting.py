@@ -13,8 +13,12 @@ import pytest
 from support.served import Served, served
 from support.slow import Slow
 
-from tilewright.app import afterwards, api, forecast, session, studies
-from tilewright.app.seats import Watched
+from tilewright.app.jobs import background_analysis as afterwards
+from tilewright.app.jobs import drop_preview as forecast
+from tilewright.app.jobs import on_demand as studies
+from tilewright.app.server import api
+from tilewright.app.session import session
+from tilewright.app.session.registry import Watched
 
 TOO_LONG_S = 15
 """By then what is waited for is long there; the requests would wait for longer."""

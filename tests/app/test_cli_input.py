@@ -12,7 +12,7 @@ from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import MATMUL
 
 from tilewright.app.cli import main
-from tilewright.app.document.files import MAX_BYTES
+from tilewright.app.document.files.read_write import MAX_BYTES
 from tilewright.app.links import fragment_of
 
 TE = """\

@@ -11,7 +11,7 @@ from support.notebooks import with_lines
 from support.seeds import SEEDS
 from support.te_sources import MATMUL_VTCM
 
-from tilewright.app import lints
+from tilewright.app.actions import lint_fixes as lints
 from tilewright.app.cli import main
 from tilewright.app.document import Notebook, apply_lint, evaluate, load_document
 from tilewright.engine.ir import Refusal, TilewrightError

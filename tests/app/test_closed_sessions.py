@@ -20,10 +20,10 @@ from support.paper import PaperClock
 from support.served import Served, served
 
 from tilewright.app.limits import LIMITS
-from tilewright.app.open_file import OpenFile
-from tilewright.app.seats import Seats
-from tilewright.app.session import Session
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.session.registry import Seats
+from tilewright.app.session.session import Session
+from tilewright.app.storage.open_file import OpenFile
+from tilewright.app.views.shell.gallery import load_examples
 
 PAGES = 6
 

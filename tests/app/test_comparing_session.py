@@ -8,15 +8,15 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 from support.paper import PaperClock, PaperScreen
 
-from tilewright.app.actions import OpenText
-from tilewright.app.session import Session
-from tilewright.app.sides import side_state
-from tilewright.app.state import State
-from tilewright.app.views.compare import choices, compare_value
-from tilewright.app.views.explanation import explanation_value
-from tilewright.app.views.gallery import Example, load_examples
-from tilewright.app.views.machine import machine_value
-from tilewright.app.views.sensitivity import tried_now
+from tilewright.app.actions.table import OpenText
+from tilewright.app.session.session import Session
+from tilewright.app.state.comparison import side_state
+from tilewright.app.state.model import State
+from tilewright.app.views.compare.value import choices, compare_value
+from tilewright.app.views.machine.sensitivity import tried_now
+from tilewright.app.views.machine.value import machine_value
+from tilewright.app.views.shell.gallery import Example, load_examples
+from tilewright.app.views.timeline.explanation import explanation_value
 from tilewright.engine.hwsim import Report
 
 EXAMPLES: tuple[Example, ...] = load_examples()

@@ -16,13 +16,13 @@ from support.filed import Desk, filed, send
 from support.paper import PaperClock
 from support.served import served
 
-from tilewright.app.api import Office
-from tilewright.app.cabinet import Cabinet, cabinet_of
-from tilewright.app.pace import Times
-from tilewright.app.performing import opened_with
-from tilewright.app.seats import Seats
-from tilewright.app.session import Session
-from tilewright.app.shelf import Shelf
+from tilewright.app.page.notebook_catalog import Shelf
+from tilewright.app.server.api import Office
+from tilewright.app.session.execute_request import opened_with
+from tilewright.app.session.registry import Seats
+from tilewright.app.session.session import Session
+from tilewright.app.storage.registry import Cabinet, cabinet_of
+from tilewright.app.storage.save_debounce import Times
 from tilewright.engine.ir import TilewrightError
 
 FAST = Times(quiet=0.005, longest=0.02, look=0.005, again=0.02)

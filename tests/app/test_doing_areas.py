@@ -15,7 +15,7 @@ def test_given_work_that_is_told_of_then_its_place_is_on_the_page() -> None:
     page = (ROOT / "components" / "page.html").read_text(encoding="utf-8")
     told = {
         found
-        for name in ("studies.py", "afterwards.py", "transitions.py")
+        for name in ("jobs/on_demand.py", "jobs/background_analysis.py", "session/state_queue.py")
         for found in re.findall(r'"((?:area|pane|screen)-\w+)"', (APP / name).read_text(encoding="utf-8"))
     }
     assert told >= {

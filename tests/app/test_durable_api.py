@@ -19,8 +19,8 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 from support.served import Answer, Served, served
 
-from tilewright.app.document import files
-from tilewright.app.document.history import History
+from tilewright.app.document.files import read_write as files
+from tilewright.app.document.files.history import History
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions import Call, Intent, OpenText, Redo, Undo, ViewStep, act
-from tilewright.app.edits import (
+from tilewright.app.actions.cell_actions import (
     AddBranch,
     ChooseBranch,
     DeleteBranch,
@@ -25,9 +24,10 @@ from tilewright.app.edits import (
     StopHere,
     SwitchItem,
 )
-from tilewright.app.messages import intent_of
-from tilewright.app.state import State
-from tilewright.app.typed import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse
+from tilewright.app.actions.table import Call, Intent, OpenText, Redo, Undo, ViewStep, act
+from tilewright.app.actions.text_edits import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse
+from tilewright.app.protocol.messages import intent_of
+from tilewright.app.state.model import State
 
 MACHINE, WORKLOAD, SCHEDULE = 1, 2, 3
 

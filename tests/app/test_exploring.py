@@ -6,10 +6,8 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 from support.searching import HOLES, with_holes
 
-from tilewright.app.actions import OpenText, Undo, act
-from tilewright.app.document.branches import branches, current_branch
-from tilewright.app.edits import RemoveItem
-from tilewright.app.exploring import (
+from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.exploring import (
     AutoSpace,
     Explore,
     GoOnExploring,
@@ -19,7 +17,9 @@ from tilewright.app.exploring import (
     StopExploring,
     exploring_of,
 )
-from tilewright.app.state import State
+from tilewright.app.actions.table import OpenText, Undo, act
+from tilewright.app.document.editing.branches import branches, current_branch
+from tilewright.app.state.model import State
 
 
 def text_of(state: State) -> str:

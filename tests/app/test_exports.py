@@ -16,10 +16,10 @@ from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.cli import main
 from tilewright.app.document import evaluate, load_document, read_document
-from tilewright.app.exports import EXPORTS, Made, Subject, made
-from tilewright.app.replay import MAX_BYTES
-from tilewright.app.state import State
-from tilewright.app.store import Store
+from tilewright.app.export.exports import EXPORTS, Made, Subject, made
+from tilewright.app.export.replay import MAX_BYTES
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
 from tilewright.engine.hwsim import Report
 from tilewright.engine.ir import TilewrightError
 

@@ -11,10 +11,10 @@ from support.failing_disk import FailingDisk
 from support.filed import QUICK, Desk, filed, send, text_of
 from support.notebooks import SMALL
 
-from tilewright.app import disk_reports
-from tilewright.app.cabinet import Cabinet
-from tilewright.app.disk_reports import report_rescued, rescue
-from tilewright.app.document.history import History
+from tilewright.app.document.files.history import History
+from tilewright.app.storage import disk_reports
+from tilewright.app.storage.disk_reports import report_rescued, rescue
+from tilewright.app.storage.registry import Cabinet
 
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EDQUOT")
 IS_DEEP = settings.default is not None and settings.default.max_examples > 200

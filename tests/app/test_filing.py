@@ -12,11 +12,11 @@ import pytest
 from support.filed import Desk, filed, send, text_of
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.document import files
-from tilewright.app.document.history import History
+from tilewright.app.document.files import read_write as files
+from tilewright.app.document.files.history import History
 from tilewright.app.document.notebook import revision_of
-from tilewright.app.folder_state import folder_state
-from tilewright.app.session import Session
+from tilewright.app.folders.state import folder_state
+from tilewright.app.session.session import Session
 
 
 @pytest.fixture

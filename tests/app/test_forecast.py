@@ -9,13 +9,13 @@ import pytest
 from support.paper import PaperClock, PaperScreen
 from support.slow import Slow
 
-from tilewright.app import forecast
-from tilewright.app.actions import Call, Calls
+from tilewright.app.actions.table import Call, Calls
 from tilewright.app.document import Notebook, apply_call
-from tilewright.app.session import Session
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.jobs import drop_preview as forecast
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.ir import Var
 
 COPY = "A_local.vtcm"
@@ -88,8 +88,8 @@ def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_n
     session, clock, _ = page
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
     clock.run()
-    monkeypatch.setattr("tilewright.app.actions.apply_call", lambda *_: pytest.fail("the call is made again"))
-    monkeypatch.setattr("tilewright.app.store.simulate", lambda *_, **__: pytest.fail("simulated again"))
+    monkeypatch.setattr("tilewright.app.actions.table.apply_call", lambda *_: pytest.fail("the call is made again"))
+    monkeypatch.setattr("tilewright.app.state.derived.simulate", lambda *_, **__: pytest.fail("simulated again"))
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     assert session.state.notice is None
     assert session.state.notebook is not None
@@ -116,11 +116,13 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
         calls.append((method, loop.name))
         return apply_call(notebook, method, block, loop, **how)
 
-    monkeypatch.setattr("tilewright.app.actions.apply_call", noted)
+    monkeypatch.setattr("tilewright.app.actions.table.apply_call", noted)
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     session.receive({"kind": "select", "id": "ki"})
     assert session.transitions.busy and session.state.selected == "ki", "who looks around is answered"
-    monkeypatch.setattr("tilewright.app.afterwards.report_of", lambda *_, **__: pytest.fail("simulated again"))
+    monkeypatch.setattr(
+        "tilewright.app.jobs.background_analysis.report_of", lambda *_, **__: pytest.fail("simulated again")
+    )
     trying.may_end.set()
     clock.run_until(lambda: not session.transitions.busy)
     assert session.state.notice is None and len(session.state.past) == 1
@@ -235,7 +237,7 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, clock, screen = page
-    monkeypatch.setattr("tilewright.app.forecast.MOST_KEPT", 3)
+    monkeypatch.setattr("tilewright.app.jobs.drop_preview.MOST_KEPT", 3)
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
     clock.run()
     assert len(session.forecast._kept) == 3

@@ -10,8 +10,8 @@ import weakref
 import pytest
 from support.awaiting import awaited
 
-from tilewright.app import garbage
-from tilewright.app.garbage import OLD, Patience, collect_while_idle
+from tilewright.app.server import garbage
+from tilewright.app.server.garbage import OLD, Patience, collect_while_idle
 
 
 class Knot:

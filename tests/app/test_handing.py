@@ -11,10 +11,10 @@ import pytest
 from support.notebooks import with_lines
 from support.paper import PaperClock, PaperScreen
 
-from tilewright.app.actions import OpenText
-from tilewright.app.exports import EXPORTS
-from tilewright.app.session import Session
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.actions.table import OpenText
+from tilewright.app.export.exports import EXPORTS
+from tilewright.app.session.session import Session
+from tilewright.app.views.shell.gallery import load_examples
 
 
 @pytest.fixture

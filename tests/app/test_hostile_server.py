@@ -18,7 +18,7 @@ from support.served import Served, served
 
 from tilewright.app.limits import LIMITS
 from tilewright.app.server import http
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.shell.gallery import load_examples
 
 PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions import ApplyFix, OpenText, Undo, ViewStep, act
-from tilewright.app.edits import RemoveItem
-from tilewright.app.messages import intent_of
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.studies import next_study
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.lints import Linted, lint_work, lints_now, offered_fix
-from tilewright.app.views.problems import problem_marks, problems_value
+from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.table import ApplyFix, OpenText, Undo, ViewStep, act
+from tilewright.app.jobs.on_demand import next_study
+from tilewright.app.protocol.messages import intent_of
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.problems.lints import Linted, lint_work, lints_now, offered_fix
+from tilewright.app.views.problems.value import problem_marks, problems_value
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report
 
 

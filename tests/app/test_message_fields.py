@@ -8,9 +8,9 @@ import pytest
 from support.hostile import NoClock
 
 from tilewright.app.document import DocumentError
-from tilewright.app.message_fields import fields_of
-from tilewright.app.session import Session
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.protocol.message_fields import fields_of
+from tilewright.app.session.session import Session
+from tilewright.app.views.shell.gallery import load_examples
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,16 @@ from msgspec.structs import replace
 from support.paper import PaperClock, PaperScreen
 from support.searching import HOLES, searched, with_holes
 
-from tilewright.app.actions import OpenText, act
-from tilewright.app.cabinet import Cabinet
-from tilewright.app.exploring import Explore, GoOnExploring, StopExploring
-from tilewright.app.folder_state import state_path
-from tilewright.app.found import Found, found_now
-from tilewright.app.kept_searches import taken_up
-from tilewright.app.searches import Places, Searches
-from tilewright.app.session import Session
-from tilewright.app.state import State
-from tilewright.app.store import Store
+from tilewright.app.actions.exploring import Explore, GoOnExploring, StopExploring
+from tilewright.app.actions.table import OpenText, act
+from tilewright.app.folders.state import state_path
+from tilewright.app.jobs.exploration import Places, Searches
+from tilewright.app.jobs.study_files import taken_up
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.state.search_results import Found, found_now
+from tilewright.app.storage.registry import Cabinet
 from tilewright.engine.execute import Verdict
 
 
@@ -133,7 +133,7 @@ def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPa
     def broken(*_: object, **__: object) -> None:
         raise OSError("no disk")
 
-    monkeypatch.setattr("tilewright.app.searches.explore", broken)
+    monkeypatch.setattr("tilewright.app.jobs.exploration.explore", broken)
     watcher = Watcher()
     watcher.look(act(with_holes(), Explore()))
     watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "failed"))

@@ -9,12 +9,12 @@ from support.notebooks import MATMUL_NOTEBOOK
 from support.paper import PaperClock, PaperScreen
 from support.sources import ELEMENTWISE_CHAIN
 
-from tilewright.app.actions import OpenText
-from tilewright.app.session import Session
-from tilewright.app.state import State
-from tilewright.app.views.gallery import Example, load_examples
-from tilewright.app.views.notebook import known_changes, notebook_value
-from tilewright.app.views.row_ids import row_ids
+from tilewright.app.actions.table import OpenText
+from tilewright.app.session.session import Session
+from tilewright.app.state.model import State
+from tilewright.app.views.labels.row_ids import row_ids
+from tilewright.app.views.notebook.value import known_changes, notebook_value
+from tilewright.app.views.shell.gallery import Example, load_examples
 from tilewright.engine.hwsim import Report
 
 EXAMPLES: tuple[Example, ...] = load_examples()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.shelf import Shelf, Thumbnails
-from tilewright.app.views.gallery import FOLDER, load_examples
-from tilewright.app.views.thumbnails import digest
+from tilewright.app.page.notebook_catalog import Shelf, Thumbnails
+from tilewright.app.views.shell.gallery import FOLDER, load_examples
+from tilewright.app.views.shell.thumbnails import digest
 
 
 def test_given_no_folder_then_the_examples_are_there_and_nothing_is_missing() -> None:

@@ -9,12 +9,12 @@ import pytest
 from support.pages import opened_example, report_now
 from support.paper import PaperClock
 
-from tilewright.app import studies as module
-from tilewright.app.actions import ShowPane, act
-from tilewright.app.sides import NOW, START, Compare
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.studies import Studies, Study, comparison_study, sensitivity_study
+from tilewright.app.actions.table import ShowPane, act
+from tilewright.app.jobs import on_demand as module
+from tilewright.app.jobs.on_demand import Studies, Study, comparison_study, sensitivity_study
+from tilewright.app.state.comparison import NOW, START, Compare
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
 
 
 class Subject:

@@ -12,18 +12,18 @@ from support.notebooks import MATMUL_NOTEBOOK
 from support.paper import PaperClock, PaperScreen
 from support.slow import Slow
 
-from tilewright.app import typed
-from tilewright.app.actions import OpenText, act
+from tilewright.app.actions import text_edits as typed
+from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.text_edits import EditItem
 from tilewright.app.document import evaluate
-from tilewright.app.performing import perform
-from tilewright.app.session import Session
-from tilewright.app.state import State
-from tilewright.app.transitions import brought_together
-from tilewright.app.typed import EditItem
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.notebook import notebook_value
-from tilewright.app.wire import read_form
-from tilewright.app.work import Doing
+from tilewright.app.jobs.background_job import Doing
+from tilewright.app.protocol.requests import read_form
+from tilewright.app.session.execute_request import perform
+from tilewright.app.session.session import Session
+from tilewright.app.session.state_queue import brought_together
+from tilewright.app.state.model import State
+from tilewright.app.views.notebook.value import notebook_value
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.ir import Refusal
 
 EXAMPLES = load_examples()
@@ -182,7 +182,7 @@ def test_given_a_stopped_text_when_it_is_typed_once_more_then_it_is_read(person:
 def test_given_something_else_when_it_is_stopped_then_everything_is_as_it_was_and_said(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tilewright.app import opening
+    from tilewright.app.actions import opening
 
     slow = Slow(evaluate)
     monkeypatch.setattr(opening, "evaluate", slow)

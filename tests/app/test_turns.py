@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from tilewright.app.turns import Turns
+from tilewright.app.jobs.fair_scheduler import Turns
 
 
 def test_given_many_threads_then_one_works_at_a_time_and_each_gets_its_turn() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.paper import PaperClock
 
-from tilewright.app.work import Work
+from tilewright.app.jobs.background_job import Work
 
 
 def turning(begun: threading.Event, ended: list[str]) -> Iterator[int]:

@@ -28,9 +28,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from support.served import Served, served
 
-from tilewright.app.cabinet import Cabinet
 from tilewright.app.cli.serve import free_port
 from tilewright.app.server.access import make_policy
+from tilewright.app.storage.registry import Cabinet
 
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts" / "e2e"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from support.page import code, drag, figure, open_example, steps, tree_text
 from support.sources import MATMUL
 
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.shell.gallery import load_examples
 
 Shoot = Callable[[Page, str], Path]
 

@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 from support.page import number, open_example, row, tree_text
 
 from tilewright.app.document import evaluate, load_document
-from tilewright.app.exports import EXPORTS, Subject, made
+from tilewright.app.export.exports import EXPORTS, Subject, made
 from tilewright.app.links import KEY, fragment_of
-from tilewright.app.state import State
-from tilewright.app.store import Store
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
 Shoot = Callable[[Page, str], Path]

@@ -14,7 +14,7 @@ from support.axe import assert_no_violations
 from support.notebooks import MATMUL_NOTEBOOK
 from support.page import row
 
-from tilewright.app.cabinet import cabinet_of
+from tilewright.app.storage.registry import cabinet_of
 
 FAST = {"timeout": 30_000}
 

@@ -10,7 +10,7 @@ from support.intrins import mma
 from support.tree_bench import Bench, go_to
 
 from tilewright.app.views.menus.table import BLOCK_ITEMS, LOOP_ITEMS
-from tilewright.app.views.tree import row_ids
+from tilewright.app.views.tree.rows import row_ids
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import Var
 from tilewright.engine.schedule import Schedule

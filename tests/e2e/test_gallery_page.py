@@ -12,7 +12,7 @@ from support.notebooks import with_lines
 from support.page import drag
 from support.sources import MATMUL
 
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.shell.gallery import load_examples
 
 Open = Callable[..., Page]
 Serve = Callable[..., str]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.page import choose, drag, row, steps
 
-from tilewright.app.views.tour import STEPS
+from tilewright.app.views.shell.tour import STEPS
 from tilewright.engine.schedule import PRIMITIVES
 
 AT = {step.title: n for n, step in enumerate(STEPS)}

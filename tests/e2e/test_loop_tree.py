@@ -18,7 +18,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from support.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
 from support.tree_bench import Bench, go_to
 
-from tilewright.app.views.tree import row_ids
+from tilewright.app.views.tree.rows import row_ids
 from tilewright.engine.schedule import Schedule
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.shell.gallery import load_examples
 
 Open = Callable[..., Page]
 Serve = Callable[..., str]

@@ -15,9 +15,9 @@ from support.page import choose, open_example, steps
 from support.served import Served, served
 
 from tilewright.app.cli.serve import free_port
-from tilewright.app.drafts import drafts_folder
 from tilewright.app.links import fragment_of
 from tilewright.app.server.access import make_policy
+from tilewright.app.storage.drafts import drafts_folder
 
 Shoot = Callable[[Page, str], Path]
 

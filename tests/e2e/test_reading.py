@@ -10,7 +10,7 @@ from support.page import row, steps
 from support.served import Served
 from support.slow import Slow
 
-from tilewright.app import typed
+from tilewright.app.actions import text_edits as typed
 from tilewright.app.document import evaluate
 
 

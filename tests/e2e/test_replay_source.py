@@ -14,11 +14,11 @@ from playwright.sync_api import Page
 
 from tilewright.app.components.esm import bundle
 from tilewright.app.document import evaluate, load_document
-from tilewright.app.replay import recording
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.lens import window
-from tilewright.app.views.timeline import answer, scene_of
+from tilewright.app.export.replay import recording
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.timeline.value import answer, scene_of
+from tilewright.app.views.timeline.window import window
 from tilewright.engine.hwsim import Report
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"

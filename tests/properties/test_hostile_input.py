@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from support.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts, onlooked, values
 from tornado.httputil import HTTPHeaders
 
-from tilewright.app.actions import act
-from tilewright.app.opening import OpenText
-from tilewright.app.performing import perform
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
+from tilewright.app.protocol.requests import FORMS, read_form
 from tilewright.app.server.access import AccessPolicy, Pass, make_policy
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.wire import FORMS, read_form
+from tilewright.app.session.execute_request import perform
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
 from tilewright.engine.ir import Refusal
 
 NAMES = sorted({f.encode_name for form in FORMS.values() for f in msgspec.structs.fields(form)})

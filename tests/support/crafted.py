@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from support.notebooks import SMALL
 
-from tilewright.app.document.history_rows import digest_of, packed
+from tilewright.app.document.files.history_rows import digest_of, packed
 
 EVIL = SMALL.replace("Killed often", "Written by somebody else")
 

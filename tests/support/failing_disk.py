@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tilewright.app.document import files
-from tilewright.app.document.history import History
+from tilewright.app.document.files import read_write as files
+from tilewright.app.document.files.history import History
 
 SQLITE_ERRORS = {"ENOSPC": "database or disk is full", "EIO": "disk I/O error"}
 """What SQLite makes of an error; of all others it says that the database is read-only."""

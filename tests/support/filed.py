@@ -8,10 +8,10 @@ from pathlib import Path
 
 from support.paper import PaperClock, PaperScreen
 
-from tilewright.app.cabinet import Cabinet
-from tilewright.app.pace import Times
-from tilewright.app.session import Session
-from tilewright.app.state import Filed, State
+from tilewright.app.session.session import Session
+from tilewright.app.state.model import Filed, State
+from tilewright.app.storage.registry import Cabinet
+from tilewright.app.storage.save_debounce import Times
 
 QUICK = Times(quiet=0.01, longest=0.05, look=0.05, again=0.05)
 """For tests: nothing has to be waited for long."""

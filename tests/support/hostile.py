@@ -9,26 +9,26 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from tilewright.app.messages import Message
-from tilewright.app.session import Session
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.account import PARTS, account
-from tilewright.app.views.code import python_value, script_value
-from tilewright.app.views.commands import commands_value
-from tilewright.app.views.compare import compare_value, overlay_now
-from tilewright.app.views.explore import explore_value
-from tilewright.app.views.gallery import gallery_value, load_examples
-from tilewright.app.views.headline import headline_value
-from tilewright.app.views.inspector import inspector_value
-from tilewright.app.views.machine import machine_value
-from tilewright.app.views.notebook import known_changes, notebook_value
-from tilewright.app.views.page import page_value
-from tilewright.app.views.problems import problems_value
-from tilewright.app.views.roofline import pictures_value
-from tilewright.app.views.timeline import timeline_value
-from tilewright.app.views.tour import tour_value
-from tilewright.app.views.tree_now import costs_now, rows_now
+from tilewright.app.protocol.messages import Message
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.compare.value import compare_value, overlay_now
+from tilewright.app.views.explore.value import explore_value
+from tilewright.app.views.inspector.value import inspector_value
+from tilewright.app.views.machine.roofline import pictures_value
+from tilewright.app.views.machine.value import machine_value
+from tilewright.app.views.notebook.code import python_value, script_value
+from tilewright.app.views.notebook.value import known_changes, notebook_value
+from tilewright.app.views.problems.value import problems_value
+from tilewright.app.views.shell.commands import commands_value
+from tilewright.app.views.shell.gallery import gallery_value, load_examples
+from tilewright.app.views.shell.headline import headline_value
+from tilewright.app.views.shell.page import page_value
+from tilewright.app.views.shell.state_json import PARTS, account
+from tilewright.app.views.shell.tour import tour_value
+from tilewright.app.views.timeline.value import timeline_value
+from tilewright.app.views.tree.tree_now import costs_now, rows_now
 
 EXAMPLES = load_examples()
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from support.filed import Desk, filed, send, text_of
 from support.forked import fork_for_each_line, say
 
+from tilewright.app.actions.text_edits import DropDraft
 from tilewright.app.document import read_document
-from tilewright.app.document.history import digest_of
-from tilewright.app.pace import Times
-from tilewright.app.typed import DropDraft
+from tilewright.app.document.files.history import digest_of
+from tilewright.app.storage.save_debounce import Times
 
 FAST = Times(quiet=0.004, longest=0.02, look=0.02, again=0.02)
 """Writes come soon after edits, so that a random moment is often in one."""

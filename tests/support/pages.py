@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.app.actions import OpenText, act
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.actions.table import OpenText, act
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Machine, Report
 
 

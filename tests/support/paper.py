@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from tilewright.app.state import State
-from tilewright.app.store import Store
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
 
 
 class PaperClock:

@@ -13,10 +13,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from tilewright.app.api import ROUTES
 from tilewright.app.limits import LIMITS
-from tilewright.app.views.account import PARTS, USUAL
-from tilewright.app.wire import FORMS, Form, described
+from tilewright.app.protocol.requests import FORMS, Form, described
+from tilewright.app.server.api import ROUTES
+from tilewright.app.views.shell.state_json import PARTS, USUAL
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 

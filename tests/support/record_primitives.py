@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.app.views.primitives import reference_text
+from tilewright.app.views.shell.primitives import reference_text
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "primitives.md"
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from tilewright.app.views.gallery import FOLDER, THUMBNAILS, load_examples
-from tilewright.app.views.thumbnails import Thumbnail, thumbnail_of
+from tilewright.app.views.shell.gallery import FOLDER, THUMBNAILS, load_examples
+from tilewright.app.views.shell.thumbnails import Thumbnail, thumbnail_of
 
 
 def drawn() -> dict[str, Thumbnail]:

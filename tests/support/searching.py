@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tilewright.app.actions import act
-from tilewright.app.exploring import Explore
-from tilewright.app.found import Found, found_now
-from tilewright.app.opening import OpenText
-from tilewright.app.searches import Searches
-from tilewright.app.state import State
-from tilewright.app.store import Store
+from tilewright.app.actions.exploring import Explore
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
+from tilewright.app.jobs.exploration import Searches
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.state.search_results import Found, found_now
 
 from .paper import PaperClock
 

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tilewright.app.api import Office
-from tilewright.app.cabinet import Cabinet, cabinet_of
-from tilewright.app.seats import Seats
+from tilewright.app.page.notebook_catalog import Thumbnails
 from tilewright.app.server.access import AccessPolicy, make_policy
+from tilewright.app.server.api import Office
 from tilewright.app.server.http import open_server
-from tilewright.app.shelf import Thumbnails
-from tilewright.app.shell import make_page
+from tilewright.app.server.page_application import make_page
+from tilewright.app.session.registry import Seats
+from tilewright.app.storage.registry import Cabinet, cabinet_of
 
 
 class Answer(NamedTuple):

@@ -11,8 +11,8 @@ from playwright.sync_api import Page
 from tilewright.app.components.esm import style
 from tilewright.app.components.loop_tree import LoopTree
 from tilewright.app.views.menus import SCOPES, Facts, call_arguments, menu_of, scopes_of
-from tilewright.app.views.targets import moves_of, targets_of
-from tilewright.app.views.tree import drop_targets, row_ids, row_menus, tree_rows
+from tilewright.app.views.tree.rows import drop_targets, row_ids, row_menus, tree_rows
+from tilewright.app.views.tree.targets import moves_of, targets_of
 from tilewright.engine.hwsim import Machine
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.schedule import Schedule, TensorIntrin

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 
 from .... import static
-from ..palette import BUFFER_COLOURS
+from ..labels.palette import BUFFER_COLOURS
 
 SHEETS = ("tilewright.css", "components/timeline.css")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..numbers import grouped, percent_text
+from ..labels.numbers import grouped, percent_text
 from .bins import draw_bins
 from .canvas import Canvas, Theme, Word, shortened, text_width
 from .frame import GUTTER, RIGHT, SLOTS, Frame

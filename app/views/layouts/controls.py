@@ -7,7 +7,7 @@ from typing import Any
 
 from ....engine.explore.layouts import Candidate, candidates_of
 from ....engine.ir import BufferLoad, BufferStore, Call, IntImm, walk
-from ..numbers import size_text
+from ..labels.numbers import size_text
 from .subject import Chosen
 
 Option = dict[str, Any]

@@ -11,7 +11,7 @@ import msgspec
 from ....engine.explore.layouts import Candidate, by_map
 from ....engine.ir import Refusal, TilewrightError
 from ....engine.schedule import Schedule
-from ..buffer_ids import Access
+from ..labels.buffer_ids import Access
 from ..menus import read_index_map
 from .trials import applied
 

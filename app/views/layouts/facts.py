@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....engine.hwsim import Report, share_of
-from ..numbers import grouped, percent_text, size_text
-from ..sizes import plain_text
+from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.sizes import plain_text
 from .subject import Chosen
 from .trials import Figures
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....engine.explore.layouts import Candidate
 from ....engine.hwsim import Bed, Report, Spots, Use, uses_of
-from ...state import Look
+from ...state.model import Look
 from .trials import Trial, placed, run_of
 
 CELLS = 64

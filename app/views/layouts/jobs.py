@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ....engine.explore.layouts import NOW, Candidate
-from ...state import State
-from ...store import Store
+from ...state.derived import Store
+from ...state.model import State
 from .draft import Reading, read_draft
 from .grid import uses_value
 from .subject import Chosen, chosen_buffer

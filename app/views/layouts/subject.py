@@ -9,10 +9,10 @@ from ....engine.explore.layouts import Candidate, Subject, candidates_of
 from ....engine.hwsim import Bed, Machine, Report
 from ....engine.ir import Buffer, PrimFunc, build
 from ....engine.schedule import Schedule
-from ...state import State
-from ...store import Store, sizes_of
-from ..buffer_ids import Access, buffer_ids, leaf_accesses
-from ..row_ids import row_ids
+from ...state.derived import Store, sizes_of
+from ...state.model import State
+from ..labels.buffer_ids import Access, buffer_ids, leaf_accesses
+from ..labels.row_ids import row_ids
 from .trials import find_bed
 
 

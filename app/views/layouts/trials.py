@@ -14,8 +14,8 @@ from ....engine.hwsim import Bed, Machine, Report, Use, bed_of, through, uses_of
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
 from ....engine.lower import planned, with_sizes
 from ....engine.schedule import Schedule
-from ...store import attempt, report_of
-from ..buffer_ids import buffer_ids
+from ...state.derived import attempt, report_of
+from ..labels.buffer_ids import buffer_ids
 from ..menus import call_arguments, read_index_map
 
 LISTED = 1 << 14

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....engine.explore.layouts import NOW, Candidate, by_map
-from ...state import State
-from ...store import Store
-from ..numbers import change_of, grouped, percent_text, size_text
+from ...state.derived import Store
+from ...state.model import State
+from ..labels.numbers import change_of, grouped, percent_text, size_text
 from .controls import call_value, control_values
 from .draft import error_value, with_padding
 from .facts import fact_rows, people

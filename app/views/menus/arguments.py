@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ....engine.ir import IndexMap, PrimFunc, Refusal, RegionMap, TilewrightError, Var
 from ....engine.script import read_calls
-from ..row_ids import RowIds, row_ids
+from ..labels.row_ids import RowIds, row_ids
 
 
 def call_arguments(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Machine
 from ....engine.ir import For, PrimFunc, SeqStmt
-from ..row_ids import row_ids
+from ..labels.row_ids import row_ids
 
 SCOPES = (
     "local",

@@ -9,7 +9,7 @@ from support.sources import MATMUL
 
 from tilewright.app.components.esm import STATIC, bundle
 from tilewright.app.components.loop_tree import LoopTree
-from tilewright.app.views.tree import row_menus, tree_rows
+from tilewright.app.views.tree.rows import row_menus, tree_rows
 from tilewright.engine.script import parse
 
 FUNC = parse(MATMUL).program

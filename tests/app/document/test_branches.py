@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.document import DocumentError, evaluate, read_document
-from tilewright.app.document.branches import (
+from tilewright.app.document.cells import Document
+from tilewright.app.document.editing.apply import append_call
+from tilewright.app.document.editing.branches import (
     add_branch,
     branches,
     current_branch,
@@ -20,8 +22,6 @@ from tilewright.app.document.branches import (
     steps_shared,
     with_branch,
 )
-from tilewright.app.document.cells import Document
-from tilewright.app.document.edit import append_call
 
 LINES = [
     "sch.vectorize(j)",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.document import DocumentError, evaluate, read_document
-from tilewright.app.document.cell_edits import delete_cell, insert_cell, move_cell, with_prose
+from tilewright.app.document.editing.cells import delete_cell, insert_cell, move_cell, with_prose
 
 DOCUMENTS = [
     MATMUL_NOTEBOOK,

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.app.document import DocumentError, files, load_document, read_document, save_document
+from tilewright.app.document import DocumentError, load_document, read_document, save_document
+from tilewright.app.document.files import read_write as files
 
 
 @pytest.mark.parametrize("data", [b"# %% schedule\r\nx\r\n", b"\xef\xbb\xbf# %%\n", "é\u2028\x0c".encode(), b""])

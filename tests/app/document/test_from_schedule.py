@@ -7,8 +7,8 @@ from support.notebooks import MATMUL_NOTEBOOK
 
 import tilewright
 from tilewright.app.document import apply_call, evaluate, read_document
-from tilewright.app.document.from_schedule import notebook_of_schedule
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.document.editing.from_schedule import notebook_of_schedule
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import structural_equal
 from tilewright.engine.schedule import Schedule

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.app.document import DocumentError, history
-from tilewright.app.document.history import Draft, Edit, Entry, History, digest_of
-from tilewright.app.document.history_rows import packed
+from tilewright.app.document import DocumentError
+from tilewright.app.document.files import history
+from tilewright.app.document.files.history import Draft, Edit, Entry, History, digest_of
+from tilewright.app.document.files.history_rows import packed
 
 
 def done(folder: Path, *edits: Edit, base: str | None = None) -> History:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions import OpenText, Undo, act
+from tilewright.app.actions.machine_actions import PickMachine, ResetKnob, TurnKnob
+from tilewright.app.actions.table import OpenText, Undo, act
 from tilewright.app.document import evaluate, read_document
-from tilewright.app.document.knobs import turned_paths, unchained, with_turn, without_turns
-from tilewright.app.machine_edits import PickMachine, ResetKnob, TurnKnob
-from tilewright.app.state import State
+from tilewright.app.document.editing.machine_parameters import turned_paths, unchained, with_turn, without_turns
+from tilewright.app.state.model import State
 from tilewright.engine.hwsim import Machine, load_machine
 
 NPU = load_machine("dual-bank-npu")

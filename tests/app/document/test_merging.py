@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.app.document.merging import Clash, alike, merge, merged, resolved
+from tilewright.app.document.files.merging import Clash, alike, merge, merged, resolved
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d"]), max_size=8).map("".join)
 

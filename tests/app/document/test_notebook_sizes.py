@@ -6,15 +6,15 @@ import pytest
 from support.te_sources import MATMUL_VTCM
 
 import tilewright
-from tilewright.app.actions import ApplyFix, OpenText, act
+from tilewright.app.actions.table import ApplyFix, OpenText, act
+from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.typed import EditCell
-from tilewright.app.views.headline import figures
-from tilewright.app.views.inspector import held_buffers
-from tilewright.app.views.problems import problems_value
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.inspector.value import held_buffers
+from tilewright.app.views.problems.value import problems_value
+from tilewright.app.views.shell.headline import figures
 from tilewright.engine.hwsim import Report
 
 LINE = 'sizes = {"M": 256, "K": 512, "N": 256}'

@@ -10,13 +10,13 @@ from support.posts import EARLY_MATMUL_POST, RELAX_LOWERED, RELAX_POST, RELAX_SC
 from support.sources import MATMUL
 from support.te_sources import MATMUL_VTCM, VTA_MATMUL
 
-from tilewright.app.actions import OpenText, Undo, act
+from tilewright.app.actions.table import OpenText, Undo, act
+from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.typed import EditCell
-from tilewright.app.views.problems import problems_value
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.problems.value import problems_value
 from tilewright.engine.adopt import read_pasted
 from tilewright.engine.ir import structural_equal
 

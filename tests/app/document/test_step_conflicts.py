@@ -6,12 +6,20 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import ELEMENTWISE_CHAIN
 
-from tilewright.app.actions import OpenText, act
+from tilewright.app.actions.table import OpenText, act
 from tilewright.app.document import DocumentError, Notebook, append_call, evaluate, read_document
-from tilewright.app.document.conflicts import Change, Need, conflict_of, put_back, repaired, skip_conflicts, stop_at
+from tilewright.app.document.editing.conflicts import (
+    Change,
+    Need,
+    conflict_of,
+    put_back,
+    repaired,
+    skip_conflicts,
+    stop_at,
+)
+from tilewright.app.document.editing.suggestions import culprit, suggestion, with_suggestion
 from tilewright.app.document.items import move_item, remove_item, replace_item, schedule_items, switch_off
-from tilewright.app.document.suggestions import culprit, suggestion, with_suggestion
-from tilewright.app.state import State
+from tilewright.app.state.model import State
 
 SPLIT = 'ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])'
 GOOD = evaluate(read_document(with_lines("sch.vectorize(j)", "sch.unroll(ki)", "sch.parallel(i)")))

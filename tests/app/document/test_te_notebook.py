@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.te_sources import BOX_BLUR_SCHEDULE, GPU_MATMUL, MATMUL_VTCM, TRANSPOSED, VTA_MATMUL
 
-from tilewright.app.actions import OpenText, act
+from tilewright.app.actions.table import OpenText, act
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
-from tilewright.app.state import State
+from tilewright.app.state.model import State
 from tilewright.engine.ir import structural_equal
 from tilewright.engine.te import read_te
 

@@ -8,9 +8,9 @@ import random
 import pytest
 from support.pages import opened_example
 
-from tilewright.app.sides import side_state, step_side
-from tilewright.app.views.alignment import Pair, aligned, items_of, matched
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.state.comparison import side_state, step_side
+from tilewright.app.views.compare.alignment import Pair, aligned, items_of, matched
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

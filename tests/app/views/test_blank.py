@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from support.notebooks import MATMUL_NOTEBOOK, SYMBOLIC, with_lines
 
-from tilewright.app.actions import ApplyFix, OpenText, act
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.blank import blank_value
-from tilewright.app.views.roofline import pictures_value
-from tilewright.app.views.timeline import timeline_value
+from tilewright.app.actions.table import ApplyFix, OpenText, act
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.labels.blank import blank_value
+from tilewright.app.views.machine.roofline import pictures_value
+from tilewright.app.views.timeline.value import timeline_value
 
 
 def test_given_a_program_that_runs_then_no_pane_is_blank() -> None:

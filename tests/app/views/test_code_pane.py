@@ -2,10 +2,10 @@
 
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions import OpenText, ViewStep, act
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.code import marked, python_value, script_value
+from tilewright.app.actions.table import OpenText, ViewStep, act
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.notebook.code import marked, python_value, script_value
 
 
 def test_given_two_texts_then_new_lines_are_added_and_old_ones_removed() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tilewright.app.actions import OpenText, act
-from tilewright.app.messages import intent_of
-from tilewright.app.state import State
-from tilewright.app.views.commands import commands_value
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.actions.table import OpenText, act
+from tilewright.app.protocol.messages import intent_of
+from tilewright.app.state.model import State
 from tilewright.app.views.menus import BLOCK_ITEMS, LOOP_ITEMS
+from tilewright.app.views.shell.commands import commands_value
+from tilewright.app.views.shell.gallery import load_examples
 
 EXAMPLES = load_examples()
 

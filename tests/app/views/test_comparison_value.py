@@ -6,21 +6,31 @@ import pytest
 from msgspec.structs import replace
 from support.pages import machine_now, opened_example, report_now, simulate_steps
 
-from tilewright.app.actions import OpenText, act
+from tilewright.app.actions.machine_actions import TurnKnob
+from tilewright.app.actions.table import OpenText, act
 from tilewright.app.document import DocumentError
-from tilewright.app.document.without import replay_without
-from tilewright.app.machine_edits import TurnKnob
-from tilewright.app.sides import NOW, START, Compare, EndCompare, ShowSpan, side_of, side_state, step_side, usual_sides
-from tilewright.app.state import Side, State
-from tilewright.app.store import Store
-from tilewright.app.studies import comparison_study
-from tilewright.app.views.compare import common_colours, compare_value, compared_script, overlay_now
-from tilewright.app.views.differences import difference_table, energy_text, points
-from tilewright.app.views.explanation import explanation_value
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.numbers import grouped, size_text
-from tilewright.app.views.overlay import MOST_BARS, overlay_value
-from tilewright.app.views.palette import buffer_colours
+from tilewright.app.document.editing.remove_step import replay_without
+from tilewright.app.jobs.on_demand import comparison_study
+from tilewright.app.state.comparison import (
+    NOW,
+    START,
+    Compare,
+    EndCompare,
+    ShowSpan,
+    side_of,
+    side_state,
+    step_side,
+    usual_sides,
+)
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import Side, State
+from tilewright.app.views.compare.differences import difference_table, energy_text, points
+from tilewright.app.views.compare.overlay import MOST_BARS, overlay_value
+from tilewright.app.views.compare.value import common_colours, compare_value, compared_script, overlay_now
+from tilewright.app.views.labels.numbers import grouped, size_text
+from tilewright.app.views.labels.palette import buffer_colours
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.timeline.explanation import explanation_value
 from tilewright.engine.hwsim import Report, simulate
 
 EXAMPLES = load_examples()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from support.seeds import SEEDS, Case
 
-from tilewright.app.actions import OpenText, act
-from tilewright.app.sides import NOW, START, Compare
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.studies import comparison_study
-from tilewright.app.views.compare import compare_value, overlay_now
-from tilewright.app.views.machine import machine_value
-from tilewright.app.views.roofline import pictures_value
+from tilewright.app.actions.table import OpenText, act
+from tilewright.app.jobs.on_demand import comparison_study
+from tilewright.app.state.comparison import NOW, START, Compare
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.compare.value import compare_value, overlay_now
+from tilewright.app.views.machine.roofline import pictures_value
+from tilewright.app.views.machine.value import machine_value
 from tilewright.engine.hwsim import Report
 
 CASES = [case for seed in SEEDS for case in seed.cases]

@@ -12,13 +12,13 @@ import pytest
 from support.notebooks import with_lines
 
 from tilewright.app.document import evaluate, load_document, read_document
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.costs import row_costs
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
 from tilewright.app.views.drawings import timeline_svg, tree_svg
 from tilewright.app.views.drawings.inks import inks
-from tilewright.app.views.timeline import timeline_value
-from tilewright.app.views.tree import tree_rows
+from tilewright.app.views.timeline.value import timeline_value
+from tilewright.app.views.tree.costs import row_costs
+from tilewright.app.views.tree.rows import tree_rows
 from tilewright.engine.hwsim import Report
 
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"

@@ -6,16 +6,16 @@ import msgspec
 from support.notebooks import MATMUL_NOTEBOOK
 from support.searching import HOLES, searched, with_holes
 
-from tilewright.app.actions import OpenText, ShowPane, act
-from tilewright.app.edits import RemoveItem
-from tilewright.app.exploring import Explore, LookAtTrial, OpenPoint
-from tilewright.app.found import Found
-from tilewright.app.machine_edits import PickMachine
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.studies import trial_study
-from tilewright.app.views.explore import explore_value, seconds_left, trials_answer
-from tilewright.app.views.notebook import notebook_value
+from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.exploring import Explore, LookAtTrial, OpenPoint
+from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.table import OpenText, ShowPane, act
+from tilewright.app.jobs.on_demand import trial_study
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.state.search_results import Found
+from tilewright.app.views.explore.value import explore_value, seconds_left, trials_answer
+from tilewright.app.views.notebook.value import notebook_value
 
 
 def test_given_holes_then_the_form_says_what_would_be_searched() -> None:

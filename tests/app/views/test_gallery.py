@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from support.record_thumbnails import as_text, drawn
 
-from tilewright.app.actions import OpenText, act
+from tilewright.app.actions.table import OpenText, act
 from tilewright.app.document import read_document
-from tilewright.app.state import State
-from tilewright.app.views.gallery import (
+from tilewright.app.state.model import State
+from tilewright.app.views.shell.gallery import (
     FOLDER,
     MOST_FILES,
     THUMBNAILS,
@@ -19,7 +19,7 @@ from tilewright.app.views.gallery import (
     load_folder,
     load_thumbnails,
 )
-from tilewright.app.views.thumbnails import digest
+from tilewright.app.views.shell.thumbnails import digest
 
 NOTEBOOK = "# %% [markdown]\n# # Mine\n#\n# It does a thing.\n"
 

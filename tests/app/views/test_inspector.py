@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from tilewright.app.actions import OpenText, Select, act
-from tilewright.app.messages import intent_of
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.buffer_ids import accesses_of, buffer_ids
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.inspector import inspector_value
-from tilewright.app.views.numbers import grouped
-from tilewright.app.views.row_ids import row_ids
+from tilewright.app.actions.table import OpenText, Select, act
+from tilewright.app.protocol.messages import intent_of
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.inspector.value import inspector_value
+from tilewright.app.views.labels.buffer_ids import accesses_of, buffer_ids
+from tilewright.app.views.labels.numbers import grouped
+from tilewright.app.views.labels.row_ids import row_ids
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.hwsim import Report
 from tilewright.engine.script import parse

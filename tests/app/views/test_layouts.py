@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.app.actions import LookAt, OpenText, Select, ViewStep, act
-from tilewright.app.messages import intent_of
-from tilewright.app.state import Look, State
-from tilewright.app.store import Store
-from tilewright.app.views.buffer_ids import buffer_ids
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.actions.table import LookAt, OpenText, Select, ViewStep, act
+from tilewright.app.protocol.messages import intent_of
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import Look, State
+from tilewright.app.views.labels.buffer_ids import buffer_ids
+from tilewright.app.views.labels.numbers import grouped
 from tilewright.app.views.layouts import layout_value, layout_work
 from tilewright.app.views.layouts.grid import MIXED
-from tilewright.app.views.numbers import grouped
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, bed_of
 
 PADDED = "sch.storage_align(A_shared, 0, 0, 32, 1)\n"

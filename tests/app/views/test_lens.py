@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.machines import plain
 from support.sources import matmul
 
-from tilewright.app.views import lens
-from tilewright.app.views.lens import edges_of, packed, window
-from tilewright.app.views.scene import Scene
+from tilewright.app.views.timeline import window as lens
+from tilewright.app.views.timeline.data import Scene
+from tilewright.app.views.timeline.window import edges_of, packed, window
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

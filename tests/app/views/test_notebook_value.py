@@ -10,13 +10,13 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.pages import simulate_steps
 
-from tilewright.app.actions import Call, OpenText, ViewStep, act
-from tilewright.app.edits import AddBranch, MoveItem, RemoveItem, SwitchItem
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.typed import DraftCell, EditCell
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.notebook import known_changes, notebook_value
+from tilewright.app.actions.cell_actions import AddBranch, MoveItem, RemoveItem, SwitchItem
+from tilewright.app.actions.table import Call, OpenText, ViewStep, act
+from tilewright.app.actions.text_edits import DraftCell, EditCell
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.notebook.value import known_changes, notebook_value
+from tilewright.app.views.shell.gallery import load_examples
 
 STORE = Store()
 

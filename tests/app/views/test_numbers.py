@@ -2,7 +2,7 @@
 
 import pytest
 
-from tilewright.app.views.numbers import change_of, grouped, percent_text, size_text
+from tilewright.app.views.labels.numbers import change_of, grouped, percent_text, size_text
 
 THIN = "\u202f"
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions import Call, OpenText, act
-from tilewright.app.state import State
-from tilewright.app.store import MAX_TASKS, Store
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.headline import figures
+from tilewright.app.actions.table import Call, OpenText, act
+from tilewright.app.state.derived import MAX_TASKS, Store
+from tilewright.app.state.model import State
 from tilewright.app.views.menus import row_menus, scopes_of
-from tilewright.app.views.problems import problems_value
-from tilewright.app.views.targets import drop_targets
-from tilewright.app.views.timeline import timeline_value
+from tilewright.app.views.problems.value import problems_value
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.headline import figures
+from tilewright.app.views.timeline.value import timeline_value
+from tilewright.app.views.tree.targets import drop_targets
 from tilewright.engine.hwsim import MAX_TASKS as ALL_TASKS
 from tilewright.engine.hwsim import Machine, Report, load_machine, preset_names
 from tilewright.engine.ir import TilewrightError
@@ -51,7 +51,7 @@ def test_given_a_change_then_it_is_against_the_step_before_and_the_original_once
 
 
 def test_given_more_tasks_than_the_page_simulates_then_every_view_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.app.store.MAX_TASKS", 100)
+    monkeypatch.setattr("tilewright.app.state.derived.MAX_TASKS", 100)
     text = MATMUL_NOTEBOOK.replace("128", "4096").replace("32]", "16]").replace(
         "sch.reorder(i, ko, j, ki)  # ki stays inside\n",
         'io, ii = sch.split(i, [None, 16])\njo, ji = sch.split(j, [None, 16])\nsch.reorder(io, jo, ko, ii, ji, ki)\n'

@@ -7,7 +7,7 @@ import re
 from support.sources import MATMUL_RELU
 
 from tilewright.app.components.esm import style
-from tilewright.app.views.palette import BUFFER_COLOURS, buffer_colours, colour
+from tilewright.app.views.labels.palette import BUFFER_COLOURS, buffer_colours, colour
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 

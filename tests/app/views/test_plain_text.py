@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.app.views.sizes import plain_text
+from tilewright.app.views.labels.sizes import plain_text
 from tilewright.engine.ir import Var, build
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.app.views.primitives import (
+from tilewright.app.views.shell.primitives import (
     columns_text,
     doc_of,
     drawing_of,

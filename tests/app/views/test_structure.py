@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from support.notebooks import with_lines
 
-from tilewright.app.actions import OpenText, ViewStep, act
+from tilewright.app.actions.table import OpenText, ViewStep, act
 from tilewright.app.document import evaluate, read_document
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.structure import StructureChange, marked_rows, structure_changes
-from tilewright.app.views.tree import tree_rows
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.tree.rows import tree_rows
+from tilewright.app.views.tree.structure import StructureChange, marked_rows, structure_changes
 
 
 def changes_of(*lines: str) -> list[str]:

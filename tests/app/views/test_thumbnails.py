@@ -6,8 +6,8 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.document import evaluate, read_document
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.thumbnails import COLUMNS, HEIGHT, MAX_BARS, MAX_ROWS, WIDTH, digest, thumbnail_of
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.thumbnails import COLUMNS, HEIGHT, MAX_BARS, MAX_ROWS, WIDTH, digest, thumbnail_of
 from tilewright.engine.hwsim import simulate
 
 EXAMPLES = {example.name: example.text for example in load_examples()}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.app.actions import Blame, OpenText, Select, act
-from tilewright.app.messages import intent_of
-from tilewright.app.state import Blamed, State
-from tilewright.app.store import Store
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.inspector import inspector_value
-from tilewright.app.views.row_ids import row_ids
-from tilewright.app.views.timeline import answer, timeline_value
+from tilewright.app.actions.table import Blame, OpenText, Select, act
+from tilewright.app.protocol.messages import intent_of
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import Blamed, State
+from tilewright.app.views.inspector.value import inspector_value
+from tilewright.app.views.labels.row_ids import row_ids
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.timeline.value import answer, timeline_value
 from tilewright.engine.hwsim import Report
 
 
@@ -124,7 +124,7 @@ def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspec
     "message", [{"kind": "window", "ticket": 1}, {"kind": "find", "ticket": 1, "template": 99, "place": []}]
 )
 def test_given_a_message_of_another_make_then_nothing_is_answered(message: dict[str, object]) -> None:
-    from tilewright.app.session import Session
+    from tilewright.app.session.session import Session
 
     class Clock:
         def after(self, delay_ms: int, work: object) -> None: ...

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.app.actions import ApplyFix, OpenText, Undo, act
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.typed import EditCell
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.tour import EXAMPLE, STEPS, tour_text, tour_value
+from tilewright.app.actions.table import ApplyFix, OpenText, Undo, act
+from tilewright.app.actions.text_edits import EditCell
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.tour import EXAMPLE, STEPS, tour_text, tour_value
 
 
 def opened() -> State:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from support.pages import machine_now, opened_example, report_now, simulate_steps
 
-from tilewright.app.actions import ViewStep, act
-from tilewright.app.machine_edits import PickMachine
-from tilewright.app.store import Store
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.views.numbers import grouped
-from tilewright.app.views.palette import buffer_colours
-from tilewright.app.views.roofline import roofline_value
-from tilewright.app.views.traffic import traffic_value
+from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.table import ViewStep, act
+from tilewright.app.state.derived import Store
+from tilewright.app.views.labels.numbers import grouped
+from tilewright.app.views.labels.palette import buffer_colours
+from tilewright.app.views.machine.roofline import roofline_value
+from tilewright.app.views.machine.traffic import traffic_value
+from tilewright.app.views.shell.gallery import load_examples
 
 NAMES = [example.name for example in load_examples()]
 

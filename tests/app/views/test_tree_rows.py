@@ -8,7 +8,7 @@ from hypothesis import given
 from support.programs import programs
 from support.sources import BOX_BLUR, MATMUL, MATMUL_RELU
 
-from tilewright.app.views.tree import drop_targets, row_ids, tree_rows
+from tilewright.app.views.tree.rows import drop_targets, row_ids, tree_rows
 from tilewright.engine.ir import BlockRealize, Var, loops_and_blocks
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

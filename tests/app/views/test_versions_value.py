@@ -9,8 +9,8 @@ import pytest
 from support.filed import Desk, text_of
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.session import Session
-from tilewright.app.views.versions import versions_value
+from tilewright.app.session.session import Session
+from tilewright.app.views.notebook.versions import versions_value
 
 
 @pytest.fixture

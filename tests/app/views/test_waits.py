@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tilewright.app.document import Notebook, evaluate, load_document, read_document
 from tilewright.app.document import State as Moment
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.waits import made_by, step_to_blame, wait_rows
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.timeline.waits import made_by, step_to_blame, wait_rows
 from tilewright.engine.export import attributed_to
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.schedule import Schedule

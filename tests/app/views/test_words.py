@@ -6,10 +6,10 @@ import inspect
 
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions import OpenText, ViewStep, act
-from tilewright.app.state import State
-from tilewright.app.store import Store
-from tilewright.app.views.words import calls_to_write, words_value
+from tilewright.app.actions.table import OpenText, ViewStep, act
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.notebook.words import calls_to_write, words_value
 from tilewright.engine.adopt import QUERIES
 from tilewright.engine.schedule import PRIMITIVES
 

@@ -14,7 +14,7 @@ from support.machines import plain
 from support.sources import matmul
 from support.task_trees import task_program
 
-from tilewright.app.views.gallery import load_examples
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.hwsim.errors import MachineError
 from tilewright.engine.hwsim.folding import Density, Folding
@@ -131,9 +131,9 @@ def test_given_an_example_with_repeats_then_every_task_of_it_is_found(name: str)
 
 
 def _report_of(text: str) -> Report:
-    from tilewright.app.actions import OpenText, act
-    from tilewright.app.state import State
-    from tilewright.app.store import Store
+    from tilewright.app.actions.table import OpenText, act
+    from tilewright.app.state.derived import Store
+    from tilewright.app.state.model import State
 
     report = Store().report_now(act(State(), OpenText(text)))
     assert isinstance(report, Report)

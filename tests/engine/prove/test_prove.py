@@ -9,7 +9,7 @@ import pytest
 
 from tilewright.engine.execute import ParameterLayout
 from tilewright.engine.ir import IndexMap, PrimFunc
-from tilewright.engine.prove import check, prove
+from tilewright.engine.prove import check, decide, prove
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -299,7 +299,18 @@ def test_given_too_few_steps_then_it_is_unknown_and_check_runs_both() -> None:
     sch.split(sch.get_loops("D")[0], [None, 8])
     assert prove(sch.func, sch.original["main"], operations=100).detail == "the proof takes too many steps"
     assert check(sch.func, sch.original["main"], operations=100).status == "tested"
-    assert check(sch.func, sch.original["main"]).status == "proved"
+    assert prove(sch.func, sch.original["main"]).status == "proved", "the limit of one proof is not that of the next"
+
+
+def test_given_proofs_one_after_the_other_then_they_share_a_context_of_isl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """islpy 2026.2 frees no context: each costs 100 KB for as long as the process lives."""
+    made: list[object] = []
+    context = decide.isl.Context
+    monkeypatch.setattr(decide, "_CONTEXTS", [])
+    monkeypatch.setattr(decide.isl, "Context", lambda: made.append(context()) or made[-1])
+    for _ in range(3):
+        assert prove(read(BLURS + ONE_BY_ONE), read(BLURS + ONE_BY_ONE)).status == "proved"
+    assert len(made) == 1
 
 
 def test_given_other_parameters_then_it_is_unknown() -> None:

@@ -18,13 +18,13 @@ from support.sources import ELEMENTWISE_CHAIN, MATMUL
 
 from tilewright.app.cli import main
 from tilewright.app.document import evaluate, read_document, schedule_items
-from tilewright.app.document.branches import branches
+from tilewright.app.document.editing.branches import branches
 from tilewright.app.document.pasted import converted
 from tilewright.app.links import text_of
-from tilewright.app.performing import perform
-from tilewright.app.session import Session
-from tilewright.app.views.gallery import load_examples
-from tilewright.app.wire import read_form
+from tilewright.app.protocol.requests import read_form
+from tilewright.app.session.execute_request import perform
+from tilewright.app.session.session import Session
+from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.adopt import from_tvm_trace, read_pasted
 from tilewright.engine.hwsim import read_machine
 from tilewright.engine.ir import Refusal, TilewrightError

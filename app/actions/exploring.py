@@ -1,0 +1,234 @@
+"""Exploring: the notebook's schedule with its holes as a space to search, and what a person does with what is found.
+
+What is searched is a value of the state and stays what it is, whatever is done to the notebook meanwhile; what was found of it is in the
+store, where `searches` puts it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ...engine.explore import Point, Settings
+from ...engine.explore.outcome import require_objectives
+from ...engine.hwsim import Machine, load_machine
+from ...engine.ir import Refusal
+from ..document import Document, DocumentError, Notebook, evaluate
+from ..document.defaults import with_default
+from ..document.editing.branches import MAX_NAME, branches, current_branch, with_branch
+from ..document.holes import AUTO, branch_at, notebook_space, with_auto
+from ..limits import LIMITS
+from ..state.intents import Intent
+from ..state.model import DEFAULT_MACHINE, Comparison, Exploration, Side, Sought, State
+from .cell_actions import edited, open_notebook
+
+MOST_SECONDS = 7 * 24 * 3600
+
+_UNPLAIN = re.compile(r"[^\w.*/%+-]+")
+
+
+class Explore(Intent, frozen=True):
+    """Search the schedule of the notebook that is shown. `objectives` are figures that are to be small ("cycles", "energy", "traffic",
+    "peak", "peak SCOPE"), `budgets` the most that a figure may be; all points are tried where there are few, else `trials` of them.
+    After `seconds` it ends with what was found (0: it takes what it takes)."""
+
+    objectives: tuple[str, ...] = ("cycles", "peak")
+    budgets: dict[str, float] = msgspec.field(default_factory=dict)
+    trials: int = Settings().trials
+    seed: int = 0
+    seconds: float = 0.0
+
+
+class StopExploring(Intent, frozen=True):
+    """End the search; what was found stays, and it can be gone on with."""
+
+
+class GoOnExploring(Intent, frozen=True):
+    """Go on with a search that was stopped."""
+
+
+class LookAtTrial(Intent, frozen=True):
+    """Look at one of the candidates, by its number: what it chooses, what it costs and why. None is the best."""
+
+    trial: int | None
+
+
+class OpenPoint(Intent, frozen=True):
+    """A candidate as a branch of the notebook, beside the schedule that was there. `point` as the trial has it."""
+
+    point: tuple[int, ...]
+    name: str = ""
+    compare: bool = True
+
+
+class SetDefault(Intent, frozen=True):
+    """Another value for the hole on schedule line `step`, where nobody searches: the one at `position` comes first."""
+
+    step: int
+    position: int
+
+
+class AutoSpace(Intent, frozen=True):
+    """A schedule with holes that follows from program and machine: tiles, orders, copies and their places. It is a branch where there is a
+    schedule already."""
+
+
+def _explore(state: State, intent: Explore) -> State:
+    notebook = state.shown
+    if notebook is None:
+        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    if not 1 <= intent.trials <= LIMITS.trials:
+        expected = f"1 to {LIMITS.trials}"
+        raise DocumentError(Refusal("bad-trials", "so many candidates are not tried", str(intent.trials), expected))
+    if not 0 <= intent.seed < 1 << 31 or not intent.objectives:
+        raise DocumentError(Refusal("bad-search", "a search has a seed from 0 on, and a figure that is to be small"))
+    if not 0 <= intent.seconds <= MOST_SECONDS:
+        raise DocumentError(
+            Refusal("bad-search", "a search takes no such time", f"{intent.seconds:g} s", f"0 to {MOST_SECONDS:,} s")
+        )
+    space = notebook_space(notebook)
+    if not space.holes:
+        raise DocumentError(
+            Refusal("no-holes", "the schedule leaves nothing to choose", expected="a line with tilewright.choose")
+        )
+    settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed, seconds=intent.seconds)
+    machine = machine_of(notebook)
+    require_objectives((*intent.objectives, *intent.budgets), machine)
+    serial = 1 if state.exploration is None else state.exploration.sought.serial + 1
+    branch = current_branch(notebook.document)
+    sought = Sought(serial, notebook, machine, space, settings, branch)
+    return replace(state, exploration=Exploration(sought), notice=None)
+
+
+def machine_of(notebook: Notebook) -> Machine:
+    """The machine that a notebook's candidates are tried on."""
+    return notebook.machine or load_machine(DEFAULT_MACHINE)
+
+
+def _going(state: State, going: bool) -> State:
+    if state.exploration is None:
+        return state
+    return replace(state, exploration=replace(state.exploration, going=going), notice=None)
+
+
+def _look(state: State, intent: LookAtTrial) -> State:
+    if state.exploration is None:
+        return state
+    return replace(state, exploration=replace(state.exploration, trial=intent.trial))
+
+
+def _open_point(state: State, intent: OpenPoint) -> State:
+    notebook = open_notebook(state)
+    if state.exploration is None:
+        raise DocumentError(Refusal("no-exploration", "nothing was explored"))
+    sought = state.exploration.sought
+    base = with_searched(notebook.document, sought.notebook.document)
+    if base is None:
+        raise DocumentError(
+            Refusal(
+                "other-schedule",
+                "the notebook has another schedule than the one that was explored",
+                expected="the schedule with its holes, as it was or on a branch; undo leads back to it",
+            )
+        )
+    name = intent.name or free_name(base, choices_text(sought, intent.point))
+    made = edited(state, evaluate(branch_at(base, sought.space, intent.point, name), notebook))
+    if not intent.compare:
+        return made
+    before = current_branch(notebook.document)
+    side = Side(f"before:{before}", f"branch {before}, as it was", notebook)
+    return replace(made, comparison=Comparison(side, Side("now")))
+
+
+def with_searched(document: Document, searched: Document) -> Document | None:
+    """The document on the branch whose schedule is that of `searched`, the current one if it can be; None where none is."""
+    wanted = schedule_text(searched)
+    if schedule_text(document) == wanted:
+        return document
+    for branch in branches(document):
+        if not branch.current and schedule_text(found := with_branch(document, branch.name)) == wanted:
+            return found
+    return None
+
+
+def schedule_text(document: Document) -> str:
+    """The lines of the schedule, without what stands between its cells."""
+    return "\n".join(cell.body.strip() for cell in document.of_kind("schedule"))
+
+
+def choices_text(sought: Sought, point: Point) -> str:
+    """What a candidate chooses, short enough for a name: "tile m 64, order mo no ko"."""
+    chosen = sought.space.texts_at(point)
+    return ", ".join(f"{name} {' '.join(_UNPLAIN.sub(' ', text).split())}" for name, text in chosen.items())
+
+
+def free_name(document: Document, text: str) -> str:
+    """A name for a branch, as `text` as far as there is room, that no branch has."""
+    taken = {branch.name for branch in branches(document)} or {current_branch(document)}
+    name = text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 2].rstrip(' ,')} …"
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{text[: MAX_NAME - 5].rstrip(' ,')} {number}"
+    return name
+
+
+def _set_default(state: State, intent: SetDefault) -> State:
+    notebook = open_notebook(state)
+    return edited(state, evaluate(with_default(notebook, intent.step, intent.position), notebook))
+
+
+def _auto(state: State, _: AutoSpace) -> State:
+    notebook = open_notebook(state)
+    name = free_name(notebook.document, AUTO)
+    return edited(state, evaluate(with_auto(notebook, machine_of(notebook), name), notebook))
+
+
+EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
+    Explore: _explore,
+    StopExploring: lambda state, _: _going(state, False),
+    GoOnExploring: lambda state, _: _going(state, True),
+    LookAtTrial: _look,
+    OpenPoint: _open_point,
+    SetDefault: _set_default,
+    AutoSpace: _auto,
+}
+
+QUICK = (Explore, StopExploring, GoOnExploring, LookAtTrial)
+"""Those that change nothing of the notebook."""
+
+
+def exploring_of(message: dict[str, Any]) -> Intent | None:
+    """The intent that a message of the Explore pane, or a chip of a hole, stands for; None for other messages."""
+    match message["kind"]:
+        case "explore":
+            budgets = {str(name): float(most) for name, most in message["budgets"].items()}
+            return Explore(
+                tuple(map(str, message["objectives"])),
+                budgets,
+                int(message["trials"]),
+                int(message["seed"]),
+                float(message.get("seconds", 0.0)),
+            )
+        case "stop_exploring":
+            return StopExploring()
+        case "go_on_exploring":
+            return GoOnExploring()
+        case "trial":
+            return LookAtTrial(None if message["trial"] is None else int(message["trial"]))
+        case "open_point":
+            point = tuple(int(position) for position in message["point"])
+            return OpenPoint(point, compare=bool(message.get("compare", True)))
+        case "auto_space":
+            return AutoSpace()
+        case "default":
+            return SetDefault(int(message["step"]), int(message["position"]))
+        case _:
+            return None
+
+
+__all__ = ["EXPLORING", "QUICK", "AutoSpace", "Explore", "OpenPoint", "SetDefault", "exploring_of", "machine_of"]

@@ -1,0 +1,130 @@
+"""Lints of a notebook for the command line: all that can be mended mended, and what is found as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+import msgspec
+
+from ...engine.hwsim import Machine, simulate
+from ...engine.ir import TilewrightError
+from ...engine.lint import Fix, LintFinding, lint
+from ...engine.schedule import Schedule
+from ..document import Notebook, apply_lint
+
+MAX_ROUNDS = 50
+"""Findings that are mended one after the other."""
+
+LONG_NUMBER = re.compile(r"(?<![\w.])\d{5,}(?![\w.]*\w)")
+"""Numbers in messages that are easier to read in groups; parts of names are none."""
+
+SIGNS = {"error": "error", "warning": "warning", "info": "note"}
+
+
+class Mended(msgspec.Struct, frozen=True, eq=False):
+    """A finding that is no more, and the calls that ended it."""
+
+    finding: LintFinding
+    fix: Fix
+
+    def to_json(self) -> dict[str, object]:
+        """The finding as JSON values, with the calls."""
+        return {
+            "code": self.finding.code,
+            "message": self.finding.message,
+            "calls": list(self.fix.calls),
+            "replaces": self.fix.replaces,
+        }
+
+
+def findings_of(
+    schedule: Schedule, machine: Machine, sizes: Mapping[str, int], max_accesses: int
+) -> tuple[LintFinding, ...]:
+    """What is to be said of a schedule as it is."""
+    return lint(schedule, machine, sizes, simulate=partial(simulate, max_accesses=max_accesses))
+
+
+def mended(
+    notebook: Notebook, machine: Machine, sizes: Mapping[str, int], max_accesses: int
+) -> tuple[Notebook, tuple[Mended, ...], tuple[LintFinding, ...]]:
+    """The notebook after the best fix of each error and warning that has one, the worst first; what was mended, and what is left."""
+    done: list[Mended] = []
+    while True:
+        assert notebook.schedule is not None
+        found = findings_of(notebook.schedule, machine, sizes, max_accesses)
+        better = next(_better(notebook, found), None) if len(done) < MAX_ROUNDS else None
+        if better is None:
+            return notebook, tuple(done), found
+        notebook, mend = better
+        done.append(mend)
+
+
+def _better(notebook: Notebook, found: Sequence[LintFinding]) -> Iterator[tuple[Notebook, Mended]]:
+    """The notebook after each of the fixes that its lines go with, those of the worst finding first."""
+    for finding in filter(is_serious, found):
+        for fix in finding.fixes:
+            with suppress(TilewrightError):
+                yield apply_lint(notebook, fix), Mended(finding, fix)
+
+
+def is_serious(finding: LintFinding) -> bool:
+    """Whether it is more than to know."""
+    return finding.severity != "info"
+
+
+def lint_text(found: Sequence[LintFinding], machine: str) -> str:
+    """All findings, for people."""
+    if not found:
+        return f"no findings on {machine}"
+    blocks = ["\n".join(_lines(finding)) for finding in found]
+    return "\n\n".join([*blocks, _summary(found, machine)])
+
+
+def mended_text(done: Sequence[Mended]) -> str:
+    """What was mended, with its calls."""
+    lines: list[str] = []
+    for mend in done:
+        lines.append(f"mended   {mend.finding.code}: {_gain(mend.fix)}")
+        lines += [f"         {line}" for line in fix_lines(mend.fix)]
+    return "\n".join(lines)
+
+
+def fix_lines(fix: Fix) -> Iterator[str]:
+    """What is to be written, a line each."""
+    if fix.replaces:
+        yield f"{'in place of' if fix.calls else 'without'} {fix.replaces}"
+    yield from fix.calls
+
+
+def _summary(found: Sequence[LintFinding], machine: str) -> str:
+    counts = [(sum(f.severity == severity for f in found), name) for severity, name in SIGNS.items()]
+    said = ", ".join(f"{n} {name}{'s' * (n != 1)}" for n, name in counts if n)
+    fixable = sum(bool(f.fixes) for f in found)
+    return f"{said} on {machine}; {fixable} with a fix"
+
+
+def _lines(finding: LintFinding) -> Iterator[str]:
+    yield f"{SIGNS[finding.severity]:<8} {finding.code}"
+    yield f"         {LONG_NUMBER.sub(lambda found: f'{int(found[0]):,}', finding.message)}"
+    places = [*finding.blocks, *(loop.name for loop in finding.loops), *finding.buffers, finding.memory]
+    if any(places):
+        yield f"         at {', '.join(dict.fromkeys(p for p in places if p))}"
+    for number, fix in enumerate(finding.fixes):
+        yield f"         {'fix' if number == 0 else 'or'}: {_gain(fix)}"
+        for line in fix_lines(fix):
+            yield f"             {line}"
+
+
+def _gain(fix: Fix) -> str:
+    """What a fix changes: "322,872 → 203,064 cycles (-37 %), local.vtcm[0] 65,536 → 32,768 bytes"."""
+    if fix.cycles_before is None:
+        said = [f"{fix.cycles:,} cycles"]
+    elif fix.cycles == fix.cycles_before:
+        said = [f"{fix.cycles:,} cycles as before"]
+    else:
+        said = [f"{fix.cycles_before:,} → {fix.cycles:,} cycles ({-fix.gain:+.0%})"]
+    said += [] if fix.fits else ["does not fit yet"]
+    return ", ".join([*said, *(f"{p.memory} {p.before:,} → {p.after:,} bytes" for p in fix.peaks)])

@@ -1,0 +1,79 @@
+"""What is done to the machine: another one is named, a figure of it turned, or turned back. Intents, and the state after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...engine.hwsim import load_machine, preset_names
+from ...engine.ir import Refusal
+from ..document import DocumentError, evaluate
+from ..document.editing.machine_parameters import with_machine, with_turn, without_turns
+from ..document.machine import read_machine
+from ..state.intents import Intent
+from ..state.model import DEFAULT_MACHINE, State
+from .cell_actions import edited, open_notebook
+
+
+class PickMachine(Intent, frozen=True):
+    """Name another machine in the notebook."""
+
+    name: str
+
+
+class TurnKnob(Intent, frozen=True):
+    """Another figure for the machine, by its path; written into the machine cell."""
+
+    path: str
+    value: int | float | bool | str
+
+
+class ResetKnob(Intent, frozen=True):
+    """The figure of the machine file again; all of them without a path."""
+
+    path: str | None = None
+
+
+def _pick_machine(state: State, intent: PickMachine) -> State:
+    notebook = open_notebook(state)
+    if intent.name not in preset_names() and (notebook.machine is None or intent.name != notebook.machine.name):
+        expected = ", ".join(preset_names())
+        raise DocumentError(
+            Refusal("unknown-machine", "there is no such machine", found=intent.name, expected=expected)
+        )
+    document = with_machine(notebook.document, intent.name)
+    if document.text == notebook.document.text:
+        return state
+    return edited(state, evaluate(document, notebook))
+
+
+def _turn_knob(state: State, intent: TurnKnob) -> State:
+    notebook = open_notebook(state)
+    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
+    machine.replace(intent.path, intent.value)  # refuses what no machine file could have either
+    if machine.figure(intent.path) == intent.value:
+        return replace(state, notice=None)
+    base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
+    if base.figure(intent.path) == intent.value:
+        return _reset_knob(state, ResetKnob(intent.path))
+    return edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
+
+
+def _reset_knob(state: State, intent: ResetKnob) -> State:
+    notebook = open_notebook(state)
+    machine = notebook.machine or load_machine(DEFAULT_MACHINE)
+    if intent.path is not None:
+        machine.figure(intent.path)  # refuses what is none
+    return edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
+
+
+MACHINE_EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
+    PickMachine: _pick_machine,
+    TurnKnob: _turn_knob,
+    ResetKnob: _reset_knob,
+}
+
+
+__all__ = ["MACHINE_EDITS", "PickMachine", "ResetKnob", "TurnKnob"]

@@ -1,0 +1,98 @@
+"""A text opened: a notebook as it is, a program or a post as a notebook made of it."""
+
+from __future__ import annotations
+
+import re
+
+from ...engine.ir import PrimFunc, Refusal
+from ...engine.script import Note, parse
+from ..document import Converted, DocumentError, Notebook, converted, evaluate, read_document
+from ..document.pasted import path_beside
+from ..state.addresses import NEW_DRAFT, Address
+from ..state.intents import Intent
+from ..state.model import DEFAULT_MACHINE, State
+from .cell_actions import checked_text, edited
+
+
+class OpenText(Intent, frozen=True):
+    """Show a notebook or a TVMScript program. `title` is what it is called where it has no heading; `read` is what the text was found to
+    mean, where somebody had read it before. `address` is the page's then; a text without one becomes a draft."""
+
+    text: str
+    title: str = ""
+    path: str | None = None
+    read: Notebook | None = None
+    address: Address | None = NEW_DRAFT
+
+
+class OpenNotebook(Intent, frozen=True, eq=False):
+    """Show a notebook that was made elsewhere. One with the open notebook's schedule, gone further or back, is an edit of it."""
+
+    notebook: Notebook
+    title: str = ""
+
+
+def notebook_opened(state: State, intent: OpenNotebook) -> State:
+    """The state of a page that shows the notebook."""
+    made, shown = intent.notebook.schedule, state.notebook.schedule if state.notebook is not None else None
+    if made is not None and shown is not None and made.original is shown.original:
+        return edited(state, intent.notebook)
+    text = intent.notebook.document.text
+    return State(intent.notebook, intent.notebook, theme=state.theme, pane=state.pane, named=intent.title, saved=text)
+
+
+def opened(state: State, intent: OpenText) -> State:
+    """The state of a page that has just opened the text. Raises TilewrightError where there is no program in it."""
+    made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE)
+    document = made.document
+    if all(cell.kind == "preamble" for cell in document.cells):
+        path = intent.path and path_beside(
+            intent.path
+        )  # a program stays what it is: the notebook of it has a file of its own
+        document = read_document(as_notebook(intent.text), path)
+    known = intent.read is not None and intent.read.document.text == document.text
+    notebook = intent.read if known and intent.read is not None else evaluate(document)
+    if notebook.schedule is None:
+        raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
+    return State(
+        notebook=notebook,
+        shown=notebook,
+        named=intent.title,
+        theme=state.theme,
+        pane=state.pane,
+        saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
+        notes=notes_of(made),
+        address=intent.address,
+    )
+
+
+def opened_text(text: str, title: str) -> tuple[str, Notebook]:
+    """A notebook as if it were opened, and its title: the given one, else what it says itself. Raises what opening it says."""
+    state = opened(State(), OpenText(text, title))
+    assert state.notebook is not None
+    return title or state.title, state.notebook
+
+
+def notes_of(made: Converted) -> tuple[Note, ...]:
+    """What is said of the text that a notebook was made of; the line that its schedule stops at is one of them."""
+    stopped = made.stopped
+    if stopped is None or stopped.refusal.place is None:
+        return made.notes
+    refusal = stopped.refusal
+    text = f"the schedule is read up to here: {refusal.message}; from this line on it stands in comments"
+    return (*made.notes, Note(text, stopped.refusal.place))
+
+
+def as_notebook(text: str, machine: str = DEFAULT_MACHINE) -> str:
+    """Cells around a plain TVMScript program. Raises ParseError with the program's own lines."""
+    program = parse(text).program
+    name = program.name if isinstance(program, PrimFunc) else _module_name(text)
+    return (
+        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{machine}")\n\n'
+        f"# %% workload\n{text.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"
+    )
+
+
+def _module_name(text: str) -> str:
+    found = re.search(r"^class\s+(\w+)", text, re.MULTILINE)
+    return found[1] if found else "Module"

@@ -1,0 +1,179 @@
+"""What is typed: intents, and the state after each.
+
+While a text is being typed it is a draft: evaluated at each pause, shown where it is right, and one step for undo when it is done. Where it
+takes long to read and nobody wants to wait for that, the text stays all the same, and the picture is the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..document import Document, Notebook, edited_cell, evaluate, read_document, replace_cell
+from ..document.editing.cells import cell_at, with_prose
+from ..document.items import replace_item
+from ..document.notebook import not_read
+from ..state.intents import Intent
+from ..state.model import DEFAULT_MACHINE, State
+from .cell_actions import checked_text, edited, open_notebook, picture
+from .opening import notes_of
+
+
+class DraftCell(Intent, frozen=True):
+    """The text below the marker of cell `index` as far as it is typed; in a markdown cell its words."""
+
+    index: int
+    text: str
+
+
+class DraftItem(Intent, frozen=True):
+    """Schedule line `item` as far as it is typed."""
+
+    item: int
+    text: str
+
+
+class DropDraft(Intent, frozen=True):
+    """What was typed is not wanted."""
+
+
+class EditCell(Intent, frozen=True):
+    """The text below the marker of cell `index`."""
+
+    index: int
+    body: str
+
+
+class EditProse(Intent, frozen=True):
+    """The words of markdown cell `index`."""
+
+    index: int
+    text: str
+
+
+class EditItem(Intent, frozen=True):
+    """Schedule line `item` (steps and those that are off count) is `text`; the later ones are made again."""
+
+    item: int
+    text: str
+
+
+class SetText(Intent, frozen=True):
+    """The whole text of the notebook: that of an earlier version, or what a program made of it."""
+
+    text: str
+
+
+class Read(Intent, frozen=True):
+    """Read the notebook's text: it came from elsewhere, or a person had not wanted to wait for it."""
+
+
+class KeepTyped(Intent, frozen=True):
+    """The text of what was `typed` stays, though nobody wants to wait until it is read."""
+
+    typed: DraftCell | DraftItem | EditCell | EditProse | EditItem | Read
+
+
+DRAFTS = (DraftCell, DraftItem)
+TEXTS = (*DRAFTS, EditCell, EditProse, EditItem, Read)
+
+
+def draft_base(state: State) -> Notebook:
+    """What a draft is a draft of."""
+    return state.draft_of or open_notebook(state)
+
+
+def _last_read(state: State) -> Notebook | None:
+    """What the reading of another text goes on from."""
+    base = draft_base(state)
+    return base if base.evaluated else state.shown
+
+
+def _text_of(base: Document, intent: Intent) -> Document:
+    """The document with a text in its place."""
+    match intent:
+        case DraftItem() | EditItem():
+            return replace_item(base, intent.item, checked_text(intent.text))
+        case EditProse():
+            return with_prose(base, intent.index, checked_text(intent.text))
+        case DraftCell() | EditCell():
+            cell = cell_at(base, intent.index)
+            text = checked_text(intent.text if isinstance(intent, DraftCell) else intent.body)
+            is_prose = isinstance(intent, DraftCell) and cell.kind == "markdown"
+            return with_prose(base, intent.index, text) if is_prose else replace_cell(base, cell, text)
+        case _:
+            raise TypeError(intent)
+
+
+def _draft(state: State, intent: Intent) -> State:
+    return edited(state, evaluate(_text_of(draft_base(state).document, intent), _last_read(state)), draft=True)
+
+
+def _drop(state: State, _: DropDraft) -> State:
+    if state.draft_of is None:
+        return state
+    back = edited(state, state.draft_of, draft=True)
+    return replace(back, draft_of=None)
+
+
+def _edit(state: State, intent: Intent) -> State:
+    return edited(state, evaluate(_text_of(draft_base(state).document, intent), _last_read(state)))
+
+
+def _edit_cell(state: State, intent: EditCell) -> State:
+    document = draft_base(state).document
+    made = edited_cell(document, cell_at(document, intent.index), checked_text(intent.body), DEFAULT_MACHINE)
+    after = edited(state, evaluate(made.document, _last_read(state)))
+    return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
+
+
+def _set_text(state: State, intent: SetText) -> State:
+    document = read_document(checked_text(intent.text), draft_base(state).document.path)
+    return replace(edited(state, evaluate(document, _last_read(state))), looked_back=None)
+
+
+def _keep(state: State, intent: KeepTyped) -> State:
+    if isinstance(intent.typed, Read):
+        return replace(state, notebook=not_read(open_notebook(state).document), notice=None)
+    document = _text_of(draft_base(state).document, intent.typed)
+    return edited(state, not_read(document), draft=isinstance(intent.typed, DRAFTS))
+
+
+def _read(state: State, _: Read) -> State:
+    notebook = open_notebook(state)
+    if notebook.evaluated:
+        return state
+    made = evaluate(notebook.document, _last_read(state))
+    return replace(state, notebook=made, shown=picture(state, made, draft=state.draft_of is not None), notice=None)
+
+
+TYPING: dict[type[Intent], Callable[[State, Any], State]] = {
+    DraftCell: _draft,
+    DraftItem: _draft,
+    DropDraft: _drop,
+    EditCell: _edit_cell,
+    EditProse: _edit,
+    EditItem: _edit,
+    SetText: _set_text,
+    KeepTyped: _keep,
+    Read: _read,
+}
+"""These go on with a draft, or end it themselves."""
+
+
+__all__ = [
+    "DRAFTS",
+    "TEXTS",
+    "TYPING",
+    "DraftCell",
+    "DraftItem",
+    "DropDraft",
+    "EditCell",
+    "EditItem",
+    "EditProse",
+    "KeepTyped",
+    "Read",
+    "SetText",
+]

@@ -1,0 +1,287 @@
+"""Branches: named alternatives of the schedule, kept in the file.
+
+The branch that is shown is the schedule cells themselves, so `python file.py` runs it. The others stand in cells of their own as comments,
+each the whole schedule (with the prose between its cells) as it was when it was left:
+
+    # %% branch: main
+    # # %% schedule
+    # sch = tilewright.Schedule(matmul)
+    # …
+
+    # %% branch (current): wide tiles
+
+Switching exchanges the two texts and changes nothing else; there and back again gives the same bytes. A file that was never branched has no
+such cell, and its one line of history is called "main".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from ....engine.ir import Refusal
+from ..cells import Cell, Document, lines_of, read_document
+from ..files.read_write import DocumentError
+from ..items import schedule_items
+
+FIRST_NAME = "main"
+MAX_NAME = 60
+MAX_BRANCHES = 50
+
+_TITLE = re.compile(r"branch[ \t]*(?P<current>\(current\))?[ \t]*:?[ \t]*(?P<name>.*)", re.IGNORECASE)
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """`text` is the schedule cells of a branch that is kept; of the current one it is the part of the document itself."""
+
+    name: str
+    current: bool
+    text: str
+
+
+def branches(document: Document) -> tuple[Branch, ...]:
+    """The branches in the file's order, exactly one of them current; none at all where the file was never branched."""
+    cells = document.of_kind("branch")
+    named = {_name(cell): cell for cell in reversed(cells)}
+    current = _current_cell(cells)
+    shown = _schedule_text(document)
+    found = [
+        Branch(name, cell is current, shown if cell is current else _opened(cell))
+        for name, cell in reversed(list(named.items()))
+    ]
+    if found and current is None:
+        found.insert(0, Branch(_free(FIRST_NAME, [b.name for b in found]), True, shown))
+    return tuple(found)
+
+
+def current_branch(document: Document) -> str:
+    """The name of the branch that the schedule cells are."""
+    return next((branch.name for branch in branches(document) if branch.current), FIRST_NAME)
+
+
+def add_branch(document: Document, name: str, steps: int | None = None) -> Document:
+    """The document on a new branch `name` that goes on after the first `steps` steps (after all for None); what was there is kept.
+
+    Raises DocumentError "no-schedule", "bad-branch-name", "branch-exists", "too-many-branches".
+    """
+    known = branches(document)
+    if not document.of_kind("schedule"):
+        raise DocumentError(Refusal("no-schedule", "there is no schedule to branch from", expected="a schedule cell"))
+    name = _checked(name, {branch.name for branch in known} or {FIRST_NAME})
+    if len(known) >= MAX_BRANCHES:
+        raise DocumentError(
+            Refusal("too-many-branches", f"the notebook has {len(known)} branches", expected=f"at most {MAX_BRANCHES}")
+        )
+    document = _named(document)
+    (cell,) = [c for c in document.of_kind("branch") if _is_current(c)]
+    newline = document.newline
+    kept = _marker(_name(cell), newline) + _closed(_schedule_text(document), newline) + (_tail(cell) or newline)
+    new = _marker(name, newline, current=True) + newline
+    return _cut(_with_cells(document, {cell: kept + new}), steps)
+
+
+def with_branch(document: Document, name: str) -> Document:
+    """The document with branch `name` as its schedule, and the one that was there kept. Raises DocumentError "no-such-branch"."""
+    cell = _cell_of(document, name)
+    if cell is None or _is_shown(document, cell):
+        return document
+    document = _named(document)
+    cell = _cell_of(document, name)
+    assert cell is not None
+    (shown,) = [c for c in document.of_kind("branch") if _is_current(c)]
+    newline = document.newline
+    texts = {
+        shown: _marker(_name(shown), newline) + _closed(_schedule_text(document), newline) + (_tail(shown) or newline),
+        cell: _marker(name, newline, current=True) + _tail(cell),
+    }
+    opened = _opened(cell)
+    return with_schedule(_with_cells(document, texts), opened)
+
+
+def rename_branch(document: Document, name: str, new: str) -> Document:
+    """The document with another name for a branch. Raises DocumentError as `add_branch`, and "no-such-branch"."""
+    cell = _cell_of(document, name)
+    if name == new:
+        return document
+    new = _checked(new, {branch.name for branch in branches(document)})
+    document = _named(document)
+    cell = _cell_of(document, name) or next(c for c in document.of_kind("branch") if _is_current(c))
+    marker = _marker(new, document.newline, current=_is_current(cell))
+    return _with_cells(document, {cell: marker + cell.body})
+
+
+def delete_branch(document: Document, name: str) -> Document:
+    """The document without a branch that is not current. Where "main" alone is left, no cell tells of branches any more."""
+    cell = _cell_of(document, name)
+    if cell is None or _is_shown(document, cell):
+        raise DocumentError(
+            Refusal(
+                "current-branch", f"branch {name!r} is the one that is shown", expected="another branch chosen before"
+            )
+        )
+    document = _with_cells(document, {cell: ""})
+    left = document.of_kind("branch")
+    if len(left) == 1 and _is_current(left[0]) and _name(left[0]) == FIRST_NAME:
+        document = _with_cells(document, {left[0]: ""})
+    return document
+
+
+def steps_shared(document: Document, name: str) -> int:
+    """How many of the first steps a branch has in common with the current one."""
+    here = schedule_items(document)
+    there = schedule_items(with_branch(document, name))
+    same = 0
+    for one, other in zip(here, there, strict=False):
+        if one.text != other.text or one.on != other.on:
+            break
+        same += one.on
+    return same
+
+
+def _checked(name: str, taken: set[str]) -> str:
+    name = " ".join(name.split())
+    if not name or len(name) > MAX_NAME or not name.isprintable():
+        raise DocumentError(
+            Refusal("bad-branch-name", "a branch needs a name", found=name[:80], expected=f"1 to {MAX_NAME} characters")
+        )
+    if name in taken:
+        raise DocumentError(Refusal("branch-exists", f"there is a branch {name!r} already", expected="another name"))
+    return name
+
+
+def _named(document: Document) -> Document:
+    """The document with a cell that says what the current branch is called."""
+    if any(_is_current(cell) for cell in document.of_kind("branch")):
+        return document
+    newline, text = document.newline, document.text
+    gap = "" if text.endswith(newline * 2) else newline if text.endswith(("\n", "\r")) else newline * 2
+    name = current_branch(document)
+    return read_document(text + gap + _marker(name, newline, current=True), document.path)
+
+
+def _cell_of(document: Document, name: str) -> Cell | None:
+    """The cell of a branch; None for the current one of a file that does not name it."""
+    for cell in document.of_kind("branch"):
+        if _name(cell) == name:
+            return cell
+    if name == current_branch(document):
+        return None
+    names = ", ".join(branch.name for branch in branches(document))
+    raise DocumentError(
+        Refusal("no-such-branch", f"there is no branch {name!r}", expected=names or "no branches were made yet")
+    )
+
+
+def _current_cell(cells: tuple[Cell, ...]) -> Cell | None:
+    return next((cell for cell in cells if _is_current(cell)), None)
+
+
+def _is_current(cell: Cell) -> bool:
+    found = _TITLE.match(cell.title)
+    return found is not None and found["current"] is not None
+
+
+def _is_shown(document: Document, cell: Cell) -> bool:
+    return cell is _current_cell(document.of_kind("branch"))
+
+
+def _name(cell: Cell) -> str:
+    found = _TITLE.match(cell.title)
+    return (found["name"].strip() if found else "") or "unnamed"
+
+
+def _free(name: str, taken: list[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number, free = number + 1, f"{name} {number + 1}"
+    return free
+
+
+def _marker(name: str, newline: str, *, current: bool = False) -> str:
+    return f"# %% branch{' (current)' if current else ''}: {name}{newline}"
+
+
+# A schedule as comments and back.
+
+
+def _closed(text: str, newline: str) -> str:
+    return "".join(_closed_line(line if line.endswith(("\n", "\r")) else line + newline) for line in lines_of(text))
+
+
+def _closed_line(line: str) -> str:
+    # "# %%" would open a cell.
+    return f"#{line}" if not line.rstrip("\r\n") else f"#| {line}" if line.lstrip().startswith("%%") else f"# {line}"
+
+
+def _opened(cell: Cell) -> str:
+    return "".join(re.sub(r"#(\| | )?", "", line, count=1) for line in lines_of(cell.body) if line.startswith("#"))
+
+
+def _tail(cell: Cell) -> str:
+    """What stands below the comments of a cell, or below its marker when it has none: empty lines, or what somebody wrote there."""
+    lines = lines_of(cell.body)
+    last = max((n for n, line in enumerate(lines, 1) if line.startswith("#")), default=0)
+    return "".join(lines[last:])
+
+
+# The schedule cells as one text.
+
+
+def _schedule_span(document: Document) -> tuple[int, int]:
+    """From the first schedule cell to behind the last one."""
+    numbers = [n for n, cell in enumerate(document.cells) if cell.kind == "schedule"]
+    return (numbers[0], numbers[-1] + 1) if numbers else (len(document.cells), len(document.cells))
+
+
+def _schedule_text(document: Document) -> str:
+    """The schedule cells with what stands between them, without the empty lines at the end."""
+    first, end = _schedule_span(document)
+    text = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
+    kept = text.rstrip()
+    return kept + (re.match(r"[ \t]*(\r\n|\r|\n|$)", text[len(kept) :]) or [""])[0]
+
+
+def with_schedule(document: Document, text: str) -> Document:
+    """The document with `text`, cells and what stands between them, as the schedule of the branch that is shown."""
+    first, end = _schedule_span(document)
+    between = [cell for cell in document.cells[first:end] if cell.kind == "branch"]
+    whole = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
+    rest = whole[len(_schedule_text(document)) :]
+    above = "".join(cell.text for cell in document.cells[:first])
+    below = "".join(cell.text for cell in (*between, *document.cells[end:]))
+    return read_document(above + text + rest + below, document.path)
+
+
+def _cut(document: Document, steps: int | None) -> Document:
+    """The document without what comes after the first `steps` steps of its schedule."""
+    items = schedule_items(document)
+    last = [item for item in items if item.step is not None and (steps is None or item.step < steps)]
+    if steps is None or len(last) == sum(item.on for item in items):
+        return document
+    line = last[-1].place.end_line if last else items[0].place.line - 1
+    lines = lines_of(document.text)
+    first, _ = _schedule_span(document)
+    start = sum(len(cell.text) for cell in document.cells[:first])
+    kept = "".join(lines[:line])[start:]
+    return with_schedule(document, kept)
+
+
+def _with_cells(document: Document, texts: Mapping[Cell, str]) -> Document:
+    """The document with other texts for some of its cells."""
+    found = {id(cell): text for cell, text in texts.items()}
+    return read_document("".join(found.get(id(cell), cell.text) for cell in document.cells), document.path)
+
+
+__all__ = [
+    "Branch",
+    "add_branch",
+    "branches",
+    "current_branch",
+    "delete_branch",
+    "rename_branch",
+    "steps_shared",
+    "with_branch",
+    "with_schedule",
+]

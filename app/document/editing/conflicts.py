@@ -1,0 +1,207 @@
+"""A step that no longer applies, told like a conflict of a merge: what it needs, what was done to the steps before it, and the ways on.
+
+`good` is everywhere the last notebook whose steps all applied: what was there is known from it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import msgspec
+
+from ....engine.ir import Refusal, TilewrightError
+from ....engine.script import CallStep, Ref
+from ..cells import Document
+from ..evaluate import evaluate
+from ..files.read_write import DocumentError
+from ..items import insert_item, item_of_step, schedule_items, switch_off, switch_on
+from ..notebook import Notebook, NotebookStep
+from .lines import line_for
+
+ChangeKind = Literal["removed", "off", "edited", "moved", "added", "workload"]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What was done to a step since all of them applied. `step` counts in the good notebook where the step was there, else in this one."""
+
+    kind: ChangeKind
+    text: str
+    step: int = 0
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A name that has no value where the step stands, and the line that gave it one (None: no line ever did).
+
+    `below` is the item that gives it one now, further down.
+    """
+
+    name: str
+    made_by: str | None = None
+    below: int | None = None
+
+
+class Conflict(msgspec.Struct, frozen=True, eq=False):
+    """The first step that fails. `applied_before`: it did, until `changes` were made; else it is simply wrong.
+
+    `waiting` steps come after it.
+    """
+
+    step: int
+    item: int
+    error: TilewrightError
+    needs: tuple[Need, ...]
+    changes: tuple[Change, ...]
+    applied_before: bool
+    waiting: int
+
+
+def conflict_of(notebook: Notebook, good: Notebook | None) -> Conflict | None:
+    """The conflict of a notebook, None where all steps apply."""
+    failed = failed_step(notebook)
+    if failed is None or failed.error is None:
+        return None
+    before = () if good is None else good.steps
+    return Conflict(
+        failed.index,
+        item_of_step(notebook.document, failed.index).index,
+        failed.error,
+        tuple(_needs(failed, notebook, before)),
+        () if good is None else tuple(_changes(notebook, good, failed.index)),
+        any(step.text == failed.text for step in before),
+        len(notebook.steps) - failed.index - 1,
+    )
+
+
+def failed_step(notebook: Notebook) -> NotebookStep | None:
+    """The first step that is refused."""
+    return next((step for step in notebook.steps if step.status == "failed"), None)
+
+
+def put_back(document: Document, good: Notebook, step: int) -> Document:
+    """The document with step `step` of the good notebook in its place again: switched on where it is off, else put in before the first
+    of its followers that is still there."""
+    if not 0 <= step < len(good.steps):
+        raise DocumentError(Refusal("no-such-step", f"there was no step {step}"))
+    text = good.steps[step].text
+    items = schedule_items(document)
+    off = next((item for item in items if not item.on and item.text == text), None)
+    if off is not None:
+        return switch_on(document, off.index)
+    for follower in good.steps[step + 1 :]:
+        for item in items:
+            if item.on and item.text == follower.text:
+                return insert_item(document, item.index, text)
+    raise DocumentError(Refusal("no-such-step", "none of the steps that came after it is left", found=text))
+
+
+def stop_at(document: Document, step: int) -> Document:
+    """The document with step `step` and all later ones switched off."""
+    for item in reversed(schedule_items(document)):
+        if item.step is not None and item.step >= step:
+            document = switch_off(document, item.index)
+    return document
+
+
+def skip_conflicts(notebook: Notebook) -> Notebook:
+    """The notebook with every step that fails switched off, one after the other; what then applies is applied."""
+    while (failed := failed_step(notebook)) is not None:
+        document = switch_off(notebook.document, item_of_step(notebook.document, failed.index).index)
+        notebook = evaluate(document, notebook)
+    return notebook
+
+
+def repaired(notebook: Notebook) -> Notebook:
+    """The notebook with the calls before its failed step that make it legal. Raises DocumentError "no-repair" where none are known."""
+    failed = failed_step(notebook)
+    repair = failed.error.refusal.repair if failed is not None and failed.error is not None else ()
+    if failed is None or not repair:
+        raise DocumentError(Refusal("no-repair", "nothing is known that makes this step legal"))
+    state = notebook.states[-1]
+    document, index = notebook.document, item_of_step(notebook.document, failed.index).index
+    for proposal in repair:
+        line = line_for(
+            state.names,
+            proposal.method,
+            dict(proposal.arguments),
+            schedule=state.schedule,
+            receiver=notebook.schedule_name,
+        )
+        document = insert_item(document, index, line)
+        index += len(line.split("\n"))
+    return evaluate(document, notebook)
+
+
+def _needs(failed: NotebookStep, notebook: Notebook, before: tuple[NotebookStep, ...]) -> Iterator[Need]:
+    known = notebook.states[-1].names
+    for name in dict.fromkeys(_names(failed.call)):
+        if name in known:
+            continue
+        below = next((step for step in notebook.steps[failed.index + 1 :] if name in step.call.targets), None)
+        made = below or next((step for step in before if name in step.call.targets), None)
+        item = None if below is None else item_of_step(notebook.document, below.index).index
+        yield Need(name, None if made is None else made.text, item)
+
+
+def _names(call: CallStep) -> Iterator[str]:
+    """The variables that a line uses."""
+    waiting: list[object] = [*call.args, *call.kwargs.values()]
+    while waiting:
+        match waiting.pop(0):
+            case Ref(name=name):
+                yield name
+            case list() | tuple() as several:
+                waiting[:0] = several
+            case dict() as several:
+                waiting[:0] = several.values()
+            case _:
+                pass
+
+
+def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[Change]:
+    """What is other before the failed step than it was."""
+    if notebook.program is not good.program:
+        yield Change("workload", "")
+    old, new = [step.text for step in good.steps], [step.text for step in notebook.steps]
+    off = {item.text for item in schedule_items(notebook.document) if not item.on}
+    gone, come = set(old) - set(new), set(new) - set(old)
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if c > failed:
+            break
+        if kind in ("equal",):
+            continue
+        replaced = _replaced(old[a:b], new[c:d], gone - off, come)
+        for n in range(a, b):
+            if old[n] in replaced:
+                yield Change("edited", f"{old[n]} → {replaced[old[n]]}", n)
+            elif old[n] in off:
+                yield Change("off", old[n], n)
+            else:
+                yield Change("removed" if old[n] in gone else "moved", old[n], n)
+        for n in range(c, min(d, failed + 1)):
+            if new[n] in come and new[n] not in replaced.values() and n < failed:
+                yield Change("added", new[n], n)
+            elif new[n] not in come and old.index(new[n]) >= b:
+                yield Change("moved", new[n], old.index(new[n]))
+
+
+def _replaced(old: list[str], new: list[str], gone: set[str], come: set[str]) -> dict[str, str]:
+    """Which lines stand for which, where as many went as came."""
+    left: Iterable[str] = [text for text in old if text in gone]
+    there = [text for text in new if text in come]
+    left = list(left)
+    return dict(zip(left, there, strict=True)) if len(left) == len(there) else {}
+
+
+__all__ = [
+    "Change",
+    "Conflict",
+    "Need",
+    "conflict_of",
+    "failed_step",
+    "put_back",
+    "repaired",
+    "skip_conflicts",
+    "stop_at",
+]

@@ -1,0 +1,143 @@
+"""What a finding or a refusal proposes, as calls on the program that is shown: names in its text become the handles they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ....engine.adopt import call_method
+from ....engine.ir import For, Refusal, TilewrightError, Var, called_with, loops_and_blocks
+from ....engine.lint import Fix as LintFix
+from ....engine.schedule import PRIMITIVES, Step
+from ....engine.schedule.trace import renamed
+from ....engine.script import CallStep, Ref, read_calls
+from ..evaluate import evaluate
+from ..files.read_write import DocumentError
+from ..notebook import Notebook, NotebookStep, State
+from ..sizes import is_sizes_line, with_sizes_line
+from ..workload import program_names
+from .apply import remove_call, replace_call
+from .lines import apply_call, line_for
+
+
+class FixCall(msgspec.Struct, frozen=True, eq=False):
+    """A schedule call with handles in place of names."""
+
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def fix_call(state: State, text: str) -> FixCall:
+    """The call that `text` ("sch.set_scope('B', 0, 'local')") proposes. A name is a loop of the program, else a variable of the notebook.
+
+    Raises TilewrightError where it is no single call of a primitive, or names what is not there ("loop", "consumer": to be filled in).
+    """
+    calls = read_calls(text, "fix")
+    if len(calls) != 1 or calls[0].method not in PRIMITIVES or calls[0].index is not None:
+        raise DocumentError(Refusal("bad-fix", "this is not one schedule call", found=text))
+    (call,) = calls
+    return _resolved(state, call)
+
+
+def is_applicable(state: State, calls: Sequence[str]) -> bool:
+    """Whether each of `calls` can be read against the program. Whether they are legal only applying them tells."""
+    try:
+        for text in calls:
+            if not is_sizes_line(text):
+                fix_call(state, text)
+    except TilewrightError:
+        return False
+    return bool(calls)
+
+
+def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
+    """The notebook with all of `calls` at its end. Raises TilewrightError where one is refused; `notebook` stays as it is."""
+    for text in calls:
+        if is_sizes_line(text):
+            notebook = evaluate(with_sizes_line(notebook.document, text), notebook)
+            continue
+        call = fix_call(notebook.states[-1], text)
+        notebook = apply_call(notebook, call.method, *call.args, **call.kwargs)
+    return notebook
+
+
+def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
+    """The notebook with calls at its end that were traced on a copy of its schedule; what they made there is found again in what they make
+    here. Raises TilewrightError where one is refused; `notebook` stays as it is."""
+    new: dict[Any, Any] = {}
+    for step in steps:
+        args, keywords = called_with(renamed(dict(step.arguments), new))
+        if step.changes:
+            notebook = apply_call(notebook, step.method, *args, **keywords)
+            schedule = notebook.states[-1].schedule
+        else:
+            schedule = notebook.states[-1].schedule.copy()
+            call_method(schedule, step.method, args, keywords)
+        new.update(zip(step.results, schedule.trace.steps[-1].results, strict=True))
+    return notebook
+
+
+def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebook:
+    """The notebook with the line that made step `number` of the trace written as another call, or without it. Raises TilewrightError where
+    a later line does not go with that; `notebook` stays as it is."""
+    index = max(s.index for s in notebook.steps if s.first_trace_step is not None and s.first_trace_step <= number)
+    document = notebook.document
+    if step is None:
+        document = remove_call(document, index)
+    else:
+        state = notebook.states[index]
+        line = line_for(
+            state.names,
+            step.method,
+            dict(step.arguments),
+            schedule=state.schedule,
+            receiver=notebook.schedule_name,
+            reserved=program_names(document),
+        )
+        document = replace_call(document, index, _assigned(line, notebook.steps[index]))
+    revised = evaluate(document, notebook)
+    if revised.error is not None:
+        raise revised.error
+    return revised
+
+
+def _assigned(line: str, step: NotebookStep) -> str:
+    """The text of a call with the variables that the line of a step sets."""
+    if not step.call.targets:
+        return line
+    *lookups, call = line.split("\n")
+    return "\n".join([*lookups, f"{step.text.partition('=')[0].rstrip()} = {call}"])
+
+
+def apply_lint(notebook: Notebook, fix: LintFix) -> Notebook:
+    """The notebook after a lint's fix of it: calls at its end, or one of its lines made otherwise."""
+    if fix.revision is not None:
+        return apply_revision(notebook, fix.revision.number, fix.revision.step)
+    return apply_steps(notebook, fix.steps)
+
+
+def _resolved(state: State, call: CallStep) -> FixCall:
+    def value(given: Any) -> Any:
+        if isinstance(given, Ref):
+            return _handle(state, given)
+        if isinstance(given, list | tuple):
+            return type(given)(value(item) for item in given)
+        return given
+
+    return FixCall(call.method, tuple(map(value, call.args)), {name: value(v) for name, v in call.kwargs.items()})
+
+
+def _handle(state: State, ref: Ref) -> Any:
+    loops: list[Var] = [
+        stmt.loop_var
+        for stmt in loops_and_blocks(state.schedule.func.body)
+        if isinstance(stmt, For) and stmt.loop_var.name == ref.name
+    ]
+    if ref.index is None and len(loops) == 1:
+        return loops[0]
+    if ref.index is None and ref.name in state.names:
+        return state.names[ref.name]
+    raise DocumentError(Refusal("unknown-name", f"there is no single loop {ref.name!r} in the program"))

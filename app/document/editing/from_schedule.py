@@ -1,0 +1,71 @@
+"""A notebook of a schedule that was made elsewhere, its handles kept: what is done to the one can be said of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ....engine.hwsim import Machine
+from ....engine.ir import IRModule, PrimFunc, TilewrightError, Var
+from ....engine.schedule import Schedule
+from ....engine.script import CallStep
+from ..calls import schedule_calls
+from ..cells import Document, read_document
+from ..notebook import Notebook, NotebookStep, State
+from ..pasted import program_name, trace_line, workload_text
+
+
+def notebook_of_schedule(
+    schedule: Schedule, machine: Machine | None = None, sizes: Mapping[str, int] | None = None
+) -> Notebook:
+    """The schedule as a notebook that goes on with its loops and blocks: each traced call is a line, each line a moment.
+
+    `machine` is named in the text, which only a preset or a file can be found by. Calls that have no text (intrinsics that are no module's
+    variables, more calls than a notebook may have) leave the notebook without lines, at the last moment of the schedule.
+    """
+    program = _program(schedule)
+    head = _head(program, machine, sizes or {})
+    variables: dict[Var | str, str] = {}
+    try:
+        lines = [trace_line(step, variables) for step in schedule.trace.steps]
+        document = read_document(head + "".join(f"{line}\n" for line in lines))
+        calls = schedule_calls(document)[1:]
+    except TilewrightError:
+        calls = ()
+    if len(calls) != len(schedule.trace):
+        bare = State(schedule.copy(), {})
+        return Notebook(read_document(head), program, machine, states=(bare,), sizes=sizes or {})
+    return Notebook(document, program, machine, _steps(calls), _moments(schedule, calls), sizes=sizes or {})  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def _program(schedule: Schedule) -> IRModule | PrimFunc:
+    functions = schedule.original.functions
+    return functions[0] if len(functions) == 1 else schedule.original
+
+
+def _head(program: IRModule | PrimFunc, machine: Machine | None, sizes: Mapping[str, int]) -> str:
+    """The cells of machine and program, and the line that makes the schedule."""
+    said = f'machine = tilewright.machine("{machine.name}")\n' if machine is not None else ""
+    numbers = ", ".join(f'"{name}": {size}' for name, size in sizes.items())
+    said += f"sizes = {{{numbers}}}\n" if sizes else ""
+    return (
+        f"# %% machine\nimport tilewright\n\n{said}\n# %% workload\n{workload_text(program)}\n\n\n"
+        f"# %% schedule\nsch = tilewright.Schedule({program_name(program)})\n"
+    )
+
+
+def _steps(calls: tuple[CallStep, ...]) -> tuple[NotebookStep, ...]:
+    return tuple(NotebookStep(n, call.text, call.place, call, "applied", n) for n, call in enumerate(calls))
+
+
+def _moments(schedule: Schedule, calls: tuple[CallStep, ...]) -> tuple[State, ...]:
+    """The schedule before, between and after the lines, and what their variables hold."""
+    names: dict[str, Any] = {}
+    moments = [State(schedule.at(0), {})]
+    for count, (step, call) in enumerate(zip(schedule.trace.steps, calls, strict=True), 1):
+        names = {**names, **dict(zip(call.targets, step.results, strict=True))}
+        moments.append(State(schedule.at(count), names))
+    return tuple(moments)
+
+
+__all__ = ["Document", "notebook_of_schedule"]

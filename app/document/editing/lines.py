@@ -1,0 +1,122 @@
+"""Moves as lines of a notebook: what a drag or a menu writes into the schedule cell, in words its reader would have used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ....engine.adopt import Trial, call_method
+from ....engine.export import call_text, loop_position, named_arguments, quoted, unique_name
+from ....engine.ir import Refusal, Var
+from ....engine.schedule import Schedule
+from ..evaluate import evaluate
+from ..files.read_write import DocumentError
+from ..notebook import Handle, Notebook
+from ..workload import program_names
+from .apply import append_call
+
+RESERVED = ("sch", "machine", "report", "tilewright", "T", "I", "AXIS_SEPARATOR", "print", "np")
+"""Names that a line never takes for a loop or a block."""
+
+
+def variable_of(names: Mapping[str, Any], handle: Handle) -> str | None:
+    """The text that stands for `handle`: a variable, or an element of a variable with several handles. The newest wins."""
+    for name, value in reversed(list(names.items())):
+        if _is(value, handle):
+            return name
+        if isinstance(value, list | tuple):
+            for position, item in enumerate(value):
+                if _is(item, handle):
+                    return f"{name}[{position}]"
+    return None
+
+
+def _is(value: object, handle: Handle) -> bool:
+    return value is handle or (isinstance(handle, str) and isinstance(value, str) and value == handle)
+
+
+def line_for(
+    names: Mapping[str, Any],
+    method: str,
+    args: Sequence[Any] | Mapping[str, Any],
+    results: Handle | Sequence[Handle] | None = (),
+    *,
+    schedule: Schedule | None = None,
+    receiver: str = "sch",
+    reserved: Sequence[str] = (),
+) -> str:
+    """The text of `receiver.method(*args)` that sets variables for its `results`: `ko, ki = sch.split(k, factors=[None, 64])`.
+
+    `args` are positional, or by parameter name. New variables take the names of their loops and blocks. A block without a variable is
+    written by its name, a loop without one gets it in a line before (`schedule`, before the call, is asked where the loop is), so the
+    text may have several lines. Raises DocumentError "nameless-loop" when that cannot be told.
+    """
+    taken = {*names, *RESERVED, *reserved, receiver}
+    arguments = dict(args) if isinstance(args, Mapping) else named_arguments(method, args, {})
+    before: list[str] = []
+    fresh: dict[Var, str] = {}
+
+    def text_of(handle: Handle) -> str:
+        found = variable_of({**names, **{v: k for k, v in fresh.items()}}, handle)
+        if found is not None:
+            return found
+        if isinstance(handle, str):
+            return quoted(handle)
+        fresh[handle] = unique_name(handle.name, taken)
+        taken.add(fresh[handle])
+        before.append(f"{fresh[handle]} = {_loop_lookup(schedule, handle, text_of, receiver)}")
+        return fresh[handle]
+
+    call = call_text(receiver, method, arguments, text_of, separator="tilewright.AXIS_SEPARATOR")
+    made = [results] if isinstance(results, Var | str) else list(results or ())
+    targets: list[str] = []
+    for handle in made:
+        targets.append(unique_name(handle.name if isinstance(handle, Var) else handle, taken))
+        taken.add(targets[-1])
+    line = f"{', '.join(targets)} = {call}" if targets else call
+    return "\n".join([*before, line])
+
+
+def _loop_lookup(schedule: Schedule | None, loop: Var, text_of: Callable[[Handle], str], receiver: str) -> str:
+    """`sch.get_loops("C")[2]`, by a block below the loop."""
+    found = loop_position(schedule.func, loop) if schedule is not None else None
+    if found is None:
+        raise DocumentError(
+            Refusal("nameless-loop", f"loop {loop.name!r} has no variable", expected="a loop of the schedule")
+        )
+    return f"{receiver}.get_loops({text_of(found[0])})[{found[1]}]"
+
+
+def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) -> Notebook:
+    """The notebook after one more call, written into its last schedule cell: what a drag does.
+
+    `args` are handles of `notebook.schedule`. A refused call raises its ScheduleError, and nothing has changed. A notebook whose schedule
+    has a line that fails is not extended ("broken-schedule").
+    """
+    if not notebook.states:
+        raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
+    if any(step.status != "applied" for step in notebook.steps):
+        raise DocumentError(
+            Refusal(
+                "broken-schedule",
+                "a line of the schedule fails; new calls would come after it",
+                expected="the line mended or removed",
+            )
+        )
+    state = notebook.states[-1]
+    schedule = state.schedule.copy()
+    results = call_method(schedule, method, args, kwargs)
+    # A layout given as a function has no text; the trace has the index map it made.
+    traced = dict(schedule.trace.steps[-1].arguments)
+    arguments = named_arguments(method, args, kwargs)
+    line = line_for(
+        state.names,
+        method,
+        {name: traced[name] if callable(value) else value for name, value in arguments.items()},
+        results,
+        schedule=state.schedule,
+        receiver=notebook.schedule_name,
+        reserved=program_names(notebook.document),
+    )
+    trial = Trial(state, method, arguments, schedule, results)
+    return evaluate(append_call(notebook.document, line), notebook, trial)

@@ -1,0 +1,155 @@
+"""Two texts made of one, brought together line by line (diff3): what only one of them changed is taken, what both changed is a clash."""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ..cells import lines_of
+
+MOST_PAIRS = 250_000
+"""Of lines that are compared between those that stand once in each text: where it would be more, what lies there is one clash. A page
+merges while its server waits, and the largest texts take it a tenth of a second."""
+
+
+class Clash(msgspec.Struct, frozen=True):
+    """Lines that both changed. `line` is where they stand in our text, from 1."""
+
+    line: int
+    base: str
+    ours: str
+    theirs: str
+
+
+Part = str | Clash
+
+
+def merge(base: str, ours: str, theirs: str) -> tuple[Part, ...]:
+    """Text that is agreed on, and clashes, in order."""
+    before, a, b = lines_of(base), lines_of(ours), lines_of(theirs)
+    found: list[Part] = []
+    at = line = start_b = 0
+    for start, end, from_a, from_b in _in_all(before, a, b):
+        found += _part("".join(before[at:start]), "".join(a[line:from_a]), "".join(b[start_b:from_b]), line + 1)
+        found += ["".join(before[start:end])] if start < end else []
+        at, line, start_b = end, from_a + end - start, from_b + end - start
+    return tuple(found)
+
+
+def merged(parts: Sequence[Part]) -> str | None:
+    """The text, where nothing clashes."""
+    return None if any(isinstance(part, Clash) for part in parts) else resolved(parts, ())
+
+
+def resolved(parts: Sequence[Part], choices: Sequence[str]) -> str:
+    """The text with "ours", "theirs" or "both" for each clash, in order; ours where nothing is said."""
+    waiting = iter(choices)
+    found: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            found.append(part)
+            continue
+        choice = next(waiting, "ours")
+        if choice != "theirs":
+            found.append(part.ours)
+        if choice == "both" and part.ours and not part.ours.endswith(("\n", "\r")):
+            found.append("\n")
+        if choice in ("theirs", "both"):
+            found.append(part.theirs)
+    return "".join(found)
+
+
+def _part(base: str, ours: str, theirs: str, line: int) -> list[Part]:
+    if ours in (base, theirs):
+        return [theirs] if theirs else []
+    if theirs == base:
+        return [ours] if ours else []
+    return [Clash(line, base, ours, theirs)]
+
+
+def _in_all(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Runs of lines that all three have: start and end in `base`, start in `a`, start in `b`. The last one is empty, at the end."""
+    in_a, in_b = alike(base, a), alike(base, b)
+    n = m = 0
+    while n < len(in_a) and m < len(in_b):
+        (base_a, at_a, length_a), (base_b, at_b, length_b) = in_a[n], in_b[m]
+        start, end = max(base_a, base_b), min(base_a + length_a, base_b + length_b)
+        if start < end:
+            yield start, end, at_a + start - base_a, at_b + start - base_b
+        if base_a + length_a < base_b + length_b:
+            n += 1
+        else:
+            m += 1
+    yield len(base), len(base), len(a), len(b)
+
+
+def alike(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
+    """Runs of lines that two texts share, in order: start in each, and length."""
+    runs: list[tuple[int, int, int]] = []
+    from_old = from_new = 0
+    left = MOST_PAIRS
+    for anchor_old, anchor_new in [*_anchors(old, new), (len(old), len(new))]:
+        a, b = old[from_old:anchor_old], new[from_new:anchor_new]
+        found, taken = _alike_between(a, b, left)
+        left -= taken
+        runs += [(from_old + x, from_new + y, length) for x, y, length in found]
+        if anchor_old < len(old):
+            runs.append((anchor_old, anchor_new, 1))
+        from_old, from_new = anchor_old + 1, anchor_new + 1
+    return _joined(runs)
+
+
+def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Lines that stand once in each text, as many as are in the same order in both (patience diff)."""
+    once_old, once_new = _standing_once(old), _standing_once(new)
+    pairs = [(n, once_new[line]) for line, n in once_old.items() if line in once_new]
+    ends: list[int] = []  # of the rising runs of each length, the least last place in the new text
+    before: list[int] = []  # of each pair, how long the longest rising run is that it may go on
+    for _, at in pairs:
+        length = bisect.bisect_left(ends, at)
+        ends[length : length + 1] = [at]
+        before.append(length)
+    chosen: list[tuple[int, int]] = []
+    wanted = len(ends) - 1
+    for pair, length in zip(reversed(pairs), reversed(before), strict=True):
+        if length == wanted and (not chosen or pair[1] < chosen[-1][1]):
+            chosen.append(pair)
+            wanted -= 1
+    return chosen[::-1]
+
+
+def _standing_once(lines: list[str]) -> dict[str, int]:
+    counts = Counter(lines)
+    return {line: n for n, line in enumerate(lines) if counts[line] == 1}
+
+
+def _alike_between(old: list[str], new: list[str], left: int) -> tuple[list[tuple[int, int, int]], int]:
+    """The same of lines between two anchors, and how many pairs of lines that took."""
+    head = next((n for n, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), min(len(old), len(new)))
+    most = min(len(old), len(new)) - head
+    tail = next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
+    inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    runs = [(0, 0, head)]
+    pairs = len(inner_old) * len(inner_new)
+    if pairs <= left:
+        matcher = difflib.SequenceMatcher(None, inner_old, inner_new, autojunk=False)
+        runs += [(head + x, head + y, n) for x, y, n in matcher.get_matching_blocks()]
+    runs.append((len(old) - tail, len(new) - tail, tail))
+    return runs, min(pairs, left)
+
+
+def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    found: list[tuple[int, int, int]] = []
+    for x, y, length in runs:
+        if found and found[-1][0] + found[-1][2] == x and found[-1][1] + found[-1][2] == y:
+            found[-1] = (found[-1][0], found[-1][1], found[-1][2] + length)
+        elif length:
+            found.append((x, y, length))
+    return found
+
+
+__all__ = ["Clash", "Part", "alike", "merge", "merged", "resolved"]

@@ -1,0 +1,276 @@
+"""Notebook files on disk: bounded reading, atomic writing that never takes another program's text away unseen."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from ....engine.ir import Refusal, TilewrightError
+from ...folders.state import sync_folder
+from ...limits import LIMITS
+from ..cells import Document, read_document
+
+MAX_BYTES = LIMITS.file_bytes
+"""Larger files are refused: no notebook written by hand or by drags comes near."""
+
+STALE_SECONDS = 60
+"""A temporary file of this age was left by a server that was killed between writing and renaming."""
+
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+"""Python's declaration of an encoding, in one of the first two lines (PEP 263)."""
+
+_UTF8 = frozenset({"utf-8", "utf8", "utf_8", "utf-8-sig", "ascii", "us-ascii"})
+
+_WHY = {
+    errno.ENOSPC: ("no-space", "the disk is full", "room on the disk: then it is saved by itself"),
+    errno.EDQUOT: ("no-space", "the quota of the disk is used up", "room on the disk: then it is saved by itself"),
+    errno.EFBIG: ("no-space", "the file would be larger than is allowed here", "a larger limit, or another place"),
+    errno.EIO: ("disk-error", "the disk reports an error", "a disk that works: Save as to another one"),
+    errno.EROFS: ("read-only", "the disk is read-only", "another place: Save as"),
+    errno.EACCES: (
+        "read-only",
+        "the folder may not be written to",
+        "the right to write there, or another place: Save as",
+    ),
+    errno.EPERM: ("read-only", "the file may not be replaced", "the right to write it, or another place: Save as"),
+    errno.ENOENT: ("no-folder", "its folder is gone", "the folder, or another place: Save as"),
+    errno.ENOTDIR: ("no-folder", "its folder is gone", "the folder, or another place: Save as"),
+}
+
+
+class DocumentError(TilewrightError):
+    """A notebook file that cannot be read, written or edited as asked."""
+
+
+class Stamp(NamedTuple):
+    """What a file looks like from outside: when it is another one, its text may be."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+def stamp_of(path: Path, *, follow: bool = True) -> Stamp | None:
+    """None where there is no file. Raises DocumentError "unreadable", "not-a-file": a folder; if not `follow`, also a link or a pipe."""
+    try:
+        found = path.stat() if follow else path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise DocumentError(Refusal("unreadable", f"cannot read {path.name}: {error.strerror}")) from error
+    if stat.S_ISDIR(found.st_mode):
+        raise DocumentError(Refusal("not-a-file", f"{path} is a directory", expected="a notebook file"))
+    if not follow:
+        _require_regular(found.st_mode, path)
+    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _require_regular(mode: int, path: Path) -> None:
+    if not stat.S_ISREG(mode):
+        kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
+        raise DocumentError(Refusal("not-a-file", f"{path} is {kind}", expected="a notebook file"))
+
+
+def load_document(path: str | Path) -> Document:
+    """The notebook at `path`. Raises DocumentError "no-such-file", "not-a-file", "file-too-large", "not-utf-8", "unreadable"."""
+    return read_document(read_text(Path(path))[0], str(path))
+
+
+def real_path(path: Path) -> Path | None:
+    """Where links lead to; None for one that leads in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
+def read_text(path: Path, *, follow: bool = True) -> tuple[str, Stamp]:
+    """The text of a file, and the file's stamp from before it was read. Raises as `load_document`.
+
+    If not `follow`, only a regular file is read: no link is followed, and no pipe or device is waited for.
+    """
+    try:
+        stamp = stamp_of(path, follow=follow)
+        if stamp is None:
+            raise DocumentError(Refusal("no-such-file", f"there is no file {path}"))
+        with open(path, "rb", opener=None if follow else _open_regular) as file:
+            return read_stream(file, str(path)), stamp
+    except OSError as error:
+        raise DocumentError(Refusal("unreadable", f"cannot read {path}: {error.strerror}")) from None
+
+
+def _open_regular(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, Path(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_stream(stream: BinaryIO, name: str) -> str:
+    """The text of an open file, or of a pipe. Raises DocumentError "file-too-large", "not-utf-8" of what goes by `name`; OSError."""
+    data = stream.read(MAX_BYTES + 1)  # not by its size: a device or a pipe does not tell
+    if len(data) > MAX_BYTES:
+        raise DocumentError(Refusal("file-too-large", f"{name} is too large", expected=f"at most {MAX_BYTES} bytes"))
+    return _decoded(data, name)
+
+
+def _decoded(data: bytes, path: str) -> str:
+    """Raises DocumentError "not-utf-8" that says which encoding it seems to be instead."""
+    expected = "a Python file in UTF-8"
+    declared = _declared(data)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DocumentError(
+            Refusal("not-utf-8", f"{path} is UTF-16 text", found="its byte order mark", expected=expected)
+        )
+    if declared is not None and not data.isascii():
+        raise DocumentError(
+            Refusal("not-utf-8", f"{path} is not UTF-8 text", found=f"it declares {declared}", expected=expected)
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DocumentError(
+            Refusal("not-utf-8", f"{path} is not UTF-8 text (byte {error.start}, line {line})", expected=expected)
+        ) from None
+
+
+def _declared(data: bytes) -> str | None:
+    """The encoding that Python would read the file in, where it is not UTF-8."""
+    for line in data.split(b"\n", 2)[:2]:
+        found = _COOKIE.match(line.removeprefix(b"\xef\xbb\xbf"))
+        if found is not None:
+            name = found[1].decode("ascii", "replace")
+            return None if name.lower().replace("_", "-") in _UTF8 or name.lower() in _UTF8 else name
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return None
+    return None
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a file. Raises DocumentError "not-utf-8" for half characters, and for more than the declared encoding has."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DocumentError(
+            Refusal("not-utf-8", "the text has half of a character in it", found=ascii(text[error.start]))
+        ) from None
+    declared = None if data.isascii() else _declared(data)
+    if declared is not None:
+        raise DocumentError(
+            Refusal(
+                "not-utf-8",
+                f"the file declares {declared}, and the text has other characters than ASCII's",
+                expected="the declaration changed to utf-8",
+            )
+        )
+    return data
+
+
+def save_document(document: Document, path: str | Path | None = None) -> Document:
+    """Write the document to `path` (or where it came from), as `write_text` does. Returns the document with its path."""
+    target = Path(path or document.path or "")
+    if not target.name:
+        raise DocumentError(Refusal("no-path", "the notebook has no file yet", expected="a path to save it to"))
+    write_text(target, document.text)
+    return Document(document.cells, str(target))
+
+
+ANY = Stamp(-1, -1, -1)
+"""Whatever the file looks like now."""
+
+
+def write_text(target: Path, text: str, known: Stamp | None = ANY) -> Stamp:
+    """Write the file as `replace_text` does; a link is written through, so that it stays one."""
+    return replace_text(Path(os.path.realpath(target)), text, known, temporary_name(target), shown=target)
+
+
+def replace_text(target: Path, text: str, known: Stamp | None, temporary: str, *, shown: Path | None = None) -> Stamp:
+    """Write the file so that a reader sees the old one or the new one, never a part, after a crash too. Returns its stamp.
+
+    The text goes to the file `temporary` beside the target, is flushed to the disk, then renamed over it; no link is followed. Messages
+    call the file `shown`. Raises DocumentError: "changed-on-disk" where the file is not as it is `known` any more (None: there is none),
+    "read-only", "no-space", "no-folder", "disk-error", "not-a-file", "not-utf-8", "file-too-large", "unwritable".
+    """
+    shown = shown or target
+    data = encoded(text)
+    if len(data) > MAX_BYTES:
+        raise DocumentError(
+            Refusal("file-too-large", "the notebook is too large", f"{len(data)} bytes", f"at most {MAX_BYTES} bytes")
+        )
+    try:
+        before = stamp_of(target, follow=False)
+        if before is not None and not target.lstat().st_mode & 0o222:
+            raise DocumentError(
+                Refusal(
+                    "read-only",
+                    f"{shown.name} is read-only",
+                    expected="the right to write it, or another place: Save as",
+                )
+            )
+        return _replace_file(target, data, known, target.parent / temporary)
+    except OSError as error:
+        code, words, expected = _WHY.get(error.errno or 0, ("unwritable", str(error.strerror), ""))
+        raise DocumentError(Refusal(code, f"cannot write {shown}: {words}", f"{error.strerror}", expected)) from error
+
+
+def temporary_name(target: Path) -> str:
+    """The name of a file beside the target that nobody has yet, and that says whose it is."""
+    return f".{target.name[:50]}.{secrets.token_hex(8)}.tmp"
+
+
+def _replace_file(target: Path, data: bytes, known: Stamp | None, temporary: Path) -> Stamp:
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            _look_like(target, file.fileno(), temporary)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            made = os.fstat(file.fileno())
+        if known is not ANY and stamp_of(target, follow=False) != known:  # as late as can be
+            raise DocumentError(Refusal("changed-on-disk", f"another program changed {target.name}"))
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    sync_folder(target.parent)
+    return Stamp(made.st_ino, made.st_size, made.st_mtime_ns)
+
+
+def _look_like(target: Path, descriptor: int, temporary: Path) -> None:
+    """Permissions, owner and extended attributes of the file that is replaced; a new one is readable by all, as editors do."""
+    try:
+        before = target.lstat()
+    except FileNotFoundError:
+        os.fchmod(descriptor, 0o644)
+        return
+    with suppress(OSError):  # only root gives files away
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    try:
+        shutil.copystat(target, temporary, follow_symlinks=False)
+    except OSError:
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+
+
+def clear_leftovers(folder: Path, names: Iterable[str]) -> None:
+    """Remove temporary files of these names, which a server that was killed while it wrote left in the folder. No link is followed."""
+    for name in names:
+        path = folder / name
+        with suppress(OSError):  # removed by somebody else
+            found = path.lstat()
+            if path.parent == folder and stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > STALE_SECONDS:
+                path.unlink()

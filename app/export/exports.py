@@ -1,0 +1,160 @@
+"""What a notebook can be taken away as: code for other systems, the timeline for other viewers, pictures, a replay that stands alone.
+
+`views.export_kinds` has the kinds by their names; here each is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from ...engine.export import chrome_trace, to_c, to_tvm_python
+from ...engine.hwsim import Machine, Report
+from ...engine.ir import Refusal, TilewrightError
+from ...engine.lower import with_sizes
+from ..document.editing.from_schedule import notebook_of_schedule
+from ..state.derived import Store, sizes_of
+from ..state.model import State
+from ..views.drawings import Theme, timeline_svg, tree_svg
+from ..views.drawings.png import png_of
+from ..views.shell.export_kinds import EXPORT_KINDS, ExportKind
+from ..views.timeline.value import timeline_value
+from ..views.tree.tree_now import costs_now, rows_now
+
+
+class Subject(msgspec.Struct, frozen=True, eq=False):
+    """What is exported: the picture of a state. `sizes` are put into C as numbers; `version` is TVM's."""
+
+    state: State
+    store: Store
+    theme: Theme = "auto"
+    width: int = 960
+    scale: float = 2
+    sizes: Mapping[str, int] = {}
+    version: str = "0.27"
+
+    @property
+    def report(self) -> Report:
+        """Raises why there is none."""
+        found = self.store.report_now(self.state)
+        if isinstance(found, TilewrightError):
+            raise found
+        if found is None:
+            raise TilewrightError(
+                Refusal("not-simulated", "the program is still being simulated", expected="a moment of patience")
+            )
+        return found
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A file to give away."""
+
+    name: str
+    data: str | bytes
+
+
+def made(key: str, subject: Subject) -> Made:
+    """The file of a kind. Raises TilewrightError where the program has no such form, KeyError where there is no such kind."""
+    kind = EXPORTS[key]
+    return Made(f"{kind.stem or file_stem(subject.state.title)}{kind.suffix}", _MAKERS[key](subject))
+
+
+def apart(state: State, store: Store) -> Subject:
+    """What a thread may export while the page goes on: a store of its own, with the report and the verdict that are known."""
+    own = Store()
+    machine = store.machine(state)
+    if state.shown is None or state.moment is None or not isinstance(machine, Machine):
+        return Subject(state, own)
+    schedule = state.moment.schedule
+    state = replace(state, shown=replace(state.shown, machine=machine))
+    sizes = sizes_of(state, schedule.func)
+    report = store.report_now(state)
+    if report is not None:
+        own.reported(own.costed(state, schedule), own.machine(state), report)
+    verdict = store.verdict(state, schedule)
+    if verdict is not None:
+        own.verified(schedule.func, sizes, verdict)
+    return Subject(state, own)
+
+
+def file_stem(title: str) -> str:
+    """A title as the name of a file."""
+    return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:60] or "notebook"
+
+
+def _tvm(version: str | None) -> Callable[[Subject], str]:
+    def make(subject: Subject) -> str:
+        moment = subject.state.moment
+        assert moment is not None
+        return to_tvm_python(moment.schedule, moment.names, version or subject.version, sizes=dict(subject.sizes))
+
+    return make
+
+
+def _tilewright(subject: Subject) -> str:
+    """The notebook itself; of an earlier step, a notebook that ends there."""
+    state = subject.state
+    assert state.notebook is not None and state.moment is not None and state.shown is not None
+    if not state.looks_back:
+        return state.notebook.document.text
+    machine = subject.store.machine(state)
+    named = machine if isinstance(machine, Machine) else None
+    return notebook_of_schedule(state.moment.schedule, named, state.shown.sizes).document.text
+
+
+def _script(subject: Subject) -> str:
+    assert subject.state.moment is not None
+    return subject.store.script(subject.state.moment.schedule)
+
+
+def _c(subject: Subject) -> str:
+    """With the given sizes as numbers, and the others as parameters."""
+    assert subject.state.moment is not None
+    return to_c(with_sizes(subject.state.moment.schedule.func, dict(subject.sizes)).func)
+
+
+def _tree(subject: Subject) -> str:
+    rows, costs = rows_now(subject.state, subject.store), costs_now(subject.state, subject.store)
+    return tree_svg(rows, costs, title=subject.state.title, theme=subject.theme)
+
+
+def _timeline(subject: Subject) -> str:
+    _ = subject.report  # what keeps it from being simulated is an error here, and no picture
+    value = timeline_value(subject.state, subject.store)
+    return timeline_svg(value, title=subject.state.title, theme=subject.theme, width=subject.width)
+
+
+def _trace(subject: Subject) -> str:
+    return chrome_trace(subject.report)
+
+
+def _replay(subject: Subject) -> str:
+    # Its modules are Panel's neighbours, and that takes a second to import: the command line has no other use for it.
+    from .replay import replay_html
+
+    return replay_html(subject.state, subject.store, subject.report)
+
+
+def _png(draw: Callable[[Subject], str]) -> Callable[[Subject], bytes]:
+    return lambda subject: png_of(draw(subject), subject.scale)
+
+
+EXPORTS: Mapping[str, ExportKind] = {kind.key: kind for kind in EXPORT_KINDS}
+
+_MAKERS: Mapping[str, Callable[[Subject], str | bytes]] = {
+    "tvm": _tvm(None),
+    "tvm-0.25": _tvm("0.25"),
+    "tvm-0.23": _tvm("0.23"),
+    "tilewright": _tilewright,
+    "tvmscript": _script,
+    "c": _c,
+    "replay": _replay,
+    "trace": _trace,
+    "tree-svg": _tree,
+    "tree-png": _png(_tree),
+    "timeline-svg": _timeline,
+    "timeline-png": _png(_timeline),
+}

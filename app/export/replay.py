@@ -1,0 +1,127 @@
+"""A run as one HTML file: tree, program and timeline, which plays where there is no server, no network and no Tilewright.
+
+The timeline is the page's own component; `static/components/replay*.js` answers in the server's place what it asks for. All data are in the
+file, compressed; its policy forbids it to load anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from html import escape
+from typing import Any
+
+import msgspec
+
+from ...engine.hwsim import Report
+from ...engine.ir import Refusal, TilewrightError
+from ..components.esm import bundle, style
+from ..state.derived import Store
+from ..state.model import State
+from ..views.drawings import tree_svg
+from ..views.shell.headline import figures, verdict_value
+from ..views.timeline.value import scene_of, timeline_value
+from ..views.timeline.waits import step_to_blame
+from ..views.timeline.window import window
+from ..views.tree.tree_now import costs_now, rows_now
+
+MAX_BYTES = 2_000_000
+"""Of the whole file."""
+
+DETAIL = (40_000, 10_000, 3_000)
+"""Tasks that are taken along one by one: as many as fit in the file. Without them there are bins, which cannot be zoomed into."""
+
+DRAWN = 6_000
+"""Tasks that are drawn one by one where all of the run is in sight."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+def replay_html(state: State, store: Store, report: Report) -> str:
+    """The file's text. Raises TilewrightError "replay-too-large" where even bins are too many."""
+    for most in (*DETAIL, 0):
+        page = _page(state, store, recording(state, store, report, most))
+        if len(page.encode()) <= MAX_BYTES:
+            return page
+    raise TilewrightError(
+        Refusal(
+            "replay-too-large",
+            "the program is too large for a replay in one file",
+            expected=f"at most {MAX_BYTES:,} bytes",
+        )
+    )
+
+
+def recording(state: State, store: Store, report: Report, most: int) -> dict[str, Any]:
+    """The timeline's value, all tasks where there are no more than `most`, and what the server would answer."""
+    assert state.moment is not None
+    value = timeline_value(state, store)
+    scene = scene_of(report, store)
+    detail = window(scene, 0, scene.length, folded=True, most=most)
+    base = window(scene, 0, scene.length, folded=True, most=min(most, DRAWN))
+    steps: dict[str, Any] = {}
+    for wait in value["waits"]:
+        if wait["cause"] != "idle":
+            step, text = step_to_blame(state, store, wait["buffer"], wait["block"] or wait["what"])
+            steps[f"{wait['buffer']} {wait['block'] or wait['what']}"] = {"step": step, "text": text}
+    return {
+        "value": {**value, "report": 1, "window": base},
+        "detail": detail if detail["exact"] and not base["exact"] else None,
+        "clock": window(scene, 0, report.cycles, folded=False),
+        "steps": steps,
+        "script": store.script(state.moment.schedule).splitlines(),
+    }
+
+
+def _page(state: State, store: Store, data: dict[str, Any]) -> str:
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    packed = base64.b64encode(packer.compress(msgspec.json.encode(data)) + packer.flush()).decode()
+    rows, costs = rows_now(state, store), costs_now(state, store)
+    trees = "".join(
+        f'<div class="tree is-{theme}">{tree_svg(rows, costs, theme=theme)}</div>' for theme in ("light", "dark")
+    )
+    title = escape(state.title or "Replay")
+    sheets = "\n".join(style(name) for name in ("tilewright.css", "app.css", "components/timeline.css"))
+    return f"""<!doctype html>
+<html lang="en" data-theme="light">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} · Tilewright replay</title>
+<style>{style("tilewright.css")}
+{style("components/replay.css")}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<div class="facts">{_facts(state, store)}</div>
+<button type="button" id="theme" class="tw-button" aria-label="Dark theme">Dark</button>
+</header>
+<main>
+<section class="trees" aria-label="Loop tree" tabindex="0">{trees}</section>
+<section class="script" aria-label="TVMScript" tabindex="0"><ol></ol></section>
+<section class="timeline-place" aria-label="Timeline"></section>
+</main>
+<template id="timeline-style"><style>{sheets}</style></template>
+<script type="text/plain" id="data">{packed}</script>
+<script type="module">{bundle("replay.js")}</script>
+</body>
+</html>
+"""
+
+
+def _facts(state: State, store: Store) -> str:
+    """Machine, verdict and figures, as the page's headline has them."""
+    machine = store.machine(state)
+    name = "" if isinstance(machine, TilewrightError) else machine.name
+    verdict = verdict_value(state, store)
+    said = [f'<span class="fact"><b>{escape(name)}</b></span>']
+    if verdict["status"] in ("tested", "proved", "failed"):
+        sign = "✘ wrong result" if verdict["status"] == "failed" else f"✔ {verdict['status']}"
+        said.append(f'<span class="fact is-{verdict["status"]}" title="{escape(verdict["detail"])}">{sign}</span>')
+    said += [
+        f'<span class="fact" title="{escape(figure["hint"])}">{escape(figure["label"])} <b>{escape(figure["value"])}</b></span>'
+        for figure in figures(state, store)
+    ]
+    return "".join(said)

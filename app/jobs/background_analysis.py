@@ -1,0 +1,217 @@
+"""What is worked out about the picture in threads: its report, for which the paint waits a moment only; then, once the picture has stood
+still, whether it computes what the program did at first, and what each earlier step cost.
+
+All of it is given up as soon as the picture is another one, or when a person does not want to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...engine.execute import Verdict
+from ...engine.hwsim import Machine
+from ...engine.ir import PrimFunc, Refusal, TilewrightError
+from ...engine.lower import planned
+from ...engine.schedule import Schedule
+from ..state.derived import CHECK_STOPPED, Store, attempt, report_of, sizes_of
+from ..state.model import State
+from .background_job import Doing, Work
+from .event_loop import Clock
+from .fair_scheduler import Turns
+
+STAND_STILL_MS = 200
+"""A program that is shown for less is not verified: its successor is."""
+
+
+class Afterwards:
+    """The work of one page; `patience` says how many seconds a paint may wait.
+
+    `drawn` is called when the report of the picture has come after its paint, `found` after everything else,
+    `turned` when `doing` is another."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        patience: Callable[[], float],
+        *,
+        drawn: Callable[[], None],
+        found: Callable[[], None],
+        turned: Callable[[], None],
+        turns: Turns,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._patience = patience
+        self._drawn = drawn
+        self._found = found
+        self._turned = turned
+        self._turns = turns
+        self._simulating: Work | None = None
+        self._work: Work | None = None
+        self._turn = 0
+        self._owed = self._put_off = False
+        self._doing: dict[str, Doing] = {}
+
+    @property
+    def doing(self) -> tuple[Doing, ...]:
+        return tuple(self._doing.values())
+
+    def simulate(self, state: State) -> None:
+        """The report of the picture, before the paint where it takes no longer than a moment; else it comes when it comes."""
+        self.stop()
+        self._owed = False
+        if state.moment is None:
+            return
+        func, machine = self._store.costed(state, state.moment.schedule), self._store.machine(state)
+        if self._store.has("report", (func, machine)):
+            return
+
+        def pieces() -> Iterator[Any]:
+            plan = attempt("plan", lambda: planned(func))
+            yield plan, report_of(func, machine, plan)
+
+        def keep(piece: Any) -> None:
+            plan, report = piece
+            self._store.keep("plan", (func,), plan)
+            self._store.reported(func, machine, report)
+
+        work = Work(pieces(), self._clock, keep, self._simulated)
+        self._simulating = work.start()
+        if not work.wait(self._patience()):
+            self._store.put_off(func, machine)
+            self._doing["report"] = Doing("report", "area-timeline", "Simulating")
+
+    def begin(self, state: State) -> None:
+        """What can wait, once the picture has stood still."""
+        self._turn += 1
+        turn = self._turn
+        self._put_off = True
+        if state.moment is not None and self._store.verdict(state, state.moment.schedule) is None:
+            self._doing["verdict"] = Doing("verdict", "area-headline", "Checking that it computes the same")
+        self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, state))
+
+    def give_way(self) -> None:
+        """The picture may be about to change: nothing is to take time from that."""
+        self._owed = self._owed or self._put_off or self._simulating is not None or self._work is not None
+        self.stop()
+
+    def go_on(self, state: State) -> None:
+        """It did not change after all, where nothing was begun since."""
+        if self._owed:
+            self.simulate(state)
+            self.begin(state)
+
+    def stop(self) -> None:
+        """Another picture, or none: nothing of this is wanted any more."""
+        self._turn += 1
+        self._put_off = False
+        for work in (self._simulating, self._work):
+            if work is not None:
+                work.give_up()
+        self._simulating = self._work = None
+        self._doing.clear()
+
+    def stop_for_good(self, state: State) -> None:
+        """A person does not want to wait: what is not known stays so, and says that it was stopped."""
+        stopped = {key: Doing(d.key, d.area, d.text, d.done, d.total, stopped=True) for key, d in self._doing.items()}
+        self.stop()
+        if state.moment is None:
+            return
+        schedule = state.moment.schedule
+        if "report" in stopped:
+            func, machine = self._store.costed(state, schedule), self._store.machine(state)
+            refusal = Refusal("given-up", "the simulation was stopped", expected="patience, or a smaller program")
+            self._store.reported(func, machine, TilewrightError(refusal))
+        if "verdict" in stopped and self._store.verdict(state, schedule) is None:
+            verdict = Verdict(status="unknown", detail=CHECK_STOPPED)
+            self._store.verified(schedule.func, sizes_of(state, schedule.func), verdict)
+        self._doing = stopped
+        self._drawn()
+
+    def resume(self, state: State) -> None:
+        """What a person had stopped is wanted after all."""
+        if state.moment is None:
+            return
+        schedule = state.moment.schedule
+        if "report" in self._doing:
+            self._store.forget("report", (self._store.costed(state, schedule), self._store.machine(state)))
+        if "verdict" in self._doing:
+            sizes = sizes_of(state, schedule.func)
+            self._store.forget(f"verdict {sizes}", (schedule.func,))
+        self.simulate(state)
+        self._drawn()
+        self.begin(state)
+
+    def _simulated(self) -> None:
+        self._simulating = None
+        if self._doing.pop("report", None) is not None:
+            self._drawn()
+            self._turned()
+
+    def _begin(self, turn: int, state: State) -> None:
+        if turn != self._turn:
+            return
+        self._put_off = False
+        if state.moment is None or state.shown is None:
+            return
+        schedule = state.moment.schedule
+        machine = self._store.machine(state)
+        now = self._store.costed(state, schedule)
+        funcs = dict.fromkeys(self._store.costed(state, moment.schedule) for moment in state.shown.states)
+        missing = [func for func in funcs if func is not now and not self._store.has("report", (func, machine))]
+        sizes = sizes_of(state, schedule.func)
+        wants_verdict = self._store.verdict(state, schedule) is None
+        if not missing and not wants_verdict:
+            self._found()
+            self._turned()
+            return
+        if missing and not wants_verdict:
+            self._tell_steps(0, len(missing))
+
+        def keep(piece: Any) -> None:
+            if isinstance(piece, Verdict):
+                self._store.verified(schedule.func, sizes, piece)
+                self._doing.pop("verdict", None)
+                self._found()
+                self._tell_steps(0, len(missing))
+            else:
+                func, report, done = piece
+                self._store.reported(func, machine, report)
+                self._tell_steps(done, len(missing))
+
+        pieces = _pieces(schedule if wants_verdict else None, sizes, missing, machine)
+        self._work = Work(pieces, self._clock, keep, self._ended, self._turns).start()
+        self._turned()
+
+    def _tell_steps(self, done: int, total: int) -> None:
+        if total:
+            self._doing["steps"] = Doing("steps", "area-notebook", "What each step changes", done, total)
+            self._turned()
+
+    def _ended(self) -> None:
+        self._work = None
+        self._doing.pop("steps", None)
+        self._found()
+        self._turned()
+
+
+def _pieces(
+    checked: Schedule | None, sizes: Mapping[str, int], missing: list[PrimFunc], machine: Machine | TilewrightError
+) -> Iterator[Any]:
+    """The verdict, then the reports of earlier steps; only reads programs, which are frozen."""
+    if checked is not None:
+        yield verdict_of(checked, sizes)
+    for done, func in enumerate(missing, 1):
+        yield func, report_of(func, machine), done
+
+
+def verdict_of(schedule: Schedule, sizes: Mapping[str, int] | None = None) -> Verdict:
+    """`Schedule.check`, with whatever keeps it from an answer as "unknown"."""
+    try:
+        return schedule.check(sizes)
+    except TilewrightError as error:
+        return Verdict(status="unknown", detail=error.refusal.message)
+    except Exception as error:
+        return Verdict(status="unknown", detail=f"{type(error).__name__}: {error}")

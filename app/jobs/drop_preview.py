@@ -1,0 +1,314 @@
+"""What drops would do, worked out while the thing is still in the hand: the map of where it may go at once, then figures, nearest first.
+
+A prediction is the drop itself, made and simulated in a thread. What it came to is kept in the store, so that the drop has only to be
+written down. A person who lets go, or takes hold of something else, ends the work at once; a drop that is just being tried when it is
+made is waited for in the thread that would make it, which is sooner than making it again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ...engine.analysis import ProgramIndex
+from ...engine.hwsim import Machine, Report
+from ...engine.ir import Refusal, TilewrightError, Var
+from ...engine.lower import planned, with_sizes
+from ..actions.table import Call, Calls, act
+from ..document import Notebook
+from ..state.derived import Store, attempt, report_of, sizes_of
+from ..state.intents import Intent
+from ..state.model import Notice, State
+from ..views.labels.row_ids import RowIds, row_ids
+from ..views.menus import handle_of
+from ..views.tree.predictions import prediction_value
+from ..views.tree.targets import moves_of, targets_of
+from .background_job import Work
+from .event_loop import Clock
+from .fair_scheduler import Turns
+
+MOST_KEPT = 64
+"""Drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
+
+LONGEST_WAIT_S = 2.0
+"""A drop that takes longer to try is made again."""
+
+POLL_S = 0.0005
+
+Entry = dict[str, Any]
+Asked = tuple[str, tuple[object, ...]]
+"""What is remembered, and of which objects."""
+
+Tell = Callable[[Entry], None]
+
+
+class Tried(msgspec.Struct, frozen=True, eq=False):
+    """What a drop came to: the notebook after it, and how to remember what was found of it, on the loop."""
+
+    key: Asked
+    made: Notebook
+    keep: Callable[[], None]
+
+
+class Grab:
+    """Something in the hand: its drops, of which some are still to be tried, what was told of the others, and the row that the hand is
+    near."""
+
+    def __init__(
+        self, state: State, machine: Machine | TilewrightError, rows: Sequence[str], entries: Sequence[Entry], near: str
+    ) -> None:
+        assert state.moment is not None
+        self.state = state
+        self.machine = machine
+        self.rows = tuple(rows)
+        self.told: list[Entry] = []
+        self.schedule = state.moment.schedule
+        self.ids = row_ids(self.schedule.func)
+        self.places = {row: n for n, row in enumerate(self.ids)}
+        self.near = near
+        self.over = False
+        self.trying: Asked | None = None
+        self.tried: Tried | None = None
+        self._left = list(entries)
+        self._count = len(entries)
+
+    def is_of(self, state: State, machine: Machine | TilewrightError, rows: Sequence[str]) -> bool:
+        """Whether these rows are in the hand, and the program and the machine are still the same."""
+        is_same = self.state.notebook is state.notebook and self.state.moment is state.moment
+        return is_same and self.machine is machine and self.rows == tuple(rows)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether all drops were told of."""
+        return len(self.told) == self._count
+
+    def made_of(self, key: Asked) -> Notebook | None:
+        """The notebook after this drop, where it is the one that was tried last."""
+        tried = self.tried
+        return tried.made if tried is not None and tried.key == key else None
+
+    def known(self, entry: Entry) -> None:
+        """It need not be tried."""
+        self._left.remove(entry)
+
+    def next(self) -> Entry | None:
+        """The nearest drop that was not tried yet; None when all were, or the thing was let go."""
+        if self.over or not self._left:
+            return None
+        here = self.places.get(self.near, 0)
+        entry = min(self._left, key=lambda e: abs(self.places[e["loop"]] - here))
+        self._left.remove(entry)
+        return entry
+
+
+class Forecast:
+    """The map and the predictions of one page. `tell` gets each prediction, on the loop."""
+
+    def __init__(self, store: Store, clock: Clock, tell: Tell, turns: Turns | None = None) -> None:
+        self._store = store
+        self._clock = clock
+        self._tell = tell
+        self._turns = turns or Turns()
+        self._grab: Grab | None = None
+        self._work: Work | None = None
+        self._kept: OrderedDict[Notebook, list[Asked]] = OrderedDict()
+
+    def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
+        """Where the blocks or loops of `rows` may be dropped; nothing is applied."""
+        if state.moment is None or not rows:
+            return []
+        schedule = state.moment.schedule
+        key = f"targets {' '.join(rows)}"
+        found = self._store.remember(
+            key, (schedule.func,), lambda: attempt("targets", lambda: targets_of(schedule, rows))
+        )
+        return [] if isinstance(found, TilewrightError) else found
+
+    def begin(self, state: State, rows: Sequence[str], near: str) -> None:
+        """Something was grabbed: say what is known of its drops, and try the others, those near the row `near` first."""
+        self.stop()
+        if state.moment is None:
+            return
+        machine = self._store.machine(state)
+        entries = [] if isinstance(machine, TilewrightError) else [e for e in self.targets(state, rows) if e["legal"]]
+        grab = self._grab = Grab(state, machine, rows, entries, near)
+        for entry in entries:
+            value = self._store.known(_told(rows, entry), (state.moment, machine))
+            if value is not None:
+                grab.known(entry)
+                self._say(grab, value)
+        if isinstance(machine, TilewrightError) or grab.is_told:
+            return
+        now = self._store.known("report", (self._store.costed(state, grab.schedule), machine))
+        pieces = self._try_all(grab, machine, now)
+        work = Work(pieces, self._clock, lambda told: self._found(grab, *told), turns=self._turns)
+        self._work = work.start()
+
+    def foretold(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
+        """What is known of the drops of `rows`, and whether that is all there is to be. They are taken into the hand where they are not."""
+        if self._grab is None or not self._grab.is_of(state, self._store.machine(state), rows):
+            self.begin(state, rows, "")
+        return ([], True) if self._grab is None else (list(self._grab.told), self._grab.is_told)
+
+    def look(self, row: str) -> None:
+        """The hand is over `row` now."""
+        if self._grab is not None:
+            self._grab.near = row
+
+    def stop(self) -> None:
+        """It was let go: what is left is not tried."""
+        if self._grab is not None:
+            self._grab.over = True
+            self._grab = None
+        if self._work is not None:
+            self._work.give_up()
+            self._work = None
+
+    def with_made(self, state: State, move: Call | Calls) -> Call | Calls:
+        """The move with the notebook that a prediction made of it, where there is one. What is in the hand is let go, unless it is just
+        this move that is being tried: `awaited` has it then."""
+        key = _key(state.notebook, move)
+        if key is None or (self._grab is not None and self._grab.trying != key):
+            self.stop()
+        made = None if key is None else self._store.known(*key)
+        if made is None:
+            return move
+        self._kept.pop(made, None)  # it is a step now, and asked for as such
+        return replace(move, made=made)
+
+    def awaited(self, state: State, intent: Intent) -> Intent:
+        """In the thread of a change: a move that is just being tried, with what comes of it."""
+        grab = self._grab
+        if grab is None or not isinstance(intent, Call | Calls) or (key := _key(state.notebook, intent)) is None:
+            return intent
+        end = time.monotonic() + LONGEST_WAIT_S
+        while grab.trying == key and grab.made_of(key) is None and not grab.over and time.monotonic() < end:
+            time.sleep(POLL_S)
+        made = grab.made_of(key)  # also where the next one is being tried already
+        return intent if made is None else replace(intent, made=made)
+
+    def dropped(self) -> None:
+        """A move was made: what was found of it meanwhile is known, and nothing more is tried."""
+        if self._grab is not None and (tried := self._grab.tried) is not None:
+            tried.keep()
+            self._kept.pop(tried.made, None)
+        self.stop()
+
+    # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
+
+    def _try_all(self, grab: Grab, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
+        now = known if known is not None else attempt("simulate", lambda: _report_now(grab, machine))
+        before = ProgramIndex(grab.schedule.func)
+        while (entry := grab.next()) is not None:
+            told = attempt("prediction", lambda entry=entry: self._tried(grab, entry, machine, now, before))
+            yield _refused(grab, entry, told.refusal) if isinstance(told, TilewrightError) else told
+            grab.trying = None
+
+    def _found(self, grab: Grab, value: Entry, keep: Callable[[], None]) -> None:
+        keep()
+        if not grab.over:
+            self._say(grab, value)
+
+    def _say(self, grab: Grab, value: Entry) -> None:
+        grab.told.append(value)
+        self._tell(value)
+
+    def _bound(self, made: Notebook, asked: list[Asked]) -> None:
+        """Of drops that were not made, only the newest are kept."""
+        self._kept[made] = asked
+        while len(self._kept) > MOST_KEPT:
+            for what, of in self._kept.popitem(last=False)[1]:
+                self._store.forget(what, of)
+
+    def _tried(
+        self, grab: Grab, entry: Entry, machine: Machine, now: Any, before: ProgramIndex
+    ) -> tuple[Entry, Callable[[], None]]:
+        """What to say of a drop, and how to remember what it came to."""
+        state = grab.state
+        move = move_of(grab.ids, grab.schedule, {**entry, "rows": grab.rows})
+        assert state.notebook is not None
+        key = grab.trying = _key(state.notebook, move)
+        assert key is not None
+        after = act(state, move)
+        if after.notice is not None or after.notebook is None or after.moment is None:
+            return _refused(grab, entry, after.notice)
+        assert state.moment is not None
+        schedule = after.moment.schedule
+        func, sizes = schedule.described, sizes_of(after, schedule.described)
+        sized = with_sizes(func, sizes)
+        plan = attempt("plan", lambda: planned(sized.func))
+        report = report_of(sized.func, machine, plan)
+        blocks = tuple(handle for row in grab.rows if isinstance(handle := grab.ids[row], str))
+        value = prediction_value(now, report, before, ProgramIndex(schedule.func), blocks)
+        made, moment = after.notebook, state.moment
+        prediction = _said(grab, entry, value)
+
+        def keep() -> None:
+            told = _told(grab.rows, entry), (moment, machine)
+            self._store.keep(*key, made)
+            self._store.foreseen(func, sizes, sized, plan, machine, report)
+            self._store.keep(*told, prediction)
+            self._bound(made, [key, told, ("plan", (sized.func,)), ("report", (sized.func, machine))])
+
+        grab.tried = Tried(key, made, keep)
+        return prediction, keep
+
+
+def _report_now(grab: Grab, machine: Machine) -> Report | TilewrightError:
+    described = grab.schedule.described
+    return report_of(with_sizes(described, sizes_of(grab.state, described)).func, machine)
+
+
+def _said(grab: Grab, entry: Entry, value: Entry) -> Entry:
+    place = {"loop": entry["loop"], "primitive": entry["primitive"]}
+    return {"kind": "predicted", "rows": list(grab.rows), **place, "value": value}
+
+
+def _refused(grab: Grab, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
+    """What to say of a drop that cannot be made after all."""
+    value = {"refused": ""} if why is None else {"refused": why.message, "code": why.code}
+    return _said(grab, entry, value), lambda: None
+
+
+def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
+    """The move of a drop: `rows` onto `loop`, loops by the `order` that the map gave. Raises TilewrightError where it is not legal."""
+    handles = [handle_of(ids, row) for row in message["rows"]]
+    if message.get("order"):
+        return Call("reorder", tuple(handle_of(ids, row) for row in message["order"]))
+    loop = handle_of(ids, message["loop"])
+    if not isinstance(loop, Var):
+        raise TilewrightError(Refusal("unknown-row", f"{message['loop']!r} is no loop", expected="the row of a loop"))
+    blocks = [handle for handle in handles if isinstance(handle, str)]
+    if len(blocks) == 1:
+        return Call(message["primitive"], (blocks[0], loop))
+    moves = moves_of(schedule, blocks, loop)
+    if isinstance(moves, TilewrightError):
+        raise moves
+    return Calls(tuple(Call(method, (block, loop)) for method, block in moves))
+
+
+def _told(rows: Sequence[str], entry: Entry) -> str:
+    """What is known of a drop of `rows`."""
+    return f"told {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
+
+
+def _key(notebook: Notebook | None, move: Call | Calls) -> Asked | None:
+    """The same for the same calls on the same notebook: loops are told apart by what they are, blocks by their names. None for what is
+    never foretold."""
+    calls = move.calls if isinstance(move, Calls) else (move,)
+    if notebook is None or any(call.kwargs for call in calls):
+        return None
+    of: list[object] = [notebook]
+    words = ["after"]
+    for call in calls:
+        words.append(call.method)
+        for argument in call.args:
+            words.append(argument if isinstance(argument, str) else "·")
+            if not isinstance(argument, str):
+                of.append(argument)
+    return " ".join(words), tuple(of)

@@ -1,0 +1,48 @@
+"""Files that a page hands to its person: made in a thread, since a picture or a replay takes longer than a repaint may wait."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Callable
+
+from ...engine.ir import Refusal, TilewrightError
+from ..export.exports import EXPORTS, Made, apart, made
+from ..state.derived import Store, attempt
+from ..state.model import State
+from .event_loop import Clock
+
+AT_ONCE = ("tvm", "tilewright", "tvmscript")
+"""Kinds that are there already, or nearly."""
+
+
+def hand_out(
+    key: str, state: State, store: Store, clock: Clock, given: Callable[[Made | TilewrightError], None]
+) -> None:
+    """Make an export of what is shown; `given` gets it, or why there is none, on the loop. Raises TilewrightError "no-such-export"."""
+    if key not in EXPORTS:
+        raise TilewrightError(
+            Refusal("no-such-export", "there is no such export", found=key[:80], expected=", ".join(EXPORTS))
+        )
+    label = EXPORTS[key].label
+    subject = apart(state, store)
+
+    def make() -> Made | TilewrightError:
+        return attempt(label, lambda: made(key, subject))
+
+    if key in AT_ONCE:
+        given(make())
+        return
+
+    def work() -> None:
+        found = make()
+        clock.soon(lambda: given(found))
+
+    threading.Thread(target=work, name="export", daemon=True).start()
+
+
+def as_text(file: Made) -> str:
+    """What travels to the browser: the text, or a data: address of what is none."""
+    if isinstance(file.data, str):
+        return file.data
+    return f"data:image/png;base64,{base64.b64encode(file.data).decode('ascii')}"

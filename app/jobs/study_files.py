@@ -1,0 +1,113 @@
+"""Searches on disk, with the history of the notebook's folder: what was asked for last of each, and what came of the candidates.
+
+The outcomes are the engine's (`engine.explore.kept`), in a file by what decides them. The note says which of these files is a notebook's,
+and has the text that it is of.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ...engine.execute import Verdict
+from ...engine.explore import Settings, Status, Trial
+from ...engine.explore.kept import Kept, fingerprint
+from ...engine.explore.study import front_of
+from ...engine.ir import TilewrightError
+from ..actions.exploring import machine_of
+from ..document import Notebook, evaluate, read_document
+from ..document.editing.branches import current_branch
+from ..document.holes import notebook_space
+from ..folders.state import folder_state, state_path
+from ..state.model import Sought
+from ..state.search_results import Found
+
+MOST_FILES = 40
+"""Files with outcomes in a folder; the oldest are taken away."""
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What was asked for last of a notebook, and of which text."""
+
+    text: str
+    settings: Settings
+
+
+def study_file(path: str, sought: Sought) -> Path | None:
+    """The file for the outcomes of a search of the notebook at `path`; None where the user's state folder cannot be used."""
+    try:
+        return _folder(path) / f"{fingerprint(sought.space, sought.machine, sought.settings)[:24]}.sqlite3"
+    except OSError:
+        return None
+
+
+def write_down(path: str, sought: Sought) -> None:
+    """Note that this is searched. Raises OSError."""
+    folder_state(Path(path).resolve().parent)
+    folder = _folder(path)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    note = Note(sought.notebook.document.text, sought.settings)
+    fresh = _note(path).with_suffix(".new")
+    fresh.write_bytes(msgspec.json.encode(note))
+    fresh.replace(_note(path))
+    files = sorted(folder.glob("*.sqlite3"), key=lambda file: file.stat().st_mtime)
+    for old in files[:-MOST_FILES]:
+        for part in folder.glob(f"{old.name}*"):
+            with suppress(OSError):
+                part.unlink()
+
+
+def taken_up(notebook: Notebook) -> tuple[Sought, Found] | None:
+    """What was searched last of a notebook in a file, as far as it came; None where nothing was, or it cannot be read any more."""
+    path = notebook.document.path
+    if path is None:
+        return None
+    try:
+        if not _note(path).is_file():
+            return None
+        note = msgspec.json.decode(_note(path).read_bytes(), type=Note)
+        if note.text != notebook.document.text:
+            notebook = evaluate(read_document(note.text, path))
+        space, machine = notebook_space(notebook), machine_of(notebook)
+        sought = Sought(1, notebook, machine, space, note.settings, current_branch(notebook.document))
+        file = study_file(path, sought)
+        if file is None or not file.is_file():
+            return None
+        kept = Kept(file, space, machine, note.settings)
+        try:
+            outcomes, verdicts = kept.outcomes(), kept.verdicts()
+        finally:
+            kept.close()
+    except (TilewrightError, OSError, msgspec.DecodeError):
+        return None
+    known = sorted(outcomes.items(), key=lambda entry: entry[0])
+    trials = tuple(Trial(number, point, outcome) for (number, point), outcome in known)
+    return sought, _found(sought, trials, {number: verdict for (number, _), verdict in verdicts.items()})
+
+
+def _found(sought: Sought, trials: tuple[Trial, ...], verdicts: Mapping[int, Verdict]) -> Found:
+    counts: dict[Status, int] = dict(Counter(trial.outcome.status for trial in trials))
+    # One that does not compute what the program does is not offered.
+    right = tuple(t for t in trials if t.number not in verdicts or verdicts[t.number].status != "failed")
+    front = tuple(trial.number for trial in front_of(right, sought.settings.objectives).items)
+    total = sought.planned
+    # Where the checks were cut short, going on makes them.
+    is_checked = all(number in verdicts for number in front)
+    standing = "ended" if len(trials) >= total and is_checked else "stopped"
+    offers = {number: verdicts[number] for number in front if number in verdicts}
+    return Found(standing, trials, total, front, counts, offers, at=(0.0,) * len(trials))
+
+
+def _folder(path: str) -> Path:
+    return state_path(Path(path).resolve().parent) / "explore"
+
+
+def _note(path: str) -> Path:
+    return _folder(path) / f"{Path(path).resolve().name}.json"
+
+
+__all__ = ["study_file", "taken_up", "write_down"]

@@ -1,0 +1,1 @@
+"""The components of one page, and the catalogue of notebooks on its start screen."""

@@ -1,0 +1,260 @@
+"""The components of one page, made once, and what each shows of a state; a session's screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import panel as pn
+
+from ...engine.ir import TilewrightError
+from ..actions.table import Say
+from ..components.code import CodeView
+from ..components.figures import CompareView, ExploreView, MachineView, OverlayView, TrafficView
+from ..components.loop_tree import LoopTree
+from ..components.panels import (
+    CommandsView,
+    GalleryView,
+    HeadlineView,
+    InspectorView,
+    NotebookView,
+    PageView,
+    ProblemsView,
+)
+from ..components.timeline import TimelineView
+from ..jobs.background_job import Doing
+from ..links import fragment_of
+from ..session.session import Session
+from ..state.derived import Store
+from ..state.model import Notice, State
+from ..views.compare.value import compare_value, compared_script, overlay_now
+from ..views.explore.value import explore_value
+from ..views.inspector.value import inspector_value
+from ..views.machine.roofline import pictures_value
+from ..views.machine.value import machine_value
+from ..views.notebook.code import python_value, script_value
+from ..views.notebook.value import known_changes, notebook_value
+from ..views.notebook.words import words_value
+from ..views.problems.value import problem_marks, problems_value
+from ..views.shell.commands import commands_value
+from ..views.shell.gallery import gallery_value
+from ..views.shell.headline import headline_value
+from ..views.shell.page import page_value
+from ..views.shell.primitives import primitive_docs
+from ..views.shell.tour import tour_value
+from ..views.timeline.value import timeline_value
+from ..views.tree.tree_now import costs_now, rows_now
+from .notebook_catalog import Shelf
+
+FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
+"""How components sit in the areas of the page's grid."""
+
+
+class Page:
+    """The components of one page; a session's screen."""
+
+    def __init__(self, session: Session, shelf: Shelf) -> None:
+        self._shelf, self._session, self._opened = shelf, session, False
+        self.renewed: Callable[[], None] = lambda: None
+        self._notice: Notice | None = None
+        self.page = PageView(
+            data=page_value(session.state, 0) | {"tour": None}, sizing_mode="fixed", width=0, height=0, margin=0
+        )
+        self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
+        self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
+        self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
+        self.tree = LoopTree(
+            find_targets=session.targets, find_repair=session.questions.repair, find_menu=session.questions.menu, **FILL
+        )
+        self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
+        self.timeline = TimelineView(
+            timeline_value(session.state, session.store), answer=session.questions.timeline, **FILL
+        )
+        self.script = CodeView(data=script_value(session.state, session.store), **FILL)
+        self.python = CodeView(data=python_value(session.state, session.store), **FILL)
+        self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
+        self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
+        self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
+        self.explore = ExploreView(
+            data=explore_value(session.state, session.store), answer=session.questions.trials, **FILL
+        )
+        self.compare = CompareView(data=compare_value(session.state, session.store, shelf.examples), **FILL)
+        self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
+        self.commands = CommandsView(data=[], sizing_mode="fixed", width=0, height=0)
+        views = (
+            self.page,
+            self.commands,
+            self.gallery,
+            self.headline,
+            self.notebook,
+            self.script,
+            self.python,
+            self.problems,
+            self.machine,
+            self.traffic,
+            self.explore,
+            self.compare,
+            self.overlay,
+            self.inspector,
+            self.timeline,
+            self.tree,
+        )
+        for view in views:
+            view.on_intent(session.receive)
+        self.page.on_intent(self._explain)
+        self.gallery.on_intent(self._discarded)
+        self.commands.on_intent(lambda message: self._command(message, session))
+        self.notebook.on_intent(lambda message: self._offer(message, session))
+        for view in (self.headline, self.commands):
+            view.on_intent(lambda message: self._link(message, session))
+
+    def roots(self) -> dict[str, Any]:
+        """The components by their names in page.html."""
+        names = (
+            "page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine",
+            "traffic", "explore", "compare", "overlay", "timeline",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+    def draw(self, state: State, store: Store) -> None:
+        """Show `state`. Each component compares with what it shows already, so only differences travel; they travel together."""
+        self._renew_shelf(state)
+        with pn.io.hold():
+            problems = problems_value(state, store)
+            self.page.draw(_page_of(state, store, problems))
+            self.gallery.draw(self._gallery(state))
+            if state.notebook is None:
+                return
+            self._draw_comparison(state, store)
+            self._draw_tree(state, store)
+            self.tree.marks = problem_marks(problems["problems"])
+            self.timeline.draw(timeline_value(state, store))
+            self.headline.draw(headline_value(state, store))
+            self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
+            self.inspector.draw(inspector_value(state, store))
+            self.problems.draw(problems)
+            self._draw_code(state, store)
+
+    def _renew_shelf(self, state: State) -> None:
+        """Back at the gallery the folder may be another one."""
+        opened, self._opened = self._opened, state.notebook is not None
+        if opened and not self._opened:
+            self._shelf.renew()
+            self._session.examples = self._shelf.examples
+            self.renewed()
+
+    def _gallery(self, state: State) -> dict[str, Any]:
+        shelf = self._shelf
+        return gallery_value(state, shelf.examples, shelf.thumbnails.known, shelf.folder, shelf.drafts)
+
+    def _draw_tree(self, state: State, store: Store) -> None:
+        draw_tree(self.tree, state, store)
+        notice = state.notice
+        if notice is not None and notice is not self._notice and notice.where == "tree":
+            tell_refusal(self.tree, notice)
+        self._notice = notice
+
+    def _draw_code(self, state: State, store: Store) -> None:
+        """Only the pane that is in sight: the others are drawn when they are chosen."""
+        if state.pane == "script":
+            self.script.draw(compared_script(state, store) if state.comparison else script_value(state, store))
+        elif state.pane == "python":
+            self.python.draw(python_value(state, store))
+        elif state.pane == "machine":
+            self.machine.draw(machine_value(state, store))
+        elif state.pane == "traffic":
+            self.traffic.draw(pictures_value(state, store))
+        elif state.pane == "explore":
+            self.explore.draw(explore_value(state, store))
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        """What was found out about what is looked at."""
+        if state.notebook is not None:
+            with pn.io.hold():
+                self._draw_code(state, store)
+                self._draw_comparison(state, store)
+                self.inspector.draw(inspector_value(state, store))
+                self._draw_problems(state, store)
+
+    def _draw_problems(self, state: State, store: Store) -> None:
+        problems = problems_value(state, store)
+        self.page.draw(_page_of(state, store, problems))
+        self.problems.draw(problems)
+        self.tree.marks = problem_marks(problems["problems"])
+
+    def _draw_comparison(self, state: State, store: Store) -> None:
+        self.compare.draw(compare_value(state, store, self._shelf.examples))
+        self.overlay.draw(overlay_now(state, store))
+
+    def draw_later(self, state: State, store: Store) -> None:
+        """What was found out after the paint."""
+        if state.notebook is None:
+            return
+        with pn.io.hold():
+            self._draw_problems(state, store)
+            self.headline.draw(headline_value(state, store))
+            self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
+            self._draw_code(state, store)
+            self._draw_comparison(state, store)
+
+    def _discarded(self, message: dict[str, Any]) -> None:
+        """A draft is gone from the start screen's list."""
+        if message["kind"] == "discard_draft":
+            self._shelf.renew()
+            self.gallery.draw(self._gallery(self._session.state))
+
+    def _explain(self, message: dict[str, Any]) -> None:
+        if message["kind"] == "primitives":
+            self.page.explain([msgspec.to_builtins(page) for page in primitive_docs()])
+
+    def _offer(self, message: dict[str, Any], session: Session) -> None:
+        if message["kind"] == "words":
+            self.notebook.offer(words_value(session.state, session.store))
+
+    def _command(self, message: dict[str, Any], session: Session) -> None:
+        if message["kind"] == "commands":
+            self.commands.draw(commands_value(session.state, self._shelf.examples))
+
+    def _link(self, message: dict[str, Any], session: Session) -> None:
+        """A link that carries the notebook, to be copied by the browser."""
+        notebook = session.state.notebook
+        if message["kind"] == "link" and notebook is not None:
+            try:
+                self.page.give_link(fragment_of(notebook.document.text))
+            except TilewrightError as error:
+                session.dispatch(Say(error.refusal))
+
+    def download(self, name: str, text: str) -> None:
+        self.page.download(name, text)
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        self.tree.tell(prediction)
+
+    def tell_doing(self, doing: tuple[Doing, ...]) -> None:
+        self.page.tell_doing([msgspec.to_builtins(entry) for entry in doing])
+
+
+def draw_tree(tree: LoopTree, state: State, store: Store) -> None:
+    """Rows, costs and choice, each where it is another one."""
+    rows, costs = rows_now(state, store), costs_now(state, store)
+    if rows is not tree.rows:
+        tree.param.update(rows=rows, targets={}, costs=costs)
+    elif costs is not tree.costs:
+        tree.costs = costs
+    if tree.selected != state.selected:
+        tree.selected = state.selected
+
+
+def tell_refusal(tree: LoopTree, notice: Notice) -> None:
+    """Say beside the tree what could not be done to it."""
+    detail = "\n".join(text for text in (notice.found, notice.expected) if text)
+    tree.notify(notice.message, detail=detail, code=notice.code, fix=notice.fix)
+
+
+def _page_of(state: State, store: Store, problems: dict[str, Any]) -> dict[str, Any]:
+    return page_value(state, _count(problems)) | {"tour": tour_value(state, store)}
+
+
+def _count(problems: dict[str, Any]) -> int:
+    return sum(problem["severity"] != "info" for problem in problems["problems"])

@@ -1,0 +1,1 @@
+"""The messages of views and the requests of programs, read into intents."""

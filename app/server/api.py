@@ -1,0 +1,370 @@
+"""The action API: what the screen does, over HTTP and JSON, for editors and programs. docs/api.md describes it.
+
+A session is a page that somebody has open, or one that the API opened. A request does one intent and gets the state that came of it, or the
+refusal; what takes longer is pending, and can be waited for. Who may ask is the door's matter (`guard`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tornado.web import HTTPError, RequestHandler
+
+from ...engine.export import chrome_trace
+from ...engine.hwsim import Report, preset_names
+from ...engine.ir import Refusal, TilewrightError
+from ..document import DocumentError
+from ..limits import LIMITS
+from ..page.notebook_catalog import Shelf
+from ..protocol.requests import Form, NewFileForm, SaveAsForm, SaveForm, read_form, schema
+from ..session.execute_request import opened_with, perform
+from ..session.registry import LoopClock, Seat, SeatError, Seats
+from ..session.session import Session
+from ..state.model import State
+from ..storage.registry import Cabinet
+from ..views.shell.gallery import Example
+from ..views.shell.state_json import PARTS, USUAL, account, known_report, summary
+
+VERSION = 1
+
+Known = tuple[dict[str, Any], list[str]]
+"""Fields of an answer, and the names of what is not known yet."""
+
+CHANGE = "change"
+"""Pending where the notebook is being changed at this moment: what is told is from before."""
+
+SAVING = (SaveForm, SaveAsForm, NewFileForm)
+"""Intents that are done when the file holds the text; all others when the text is durable."""
+
+STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
+"""Of refusals that are about the request; all others are 409: the session is not in a state for it."""
+
+
+class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a session is opened with: the `name` of a notebook in GET /api/notebooks, or a `text`, with a `title` where it has no heading;
+    else it is at the start screen."""
+
+    name: str = ""
+    text: str = ""
+    title: str = ""
+
+
+class Office(msgspec.Struct, frozen=True, eq=False):
+    """What the handlers share: the sessions, and what the server serves."""
+
+    seats: Seats
+    path: Path | None
+    cabinet: Cabinet | None = None
+
+    def notebooks(self) -> tuple[Example, ...]:
+        """Those that can be opened, as they are now: the served file or folder's own, and the examples."""
+        return Shelf(self.path).examples
+
+
+class Handler(RequestHandler):
+    """Answers in JSON, errors too: {"error": {"code", "message", "found", "expected", "fix", "repair"}}."""
+
+    def initialize(self, office: Office) -> None:
+        self.office = office
+        self.seats = office.seats
+
+    def answer(self, value: Any, status: int = 200) -> None:
+        """`value` as JSON."""
+        self.set_status(status)
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Cache-Control", "no-store")
+        self.finish(msgspec.json.encode(value))
+
+    def refuse(self, refusal: Refusal, **more: Any) -> None:
+        """A refusal, with the status that its code has."""
+        self.answer({"error": refusal.to_json(), **more}, STATUS.get(refusal.code, 409))
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None, None))[1]
+        if isinstance(error, TilewrightError):
+            self.refuse(error.refusal)
+            return
+        said = error.log_message if isinstance(error, HTTPError) and error.log_message else self._reason
+        code = {404: "no-such-address", 405: "no-such-method"}.get(status_code, "bad-request")
+        refusal = Refusal(code if status_code < 500 else "internal-error", said)
+        self.answer({"error": refusal.to_json()}, status_code)
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        if not isinstance(value, TilewrightError):
+            super().log_exception(typ, value, tb)
+
+    def body(self) -> bytes:
+        """The body of a request that says that it is JSON: a page of another site cannot say so without being asked for its origin."""
+        kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip()
+        if kind != "application/json":
+            raise HTTPError(415, "the body of a request is application/json")
+        return self.request.body
+
+    def seconds(self) -> float:
+        """For how long the request waits for what is pending."""
+        try:
+            wanted = float(self.get_query_argument("wait", "0"))
+        except ValueError:
+            raise HTTPError(400, "wait is a number of seconds") from None
+        return min(max(wanted, 0.0), LIMITS.wait_seconds) if wanted == wanted else 0.0
+
+    def parts(self) -> list[str]:
+        """The parts of the state that are asked for."""
+        wanted = [part for part in self.get_query_argument("parts", ",".join(USUAL)).split(",") if part]
+        unknown = [part for part in wanted if part not in PARTS]
+        if unknown:
+            raise HTTPError(
+                400, f"there is no part {unknown[0][:40]!r}; there are {', '.join(PARTS)}".replace("%", "%%")
+            )
+        return list(dict.fromkeys(wanted))
+
+    async def tell(self, seat: Seat, after: Form | None = None) -> None:
+        """The state as it is asked for: 200 with all of it, or 202 with what is pending once the wait is over. `after` an intent, once its
+        text is durable, or in its file: 507 with the error where the disk refuses it."""
+        parts = self.parts()
+        in_file = isinstance(after, SAVING)
+
+        def look() -> Known:
+            told, pending = account(seat.session.state, seat.session.store, parts)
+            refusal = None if after is None else not_on_disk(seat.session.state, in_file=in_file)
+            error = {} if refusal is None else {"error": refusal.to_json()}
+            return {**error, "state": told}, [CHANGE, *pending] if seat.session.transitions.busy else pending
+
+        if after is not None:  # the answer is worked out while the disk syncs
+            await asyncio.gather(until_durable(seat, in_file=in_file), seat.do(look))
+        await self.tell_known(seat, look)
+
+    async def tell_known(self, seat: Seat, look: Callable[[], Known]) -> None:
+        """What `look` sees on the session's loop and what of it is pending: once nothing is, or when the wait is over."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.seconds()
+        while True:
+            since = seat.screen.told
+            facts, (told, pending) = await seat.do(lambda: (head(seat), look()))
+            left = until - loop.time()
+            if not pending or left <= 0 or not await seat.screen.news(since, left):
+                break
+        self.answer({**facts, "pending": pending, **told}, 507 if "error" in told else 202 if pending else 200)
+
+
+class Index(Handler):
+    """GET /api: what there is."""
+
+    def get(self) -> None:
+        """Versions, addresses, parts, machines, limits."""
+        addresses = [pattern for pattern, _ in ROUTES]
+        limits = msgspec.to_builtins(LIMITS)
+        self.answer(
+            {
+                "tilewright": VERSION,
+                "addresses": addresses,
+                "parts": list(PARTS),
+                "machines": preset_names(),
+                "limits": limits,
+            }
+        )
+
+
+class Schema(Handler):
+    """GET /api/schema: the JSON schema of intents."""
+
+    def get(self) -> None:
+        """The JSON schema of all intents."""
+        self.answer(schema())
+
+
+class Notebooks(Handler):
+    """GET /api/notebooks: the examples, and what the served folder has."""
+
+    def get(self) -> None:
+        """What can be opened: name, title, a sentence, and the path of a person's own."""
+        found = self.office.notebooks()
+        self.answer(
+            {"notebooks": [{name: getattr(e, name) for name in ("name", "title", "sentence", "path")} for e in found]}
+        )
+
+
+class Sessions(Handler):
+    """GET /api/sessions: those that are open. POST: another one, without a page."""
+
+    def get(self) -> None:
+        """Those that are open: key, version, whether a page shows it, title, path."""
+        self.answer({"sessions": [{**head(seat), **summary(seat.session.state)} for seat in self.seats.all.values()]})
+
+    async def post(self) -> None:
+        """Another one, of a `name` in /api/notebooks or a `text` (with a `title` for one without a heading); else nothing is open in it.
+        201 with its state."""
+        try:
+            opening = msgspec.json.decode(self.body(), type=Opening)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise HTTPError(400, str(error).replace("%", "%%")) from None
+        clock = LoopClock(asyncio.get_running_loop())
+        session = Session(
+            clock,
+            self.office.notebooks(),
+            cabinet=self.office.cabinet,
+            patience=lambda: 0.0,
+            moment=lambda: 0.0,
+            turns=self.seats.turns,
+            places=self.seats.places,
+        )
+        seat = self.seats.take(session, clock)
+        refused: Refusal | None = await seat.done(
+            lambda told: opened_with(session, opening.name, opening.text, opening.title, told)
+        )
+        if refused is not None:
+            self.seats.leave(seat)
+            self.refuse(refused)
+            return
+        self.set_header("Location", f"/api/sessions/{seat.key}")
+        await until_durable(seat)
+        told, pending = account(session.state, session.store, self.parts())
+        self.answer({**head(seat), "pending": pending, "state": told}, 201)
+
+
+class One(Handler):
+    """/api/sessions/KEY: GET its state, POST an intent, DELETE it."""
+
+    async def get(self, key: str) -> None:
+        """The state; with `since`, once the session's version is another one (or the wait is over)."""
+        seat, loop = self.seats.find(key), asyncio.get_running_loop()
+        since, until = self.get_query_argument("since", ""), loop.time() + self.seconds()
+        while since == str(seat.screen.version) and await seat.screen.news(seat.screen.told, until - loop.time()):
+            pass
+        await self.tell(seat)
+
+    async def post(self, key: str) -> None:
+        """Do an intent: the state after it, once its text is durable (of Save, SaveAs and NewFile: once the file holds it); 409 with the
+        refusal, which leaves everything as it was; 507 with the state and the error where it was done and the disk does not take it."""
+        seat = self.seats.find(key)
+        try:
+            form = read_form(self.body())
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise HTTPError(400, str(error).replace("%", "%%")) from None
+        refused: Refusal | None = await seat.done(lambda told: perform(seat.session, form, told))
+        if refused is not None:
+            self.refuse(refused, **head(seat))
+            return
+        await self.tell(seat, form)
+
+    async def delete(self, key: str) -> None:
+        """End a session that the API opened; a page is its reader's."""
+        seat = self.seats.find(key)
+        if seat.has_page:
+            raise SeatError(Refusal("has-a-page", "somebody has this session open in a browser"))
+        await until_durable(seat)
+        self.seats.leave(seat)
+        self.answer({"ended": key})
+
+
+class Targets(Handler):
+    """GET /api/sessions/KEY/targets?row=ID: where a row may be dropped; several rows go together."""
+
+    async def get(self, key: str) -> None:
+        """Where the rows `row` (one or several) may be dropped: loop, legal, primitive, reason. With forecast=1 `foretold` says what each
+        drop would change; of those that are not tried yet it says nothing, and is pending."""
+        seat = self.seats.find(key)
+        rows = self.get_query_arguments("row")
+        if self.get_query_argument("forecast", "") != "1":
+            await self.tell_known(seat, lambda: ({"targets": seat.session.targets(rows)}, []))
+            return
+        if seat.has_page:
+            raise DocumentError(
+                Refusal("has-a-page", "the hand of the person at this page is foretold for; open a session")
+            )
+
+        def look() -> Known:
+            foretold, is_all = seat.session.foretold(rows)
+            return {"targets": seat.session.targets(rows), "foretold": foretold}, [] if is_all else ["foretold"]
+
+        await self.tell_known(seat, look)
+
+
+class Menu(Handler):
+    """GET /api/sessions/KEY/menu?row=ID: the calls that a row's menu offers, with the fields of their forms."""
+
+    async def get(self, key: str) -> None:
+        """The calls that the menu of `row` offers, as the page draws them; `method` and the fields' names are those of a Call."""
+        seat = self.seats.find(key)
+        row = self.get_query_argument("row", "")
+        self.answer({**head(seat), "menu": await seat.do(lambda: seat.session.questions.menu(row))})
+
+
+class Trace(Handler):
+    """GET /api/sessions/KEY/trace: the timeline in Chrome's trace format."""
+
+    async def get(self, key: str) -> None:
+        """The timeline in Chrome's trace format; 202 while the report is pending, 409 where the machine cannot run the program."""
+        seat = self.seats.find(key)
+        report = await seat.do(lambda: known_report(seat.session.state, seat.session.store))
+        if isinstance(report, TilewrightError):
+            raise report
+        if not isinstance(report, Report):
+            self.answer({**head(seat), "pending": ["report"]}, 202)
+            return
+        text = await asyncio.to_thread(chrome_trace, report)
+        self.set_header("Content-Type", "application/json")
+        self.finish(text)
+
+
+class Nothing(Handler):
+    """Any other address below /api."""
+
+    def prepare(self) -> None:
+        raise HTTPError(404, "there is no such address; GET /api has them")
+
+
+ROUTES: tuple[tuple[str, type[Handler]], ...] = (
+    ("/api", Index),
+    ("/api/schema", Schema),
+    ("/api/notebooks", Notebooks),
+    ("/api/sessions", Sessions),
+    ("/api/sessions/KEY", One),
+    ("/api/sessions/KEY/targets", Targets),
+    ("/api/sessions/KEY/menu", Menu),
+    ("/api/sessions/KEY/trace", Trace),
+)
+
+
+def patterns(office: Office) -> list[tuple[str, type[Handler], dict[str, Any]]]:
+    """The handlers as Tornado takes them."""
+    routes = [(pattern.replace("KEY", "([0-9a-f]{1,40})") + "/?", handler) for pattern, handler in ROUTES]
+    return [(pattern, handler, {"office": office}) for pattern, handler in (*routes, ("/api/.*", Nothing))]
+
+
+def head(seat: Seat) -> dict[str, Any]:
+    """What every answer about a session begins with."""
+    state = seat.session.state
+    return {
+        "session": seat.key,
+        "version": seat.screen.version,
+        "page": seat.has_page,
+        "revision": state.revision,
+        "durable": state.durable,
+    }
+
+
+async def until_durable(seat: Seat, *, in_file: bool = False) -> None:
+    """Wait until the session's text is durable (`in_file`: in its file), also where others go on changing it, or the disk refuses it."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + LIMITS.wait_seconds
+    is_under_way = True
+    while is_under_way and loop.time() < until:
+        await seat.done(lambda told: seat.session.filing.when_durable(lambda: told(None), in_file=in_file))
+        file = seat.session.state.file
+        is_under_way = file is not None and file.standing.is_under_way
+
+
+def not_on_disk(state: State, *, in_file: bool) -> Refusal | None:
+    """Why the text is not durable, or (`in_file`) not in its file; None where it is, and for a notebook without a file."""
+    if state.file is None:
+        return None
+    standing = state.file.standing
+    return standing.why or standing.obstacle if in_file else standing.obstacle
+
+
+__all__ = ["ROUTES", "Office", "Opening", "patterns"]

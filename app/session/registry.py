@@ -1,0 +1,229 @@
+"""The open sessions of a server: pages in browsers, and those that programs opened by the API, which have no page.
+
+Each counts what its screen was told, so that others can wait for news of it; the picture of a page is drawn as ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ...engine.ir import Refusal, TilewrightError
+from ..jobs.background_job import Doing
+from ..jobs.event_loop import Clock
+from ..jobs.exploration import Places
+from ..jobs.fair_scheduler import Turns
+from ..limits import LIMITS
+from ..state.derived import Store
+from ..state.model import State
+from .screen import Screen
+from .session import Session
+
+Result = TypeVar("Result")
+
+CHECK_IDLE_S = 60.0
+"""The interval between two looks for idle sessions."""
+
+log = logging.getLogger("tilewright.server")
+
+
+class SeatError(TilewrightError):
+    """A session that cannot be opened or found: "too-many-sessions", "no-such-session", "has-a-page", "no-answer"."""
+
+
+class Watched:
+    """A session's screen that can be waited for. `page` is what is drawn on, None where nobody looks; `page_doing` is told there what is
+    being worked out. `version` counts the pictures, `told` all that was told."""
+
+    def __init__(self, page: Screen | None, page_doing: Callable[[tuple[Doing, ...]], None] | None = None) -> None:
+        self._page = page
+        self._page_doing = page_doing
+        self._waiting: set[asyncio.Future[None]] = set()
+        self.version = self.told = 0
+
+    def draw(self, state: State, store: Store) -> None:
+        """A new state."""
+        if self._page is not None:
+            self._page.draw(state, store)
+        self._drawn()
+
+    def draw_later(self, state: State, store: Store) -> None:
+        """What was found out after the paint."""
+        if self._page is not None:
+            self._page.draw_later(state, store)
+        self._drawn()
+
+    def draw_studies(self, state: State, store: Store) -> None:
+        """What a study found out."""
+        if self._page is not None:
+            self._page.draw_studies(state, store)
+        self._drawn()
+
+    def download(self, name: str, text: str) -> None:
+        """A file for a person; a program has the text in the session's state."""
+        if self._page is not None:
+            self._page.download(name, text)
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        """What a drop would do."""
+        if self._page is not None:
+            self._page.foretell(prediction)
+        self._news()
+
+    def tell_doing(self, doing: tuple[Doing, ...]) -> None:
+        """Something else is being worked out: a change may have ended without another picture."""
+        if self._page_doing is not None:
+            self._page_doing(doing)
+        self._news()
+
+    def _drawn(self) -> None:
+        self.version += 1
+        self._news()
+
+    def _news(self) -> None:
+        self.told += 1
+        waiting, self._waiting = self._waiting, set()
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def news(self, since: int, seconds: float) -> bool:
+        """Wait until more was `told` than `since`; False when nothing was in that time. On the server's loop."""
+        if self.told != since:
+            return True
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await asyncio.wait_for(future, seconds)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting.discard(future)
+        return True
+
+
+class Seat:
+    """A session, and the way to its loop."""
+
+    def __init__(self, key: str, session: Session, clock: Clock, screen: Watched, *, has_page: bool) -> None:
+        self.key = key
+        self.session = session
+        self.screen = screen
+        self.has_page = has_page
+        self.used = time.monotonic()
+        self._clock = clock
+
+    async def do(self, work: Callable[[], Result]) -> Result:
+        """`work()` on the session's own loop: of a page only when Bokeh has the page's lock. Raises SeatError "no-answer"."""
+        return await self.done(lambda tell: tell(work()))
+
+    async def done(self, begin: Callable[[Callable[[Result], None]], None]) -> Result:
+        """What `begin` tells in the end, which is begun on the session's own loop. Raises SeatError "no-answer"."""
+        self.used = time.monotonic()
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+        def tell(result: Result) -> None:
+            if not future.done():
+                future.set_result(result)
+
+        def run() -> None:
+            if future.done():
+                return
+            try:
+                begin(tell)
+            except Exception as error:
+                future.set_exception(error)
+
+        self._clock.soon(run)
+        try:
+            return await asyncio.wait_for(future, LIMITS.wait_seconds)
+        except TimeoutError:
+            raise SeatError(Refusal("no-answer", "the session has no time for this now")) from None
+
+
+class LoopClock:
+    """The clock of a session without a page."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        """Run `work` on the loop in so many milliseconds."""
+        self._loop.call_later(delay_ms / 1000, work)
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Run `work` on the loop; may be called from another thread, which may outlive the loop."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(work)
+
+
+class Seats:
+    """All sessions of a server by their keys, the oldest first; they share their `turns` and the `places` for searches.
+    `closed` counts those that were closed so far, and the pages that were closed before a browser had loaded them."""
+
+    def __init__(self, turns: Turns | None = None) -> None:
+        self.all: dict[str, Seat] = {}
+        self.closed = 0
+        self.turns = turns or Turns()
+        self.places = Places()
+
+    def take(self, session: Session, clock: Clock, page: Screen | None = None) -> Seat:
+        """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened
+        the idle ones are ended first."""
+        if page is None:
+            self.close_idle()
+            self._require_room()
+        screen = Watched(page, session.picture.tell_doing)
+        session.picture.screen, session.picture.tell_doing = screen, screen.tell_doing
+        seat = Seat(secrets.token_hex(6), session, clock, screen, has_page=page is not None)
+        self.all[seat.key] = seat
+        return seat
+
+    def _require_room(self) -> None:
+        count, most = sum(not seat.has_page for seat in self.all.values()), LIMITS.api_sessions
+        if count >= most:
+            said = f"the API has {count} sessions open"
+            raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; end one"))
+
+    async def close_idle_often(self, pause_s: float = CHECK_IDLE_S) -> None:
+        """Close idle sessions for as long as this is awaited."""
+        while True:
+            await asyncio.sleep(pause_s)
+            self.close_idle()
+
+    def close_idle(self) -> None:
+        """Close the sessions without a page that received no request for `LIMITS.idle_seconds`. Their files are saved. A session that
+        searches is not idle."""
+        now = time.monotonic()
+        for seat in [seat for seat in self.all.values() if not seat.has_page]:
+            if seat.session.picture.searches.running:
+                seat.used = now
+            elif now - seat.used > LIMITS.idle_seconds:
+                self.leave(seat)
+
+    def find(self, key: str) -> Seat:
+        """The session of that key. Raises SeatError "no-such-session"."""
+        if key not in self.all:
+            raise SeatError(Refusal("no-such-session", "there is no such session", found=key[:80]))
+        return self.all[key]
+
+    def leave(self, seat: Seat) -> None:
+        """The session is over."""
+        self.close(seat.session)
+
+    def close(self, session: Session) -> None:
+        """The same for a session that may have no seat yet: its page was fetched, and no browser loaded it."""
+        self.closed += 1
+        for key in [key for key, seat in self.all.items() if seat.session is session]:
+            del self.all[key]
+        try:
+            session.close()
+        except Exception:
+            log.exception("a session did not close")
+
+
+__all__ = ["LoopClock", "Seat", "SeatError", "Seats", "Watched"]

@@ -1,0 +1,122 @@
+"""Comparing two programs: which two, and the intents that choose them. A side is a moment of the notebook, or of another one.
+
+A side that names no notebook follows the one that is open: "now" stays its last step, whatever is done to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...engine.ir import Refusal
+from ..document import DocumentError, Notebook, evaluate
+from ..document.editing.branches import branches, with_branch
+from .intents import Intent
+from .model import Comparison, Side, State
+
+NOW = Side("now")
+START = Side("step:0", count=0)
+
+
+class Compare(Intent, frozen=True, eq=False):
+    """Show two sides beside each other."""
+
+    a: Side
+    b: Side
+
+
+class EndCompare(Intent, frozen=True):
+    """Back to the tree and the timeline."""
+
+
+class ShowSpan(Intent, frozen=True):
+    """The cycles that the overlaid timelines show; None is all of them."""
+
+    start: float | None = None
+    end: float | None = None
+
+
+def side_state(state: State, side: Side) -> State:
+    """The page as if it showed this side: what every view can be made of."""
+    notebook = side.notebook or state.shown
+    count = side.count
+    if notebook is not None and count is not None and count >= len(notebook.states) - 1:
+        count = None
+    return replace(state, notebook=notebook, shown=notebook, chosen_step=count, selected="", comparison=None)
+
+
+def usual_sides(state: State) -> tuple[Side, Side]:
+    """What the picture's last change did: the program before it against now; with a step looked at, that step against now."""
+    if state.looks_back:
+        return step_side(state.step_count), NOW
+    if state.shown is None or state.before is None:
+        return START, NOW
+    return step_side(state.shown.states.index(state.before)), NOW
+
+
+def step_side(count: int) -> Side:
+    """The notebook after so many of its schedule lines."""
+    return Side(f"step:{count}", count=count)
+
+
+def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]]) -> Side:
+    """The side that a key means: "now", "step:7", "opened", "branch:NAME", "example:NAME". `opened` gives title and notebook of an example.
+
+    A side that is shown already stays what it is. Raises DocumentError for keys that mean nothing.
+    """
+    if state.comparison is not None:
+        for side in (state.comparison.a, state.comparison.b):
+            if side.key == key and not key.startswith("branch:"):
+                return side
+    kind, _, name = key.partition(":")
+    match kind:
+        case "now":
+            return NOW
+        case "step" if re.fullmatch(r"[0-9]{1,9}", name):
+            return step_side(int(name))
+        case "opened" if state.past:
+            first = next((n for n in state.past if n.evaluated), state.notebook)
+            return Side("opened", "as it was opened", first)
+        case "branch":
+            return Side(key, f"branch {name}", _on_branch(state, name))
+        case "example":
+            title, notebook = opened(name)
+            return Side(key, title, notebook)
+        case _:
+            raise DocumentError(
+                Refusal(
+                    "no-such-side", f"there is no {key[:80]!r} to compare", expected="now, step:3, opened, branch:NAME"
+                )
+            )
+
+
+def _on_branch(state: State, name: str) -> Notebook:
+    assert state.notebook is not None
+    if name not in {branch.name for branch in branches(state.notebook.document)}:
+        known = ", ".join(branch.name for branch in branches(state.notebook.document))
+        raise DocumentError(Refusal("no-such-branch", f"there is no branch {name[:80]!r}", expected=known))
+    return evaluate(with_branch(state.notebook.document, name), state.notebook)
+
+
+def _compare(state: State, intent: Compare) -> State:
+    if state.notebook is None:
+        return state
+    return replace(state, comparison=Comparison(intent.a, intent.b), notice=None)
+
+
+def _span(state: State, intent: ShowSpan) -> State:
+    if state.comparison is None:
+        return state
+    is_all = intent.start is None or intent.end is None or not intent.end > intent.start
+    span = None if is_all else (intent.start, intent.end)
+    return replace(state, comparison=replace(state.comparison, span=span))
+
+
+COMPARING: dict[type[Intent], Callable[[State, Any], State]] = {
+    Compare: _compare,
+    EndCompare: lambda state, _: replace(state, comparison=None),
+    ShowSpan: _span,
+}

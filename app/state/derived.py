@@ -1,0 +1,208 @@
+"""What follows from the state: reports, verdicts, texts. Each is worked out once a program and kept while it may be asked again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from ...engine.analysis import ProgramIndex
+from ...engine.execute import Verdict
+from ...engine.export import to_tvm_python
+from ...engine.hwsim import MAX_TASKS as ALL_TASKS
+from ...engine.hwsim import Machine, Report, load_machine, simulate
+from ...engine.ir import PrimFunc, Refusal, TilewrightError
+from ...engine.lower import Plan, Renewed, planned, with_sizes
+from ...engine.schedule import Schedule
+from ...engine.script import Printed, print_program
+from ..document import State as Moment
+from ..document import sizes_for
+from ..limits import LIMITS
+from .model import DEFAULT_MACHINE, State
+
+Result = TypeVar("Result")
+
+MAX_TASKS = LIMITS.tasks
+"""Tasks that are played: about a second of simulating, while which the server answers nobody. The command line goes further."""
+
+
+CHECK_STOPPED = "The check was stopped"
+"""The detail of a verdict that a person did not want to wait for."""
+
+
+class Store:
+    """Derived data of one session, memoised on the identity of what it is derived from.
+
+    Programs and machines are frozen and compared by identity, so the same object is the same question. The oldest answers are dropped.
+    """
+
+    def __init__(self, limit: int = 2_000) -> None:
+        self._known: OrderedDict[tuple[Any, ...], tuple[tuple[object, ...], Any]] = OrderedDict()
+        self._limit = limit
+        self._machines: dict[Machine, Machine] = {}
+
+    def remember(self, what: str, of: tuple[object, ...], compute: Callable[[], Result]) -> Result:
+        """`compute()`, or what it gave for the same objects before. The objects are held, so their identities stay theirs."""
+        key = (what, *map(id, of))
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key][1]
+        return self._keep(key, of, compute())
+
+    def known(self, what: str, of: tuple[object, ...]) -> Any:
+        """What was remembered, else None."""
+        found = self._known.get((what, *map(id, of)))
+        return None if found is None else found[1]
+
+    def has(self, what: str, of: tuple[object, ...]) -> bool:
+        """Whether `remember` would answer at once."""
+        return (what, *map(id, of)) in self._known
+
+    def _keep(self, key: tuple[Any, ...], of: tuple[object, ...], value: Result) -> Result:
+        self._known[key] = (of, value)
+        while len(self._known) > self._limit:
+            self._known.popitem(last=False)
+        return value
+
+    def machine(self, state: State) -> Machine | TilewrightError:
+        """The machine of the notebook, else the default one. Equal machines are one object, so that reports are found again."""
+        if state.shown is not None and state.shown.machine is not None:
+            machine = state.shown.machine
+        else:
+            loaded = self.remember(
+                "default-machine", (), lambda: attempt("machine", lambda: load_machine(DEFAULT_MACHINE))
+            )
+            if isinstance(loaded, TilewrightError):
+                return loaded
+            machine = loaded
+        # The same object as last time needs no comparison of all its parameters.
+        return self.remember("machine", (machine,), lambda: self._machines.setdefault(machine, machine))
+
+    def report(self, func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
+        """What the machine does with the program, or why it cannot run it."""
+        if isinstance(machine, TilewrightError):
+            return machine
+        return self.remember("report", (func, machine), lambda: report_of(func, machine, self.plan(func)))
+
+    def put_off(self, func: PrimFunc, machine: Machine | TilewrightError) -> None:
+        """The report is being made elsewhere, and nobody waits for it: until it is here the picture has none."""
+        self.keep("put off", (func, machine), True)
+
+    def reported(self, func: PrimFunc, machine: Machine | TilewrightError, report: Report | TilewrightError) -> None:
+        """Keep a report that was made elsewhere."""
+        self._keep(("report", id(func), id(machine)), (func, machine), report)
+
+    def foreseen(
+        self,
+        func: PrimFunc,
+        sizes: Mapping[str, int],
+        sized: Renewed,
+        plan: Plan | TilewrightError,
+        machine: Machine,
+        report: Report | TilewrightError,
+    ) -> None:
+        """Keep what a program that is not shown yet comes to: `sized` is `with_sizes(func, sizes)`, plan and report are of that."""
+        self._keep((f"with {dict(sizes)}", id(func)), (func,), sized)
+        self.keep("plan", (sized.func,), plan)
+        self.reported(sized.func, machine, report)
+
+    def keep(self, what: str, of: tuple[object, ...], value: Result) -> Result:
+        """Remember `value`, which was worked out elsewhere."""
+        return self._keep((what, *map(id, of)), of, value)
+
+    def forget(self, what: str, of: tuple[object, ...]) -> None:
+        """What was remembered is not needed any more."""
+        self._known.pop((what, *map(id, of)), None)
+
+    def plan(self, func: PrimFunc) -> Plan | TilewrightError:
+        """Where the program's buffers are allocated: what report and sizes are made from."""
+        return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))
+
+    def report_now(self, state: State) -> Report | TilewrightError | None:
+        """The report of the picture; None while it is put off, or where there is no program."""
+        if state.moment is None:
+            return None
+        of = (self.costed(state, state.moment.schedule), self.machine(state))
+        return None if self.has("put off", of) and not self.has("report", of) else self.report(*of)
+
+    def no_report(self, state: State) -> str:
+        """Why there is no report of the picture."""
+        if state.moment is None:
+            return "There is no program"
+        report = self.report_now(state)
+        return report.refusal.message if isinstance(report, TilewrightError) else "The program is being simulated"
+
+    def sized(self, state: State, func: PrimFunc) -> Renewed:
+        """A program with the notebook's numbers for its symbolic sizes, and which buffer became which."""
+        sizes = sizes_of(state, func)
+        return self.remember(f"with {sizes}", (func,), lambda: with_sizes(func, sizes))
+
+    def costed(self, state: State, schedule: Schedule) -> PrimFunc:
+        """What is simulated of a schedule of the notebook."""
+        return self.sized(state, schedule.described).func
+
+    def verdict(self, state: State, schedule: Schedule) -> Verdict | None:
+        """Whether the program computes what it did at first; None until `verified` was told."""
+        func = schedule.func
+        return self.known(f"verdict {sizes_of(state, func)}", (func,))
+
+    def verified(self, func: PrimFunc, sizes: Mapping[str, int], verdict: Verdict) -> None:
+        """Keep a verdict that was found elsewhere."""
+        self._keep((f"verdict {sizes}", id(func)), (func,), verdict)
+
+    def index(self, func: PrimFunc) -> ProgramIndex:
+        """Who writes, reads and contains what."""
+        return self.remember("index", (func,), lambda: ProgramIndex(func))
+
+    def script(self, schedule: Schedule) -> str:
+        """The program as TVMScript."""
+        return self.printed(schedule).text
+
+    def printed(self, schedule: Schedule) -> Printed:
+        """That text with the places of loops and blocks in it."""
+        return self.remember("script", (schedule.func,), lambda: print_program(schedule.mod))
+
+    def exported(self, moment: Moment) -> str | TilewrightError:
+        """The schedule as Python for TVM, with the notebook's variables."""
+        schedule = moment.schedule
+        return self.remember(
+            "python",
+            (schedule.trace, moment.names),
+            lambda: attempt("export", lambda: to_tvm_python(schedule, moment.names)),
+        )
+
+
+def sizes_of(state: State, func: PrimFunc) -> dict[str, int]:
+    """The notebook's numbers for the symbolic sizes of `func`."""
+    return {} if state.shown is None else sizes_for(func, state.shown.sizes)
+
+
+def report_of(
+    func: PrimFunc, machine: Machine | TilewrightError, plan: Plan | TilewrightError | None = None
+) -> Report | TilewrightError:
+    """The report, or why there is none, as a value."""
+    if isinstance(machine, TilewrightError):
+        return machine
+    if isinstance(plan, TilewrightError):
+        return plan
+    report = attempt("simulate", lambda: simulate(func, machine, MAX_TASKS, known_plan=plan))
+    if isinstance(report, TilewrightError) and report.code == "too-many-tasks":
+        expected = f"{report.refusal.expected}; `tilewright run` simulates up to {ALL_TASKS:,} of them".replace(
+            ",", " "
+        )
+        return TilewrightError(replace(report.refusal, expected=expected))
+    return report
+
+
+def attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:
+    """`work()` or its error as a value. A fault of ours is shown as one too: the page stays up."""
+    try:
+        return work()
+    except TilewrightError as error:
+        return error
+    except RecursionError:
+        return TilewrightError(Refusal("too-deep", f"{what}: the program is nested too deeply"))
+    except Exception as error:
+        return TilewrightError(Refusal("internal-error", f"{what} failed: {type(error).__name__}: {error}"))

@@ -1,0 +1,187 @@
+"""The files that a server has open. Each is one `OpenFile`, however many pages look at it: they share its text, its undo and its fate.
+
+An edit is committed to the history at once, those of several files together, and the file is written when a burst of edits is over; both in
+a thread of the cabinet's, which also looks once a second whether another program changed a file.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ...engine.ir import Refusal
+from ..document import DocumentError
+from ..document.files.history import Entry, History
+from ..document.files.read_write import real_path
+from .disk_reports import DiskReports, Rescued, print_error, rescue
+from .drafts import drafts_folder
+from .file_status import Follower, Line
+from .open_file import OpenFile
+from .save_debounce import Times
+from .short_lock_waits import urgent
+
+
+class Cabinet:
+    """`folder` is where new notebooks go, `drafts` where those without a file are kept; None where none may be made.
+
+    Files outside of the folder are refused, but for `named`, the file that the person who started the server named. `times` are shorter
+    in tests; `say` prints a line on standard error.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        times: Times | None = None,
+        *,
+        drafts: Path | None = None,
+        named: Path | None = None,
+        say: Callable[[str], None] = print_error,
+    ) -> None:
+        self.folder, self.drafts, self._named = folder, drafts, named
+        self._times = times or Times()
+        self._reports = DiskReports(say)
+        self._files: dict[Path, OpenFile] = {}
+        self._histories: dict[Path, History] = {}
+        self._wake = threading.Condition()
+        self._called = False
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    def place_of(self, path: Path) -> Path:
+        """The real path of the file at `path`. Raises DocumentError "outside" where a link leads out of the served folder."""
+        real = real_path(path)
+        if real is None or real.is_symlink():
+            raise DocumentError(Refusal("not-a-file", f"{path.name} is a link that leads nowhere"))
+        if self.folder is None or path == self._named or real.is_relative_to(self.folder.resolve()):
+            return real
+        if self.drafts is not None and path.parent == self.drafts and real.parent == self.drafts.resolve():
+            return real
+        raise DocumentError(
+            Refusal("outside", f"{path.name} leads out of the served folder", expected="a file in the folder")
+        )
+
+    def begun(self, path: Path, line: Line, *, anew: bool = False) -> OpenFile | None:
+        """What `open` needs, for a thread: to read what the history knows may take long. None where the file is open already."""
+        real = self.place_of(path)
+        with self._wake:
+            if real in self._files:
+                return None
+            history = self._histories.setdefault(real.parent, History(real.parent))
+        made = OpenFile(path, real, history, self._call, self._times)
+        made.begin(line, anew=anew)
+        return made
+
+    def open(
+        self, path: Path, line: Line, follower: Follower, *, anew: bool = False, begun: OpenFile | None = None
+    ) -> OpenFile:
+        """The file at `path`, as it is there; `line` is what was read of it. The page `follower` has it until it leaves it.
+
+        `anew`: `line` goes there, and what was there is one undo away. Raises DocumentError where the file cannot be read.
+        """
+        real = self.place_of(path)
+        with self._wake:
+            found = self._files.get(real)
+            if found is None:
+                found = begun or self.begun(path, line, anew=anew)
+                assert found is not None, "nobody opens it at the same time"
+                self._files[real] = found
+            elif anew:
+                found.replace(line)
+            found.join(follower)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="files", daemon=True)
+                self._thread.start()
+        self._call()
+        return found
+
+    def discard(self, draft: Path) -> None:
+        """Delete a draft. A page that still has it open says that the file is gone, and can save it again."""
+        with self._wake:
+            found = self._files.get(draft.resolve())
+            if found is not None and found.discard():
+                del self._files[draft.resolve()]
+            draft.unlink(missing_ok=True)
+
+    def close(self) -> tuple[Rescued, ...]:
+        """Write what is not written, and end. Returns the texts that no file and no history took, and where they are now."""
+        with self._wake:
+            self._closing = True
+            thread = self._thread
+        self._call()
+        if thread is not None:
+            thread.join()
+        return tuple(rescue(file.path.name, text) for file in self._files.values() for text in file.unkept())
+
+    def _call(self) -> None:
+        with self._wake:
+            self._called = True
+            self._wake.notify()
+
+    def _run(self) -> None:
+        closing = False
+        while not closing:
+            with self._wake:
+                if not self._called and not self._closing:
+                    self._wake.wait(self._pause())
+                self._called, closing = False, self._closing
+            self._work(final=closing)
+        self._close_histories()
+
+    def _work(self, *, final: bool) -> None:
+        """Write what is due. A method of its own, so that the waiting thread holds no file that its pages have left."""
+        with self._wake:
+            files = dict(self._files)
+        _commit(files.values())
+        for real, file in files.items():
+            if file.work(final=final):
+                _commit(files.values())  # edits do not wait until all files are written
+            self._reports.update(real, file.standing)
+            with self._wake:
+                if file.done:
+                    self._files.pop(real, None)
+        if not self._files:
+            self._close_histories()  # the next edit opens its own again; a connection remembers its last 200 cursors
+
+    def _close_histories(self) -> None:
+        for history in list(self._histories.values()):
+            history.close()
+
+    def _pause(self) -> float | None:
+        """Seconds until something is to be done; None where nothing is open."""
+        now = time.monotonic()
+        return min((max(0.0, file.due - now) for file in self._files.values()), default=None)
+
+
+def _commit(files: Iterable[OpenFile]) -> None:
+    """Begin an attempt for each file: what waits goes into the histories, one transaction for each. Never raises."""
+    waiting: dict[History, list[tuple[OpenFile, Entry]]] = {}
+    for file in files:
+        entry = file.begin_attempt()
+        if entry is not None:
+            waiting.setdefault(file.history, []).append((file, entry))
+    for history, entries in waiting.items():
+        trouble: Refusal | None = None
+        try:
+            with urgent():
+                history.commit([entry for _, entry in entries])
+        except DocumentError as error:
+            trouble = error.refusal
+        except Exception as error:
+            trouble = Refusal("no-history", f"edits cannot be recorded: {type(error).__name__}: {error}")
+        for file, entry in entries:
+            file.committed(entry, trouble)
+
+
+def cabinet_of(path: str | Path | None) -> Cabinet:
+    """The files of a server: of a served folder, of a file (new ones go beside it), or drafts alone."""
+    if path is None:
+        return Cabinet(drafts=drafts_folder())
+    place = Path(path)
+    if place.is_dir():
+        return Cabinet(place, drafts=drafts_folder())
+    return Cabinet(place.parent, named=place, drafts=drafts_folder())
+
+
+__all__ = ["Cabinet", "cabinet_of"]

@@ -1,0 +1,299 @@
+"""The text of one file that pages are open on: what it is, where undo and redo lead, and whether the disk has it.
+
+Nothing that is not known to be ours is ever written over: what another page or another program changed meanwhile is merged, and where both
+changed the same lines the person is asked.
+
+Texts are brought together here, not read: a notebook that comes of it waits for the page that shows it to read it, in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ...engine.ir import Refusal
+from ..document import Notebook, read_document
+from ..document.files.history import Draft, Edit, History, Kept, digest_of
+from ..document.files.merging import Part, merge, merged, resolved
+from ..limits import LIMITS
+from .commit_waiters import Attempts
+from .file_on_disk import DiskCopy
+from .file_status import BACK, RELOADED, TOGETHER, TYPED, Follower, Followers, Line, Standing
+from .history_writer import Journal
+from .save_debounce import Pace, Times
+
+
+class SharedText:
+    """What pages call. `path` is as it was asked for, `real` where the file lies: a link is written through, so that it stays one. `call`
+    wakes the thread that brings the text to the disk."""
+
+    def __init__(self, path: Path, real: Path, history: History, call: Callable[[], None], times: Times) -> None:
+        self.path, self.real, self.history = path, real, history
+        self._call = call
+        self._lock = threading.RLock()
+        self._followers = Followers()
+        self._line: Line | None = None
+        self._disk, self._journal = DiskCopy(real, path), Journal(history, real.name)
+        self._attempts = Attempts()
+        self._edited = False
+        self._writing: str | None = None
+        self._base: str | None = None
+        self._untouched: str | None = None
+        self._not_written: Refusal | None = None
+        self._clashes: tuple[Part, ...] = ()
+        self._told = ""
+        self._pace = Pace(times)
+
+    # Beginning.
+
+    def begin(self, line: Line, *, anew: bool) -> None:
+        """Take what the disk has, and what the history knows of it. Raises DocumentError where the file cannot be read."""
+        self._disk.read()
+        self._pace.looked()
+        self._line, self._base = line, self._disk.text
+        kept = self._journal.known(self.real.parent)
+        if kept is not None:
+            self._disk.clear_leftovers(kept.temporary)
+        if self._disk.text is not None:
+            current = line.notebook if line.text == self._disk.text else self._unread(self._disk.text)
+            self._line = line if line.text == self._disk.text else Line(current)
+            if kept is not None:
+                self._restore(kept, current)
+        elif kept is not None and not kept.disk and not anew and (kept.past or kept.drafts or kept.text != line.text):
+            self._line = Line(self._unread(kept.text), tuple(map(self._unread, kept.past)))
+            self._told = BACK
+            self._take_back(kept.drafts)
+        if anew:
+            self.replace(line)
+        elif self._disk.text is None and not self._told:
+            self._untouched = line.text
+
+    def _restore(self, kept: Kept, current: Notebook) -> None:
+        """The disk has `current`; the history may know more."""
+        past, future = tuple(map(self._unread, kept.past)), tuple(map(self._unread, kept.future))
+        disk = current.document.text
+        if kept.text == disk:
+            self._line = Line(current, past, future)
+        else:
+            self._line = Line(self._unread(kept.text), past, future)
+            if digest_of(disk) in kept.disk:
+                self._told = BACK
+            elif digest_of(kept.text) in kept.disk or kept.base is None:
+                self._move(current)
+                self._told = RELOADED
+            else:
+                self._bring_together(kept.base, disk)
+        self._take_back(kept.drafts)
+
+    def _take_back(self, drafts: Sequence[Draft]) -> None:
+        """What was being typed when the server ended, or clashed with the file then."""
+        for draft in drafts:
+            now = self._now()
+            text = merged(merge(draft.base, draft.text, now.text))
+            if text is None:
+                self._move(self._unread(draft.text), now.notebook)  # one undo away
+            elif text != now.text:
+                self._move(self._unread(text))
+                self._told = TYPED
+            self._journal.draft(Draft(draft.page, "", ""))
+
+    def _unread(self, text: str) -> Notebook:
+        return Notebook(read_document(text, str(self.path)))
+
+    # Pages.
+
+    @property
+    def line(self) -> Line:
+        with self._lock:
+            return self._now()
+
+    def _now(self) -> Line:
+        assert self._line is not None, "the cabinet began it"
+        return self._line
+
+    @property
+    def standing(self) -> Standing:
+        with self._lock:
+            unsaved, told = self._unsaved(), self._told
+            why = self._disk.trouble or (self._not_written if unsaved else None)
+            if self._clashes:
+                status, why, told = "asking", None, ""
+            elif why is not None:
+                status = "failed"
+            elif self._now().text == self._untouched:
+                status = "new"
+            else:
+                status = "saving" if unsaved else "saved"
+            return Standing(status, why, self._is_durable(), self._clashes, told, self._journal.trouble)
+
+    def _is_durable(self) -> bool:
+        """Whether the disk has the text, and all that is being typed."""
+        if self._journal.trouble is not None:
+            return self._is_in_file() and not self._journal.drafts
+        # A file that has the text is not enough: after an undo and a redo the history may still be at the undo.
+        return not self._journal.waits and (self._is_in_file() or self._journal.text == self._now().text)
+
+    def _is_in_file(self) -> bool:
+        text = self._now().text
+        return self._disk.text == text and self._writing in (None, text)
+
+    def unkept(self) -> tuple[str, ...]:
+        """The texts that a person made and that would be lost if the server ended now: the notebook's, and those being typed."""
+        with self._lock:
+            if self._is_durable():
+                return ()
+            is_kept = self._is_in_file() or (self._journal.trouble is None and self._journal.text == self._now().text)
+            own = () if is_kept or not self._edited else (self._now().text,)
+            return (*own, *(draft.text for draft in self._journal.drafts))
+
+    def when_durable(self, call: Callable[[], None]) -> None:
+        """Call back once the text is durable, or an attempt to make it so has failed; from any thread."""
+        if self._attempts.wait(lambda: self.standing.durable, call):
+            self._call()
+
+    def when_saved(self, call: Callable[[], None]) -> None:
+        """Call back once the file holds the text, or an attempt to write it has failed; from any thread."""
+        if self._attempts.wait(lambda: self.standing.status == "saved", call):
+            self._call()
+
+    def _unsaved(self) -> bool:
+        text = self._now().text
+        return text not in (self._disk.text, self._untouched) or self._writing not in (None, text)
+
+    def join(self, follower: Follower) -> None:
+        self._followers.join(follower)
+
+    def comes_from(self, source: str, text: str) -> None:
+        """The notebook was made of another file, which is opened again as this one."""
+        self._journal.comes_from(source, text)
+
+    def leave(self, follower: Follower) -> None:
+        """The page is gone. What it left is written now."""
+        self._followers.leave(follower)
+        with self._lock:
+            self._pace.hurry()
+        self._call()
+
+    def discard(self) -> bool:
+        """The file is about to be deleted: edits that are not written yet are forgotten. Returns whether no page has it open."""
+        with self._lock:
+            self._untouched = self._now().text
+            return not self._followers
+
+    def publish(self, follower: Follower, base: str, line: Line, way: str = "edit") -> tuple[Part, ...]:
+        """A page made `line` of the text `base`. Returns clashes with what others made of it meanwhile: then nothing was done."""
+        with self._lock:
+            now = self._now()
+            if base == now.text:
+                self._accept(line, Edit(base, line.text, way))
+            elif line.text != now.text:
+                parts = merge(base, line.text, now.text)
+                text = merged(parts)
+                if text is None:
+                    return parts
+                if text != now.text:
+                    self._move(line.notebook if text == line.text else self._unread(text))
+        self._tell(follower)
+        return ()
+
+    def settle(
+        self, follower: Follower, mine: Notebook, parts: Sequence[Part], choices: Sequence[str]
+    ) -> tuple[Part, ...]:
+        """A page's answer where its text `mine` and that of others clashed; undo leads to each. Returns clashes with what others made
+        of theirs since: then nothing was done."""
+        theirs = resolved(parts, ["theirs"] * len(parts))
+        with self._lock:
+            clashes = merge(theirs, resolved(parts, choices), self._now().text)
+            text = merged(clashes)
+            if text is None:
+                return clashes
+            self._move(mine, self._unread(text))
+        self._tell(follower)
+        return ()
+
+    def put_aside(self, mine: Notebook) -> None:
+        """A page is gone without an answer: undo leads to what it had."""
+        with self._lock:
+            self._move(mine, replace(self._now().notebook))  # another object: pages follow what is another one
+        self._tell()
+
+    def answer(self, clashes: tuple[Part, ...], choices: Sequence[str]) -> None:
+        """What a person wants of the `clashes` with another program's text; undo leads to each side. Where they are others by now,
+        the person is asked again."""
+        with self._lock:
+            if not clashes or self._clashes != clashes or self._disk.text is None:
+                return
+            self._clashes, self._base = (), self._disk.text
+            self._move(self._unread(self._disk.text), self._unread(resolved(clashes, choices)))
+        self._tell()
+
+    def replace(self, line: Line) -> None:
+        """Another notebook goes into the file: with its own past where there was no file, else one undo after what was there."""
+        with self._lock:
+            self._untouched, self._edited = None, True
+            self._pace.hurry()
+            if self._disk.text is None:
+                self._line = line
+            elif line.text != self._now().text:
+                self._move(line.notebook)
+        self._tell()
+
+    def draft(self, page: str, base: str, text: str) -> None:
+        """What is being typed on a page; nothing is where it is `base` again."""
+        self._journal.draft(Draft(page, base, text))
+        self._call()
+
+    def save(self) -> None:
+        """Write it now; a file that is gone too."""
+        with self._lock:
+            self._pace.hurry()
+            self._told, self._untouched = "", None
+            self._disk.make_again()
+        self._tell()
+
+    def heard(self) -> None:
+        """What was told is known."""
+        with self._lock:
+            self._told = ""
+        self._tell()
+
+    def _move(self, *notebooks: Notebook) -> None:
+        """Edits, one after the other."""
+        for notebook in notebooks:
+            now = self._now()
+            line = Line(notebook, (*now.past, now.notebook)[-LIMITS.undo :])
+            self._accept(line, Edit(now.text, line.text))
+
+    def _accept(self, line: Line, edit: Edit) -> None:
+        self._line, self._edited, self._told = line, True, ""
+        self._journal.edit(edit)
+        self._pace.edited()
+        if self._journal.trouble is not None:  # only the file can make it durable
+            self._pace.hurry()
+        if self._clashes and self._disk.text is not None:
+            self._clashes = ()
+            self._bring_together(self._base or "", self._disk.text)
+
+    def _bring_together(self, base: str, theirs: str) -> None:
+        """Our text, which is not written, and that on the disk."""
+        parts = merge(base, self._now().text, theirs)
+        text = merged(parts)
+        self._base = base if text is None else theirs
+        if text is None:
+            self._clashes = parts
+            return
+        self._move(self._unread(theirs))
+        if text != theirs:
+            self._move(self._unread(text))
+        self._told = TOGETHER
+
+    def _tell(self, but: Follower | None = None) -> None:
+        """Pages look again, and the thread."""
+        self._followers.tell(but)
+        self._call()
+
+
+__all__ = ["SharedText"]

@@ -1,0 +1,102 @@
+"""One candidate: what it chooses, and why it costs what it does: which bound it reaches, what the next limits are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....engine.explore import Outcome, Trial
+from ....engine.hwsim import Report
+from ...state.derived import Store
+from ...state.model import Exploration, Sought, State
+from ...state.search_results import Found
+from ..labels.numbers import grouped, percent_text
+
+MOST_LIMITS = 4
+
+STATUSES = {
+    "fits": "fits",
+    "over": "takes more than there is",
+    "pruned": "left out by its bound",
+    "refused": "refused",
+    "failed": "not tried to the end",
+}
+
+Value = dict[str, Any]
+
+
+def trial_now(state: State, found: Found) -> Trial | None:
+    """The candidate that is looked at: the chosen one, else the best."""
+    exploration = state.exploration
+    number = None if exploration is None else exploration.trial
+    if number is None:
+        number = found.front[0] if found.front else None
+    return next((trial for trial in found.trials if trial.number == number), None)
+
+
+def card_value(state: State, store: Store, found: Found) -> Value | None:
+    """trial, point, is_best, is_front, status, why, choices [{name, text, changed}], words (what its bound says), limits [{name, kind,
+    cycles, share}], verdict. None where nothing was found that could be looked at."""
+    trial = trial_now(state, found)
+    if trial is None or state.exploration is None:
+        return None
+    sought, outcome = state.exploration.sought, trial.outcome
+    chosen = sought.space.texts_at(trial.point)
+    default = sought.space.texts_at(sought.space.default)
+    verdict = found.offers.get(trial.number)
+    report = trial_report(state.exploration, trial, store)
+    return {
+        "trial": trial.number,
+        "point": trial.point,
+        "is_best": bool(found.front) and trial.number == found.front[0],
+        "is_front": trial.number in found.front,
+        "status": STATUSES[outcome.status],
+        "why": words_of(outcome, sought),
+        "choices": [{"name": n, "text": t, "changed": t != default[n]} for n, t in chosen.items()],
+        "words": bound_words(outcome, report),
+        "limits": [] if report is None else limits(report),
+        "verdict": "" if verdict is None else verdict.status,
+    }
+
+
+def trial_report(exploration: Exploration, trial: Trial, store: Store) -> Report | None:
+    """What the machine does with a candidate, once it was worked out again for the person who looks at it."""
+    known = store.known(f"trial {trial.number}", (exploration.sought,))
+    return known if isinstance(known, Report) else None
+
+
+def words_of(outcome: Outcome, sought: Sought) -> str:
+    """Why a candidate does not fit; "" for one that does."""
+    if outcome.status == "fits":
+        return ""
+    line = "" if outcome.line is None else f" in `{' '.join(sought.space.lines[outcome.line].text.split())}`"
+    return f"{outcome.message}{line}"
+
+
+def bound_words(outcome: Outcome, report: Report | None) -> str:
+    """Which bound a candidate reaches, in a sentence."""
+    figures = outcome.figures
+    if figures is None or not figures.bound:
+        return ""
+    if not figures.exact:
+        return f"It takes at least {grouped(figures.bound)} cycles: so much work has {figures.bound_by}. It was not replayed."
+    times = figures.cycles / figures.bound
+    reached = "as few as" if times < 1.005 else f"{times:.2f} × the"
+    busy = f"it works {percent_text(figures.bound / figures.cycles)} of the time" if figures.cycles else ""
+    text = f"{grouped(figures.cycles)} cycles, {reached} {grouped(figures.bound)} that {figures.bound_by} alone needs: {busy}."
+    if report is None or len(report.bounds) < 2:
+        return text
+    second = report.bounds[1]
+    if second.cycles > 0.5 * figures.bound:
+        return f"{text} Were it faster, {second.name} would be next, at {grouped(second.cycles)}."
+    return f"{text} Nothing else is near: {second.name} needs {grouped(second.cycles)}."
+
+
+def limits(report: Report) -> list[Value]:
+    """What no schedule of the same tasks can be below, the highest first, as shares of all cycles."""
+    return [
+        {"name": b.name, "kind": b.kind, "cycles": grouped(b.cycles), "share": b.cycles / max(1, report.cycles)}
+        for b in report.bounds[:MOST_LIMITS]
+    ]
+
+
+__all__ = ["card_value", "trial_now", "words_of"]

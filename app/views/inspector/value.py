@@ -1,0 +1,256 @@
+"""The inspector's value: facts about the chosen loop or block, the layout of a chosen buffer, else the memories and engines of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ....engine.analysis import ProgramIndex
+from ....engine.hwsim import Machine, Report
+from ....engine.ir import Block, BlockRealize, Buffer, BufferRegion, For, PrimFunc, TilewrightError, Var, build
+from ....engine.lower import Allocation, allocations
+from ...state.derived import Store, attempt
+from ...state.model import State
+from ..labels.buffer_ids import buffer_ids
+from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.palette import buffer_colours
+from ..labels.row_ids import row_ids
+from ..labels.sizes import annotation_text, buffer_bytes, plain_text
+from ..layouts import layout_value
+from ..timeline.waits import blame_section, wait_rows
+from .memory_summary import glance_value
+
+Section = dict[str, Any]
+
+
+def inspector_value(state: State, store: Store) -> dict[str, Any]:
+    """kind ("nothing", "loop", "block", "buffer"), crumbs back from a buffer: [{label, row}], sections (title, kind, rows: [name, value,
+    hint], note), buffers to choose: [{id, name, …}], memories at a glance where nothing is chosen, traffic rows, and the layout picker
+    of a buffer.
+    """
+    value: dict[str, Any] = {
+        "kind": "nothing",
+        "crumbs": [],
+        "sections": [],
+        "memories": [],
+        "traffic": [],
+        "picker": None,
+    }
+    if state.moment is None:
+        return value
+    func = state.moment.schedule.func
+    handle = row_ids(func).get(state.selected)
+    colours = store.remember("colours", (func,), lambda: buffer_colours(func))
+    buffer = buffer_ids(func).get(state.buffer) if state.buffer else None
+    if buffer is not None:
+        row = "" if handle is None else state.selected
+        crumbs = [{"label": "Overview", "row": ""}, *([{"label": row, "row": row}] if row else [])]
+        return value | {
+            "kind": "buffer",
+            "crumbs": crumbs,
+            "picker": layout_value(state, store, colours.get(buffer, 9)),
+        }
+    held = held_buffers(state, func, store)
+    found = store.report_now(state)
+    report = found if isinstance(found, Report) else None
+    if handle is None:
+        machine = store.machine(state)
+        known = machine if isinstance(machine, Machine) else None
+        value["memories"] = glance_value(func, held, colours, known, report)
+    elif isinstance(handle, Var):
+        value |= {"kind": "loop", "sections": _loop_sections(store.index(func), handle, report)}
+    else:
+        value |= {"kind": "block", "sections": _block_sections(store.index(func), handle, held, colours, report)}
+    if report is not None and handle is None:
+        value |= _run_value(state, store, report, func)
+    blamed = blame_section(state, report) if report is not None else None
+    if blamed is not None:
+        value["sections"] = [blamed, *value["sections"]]
+    return value
+
+
+def _run_value(state: State, store: Store, report: Report, func: PrimFunc) -> dict[str, Any]:
+    """The whole run: its engines, the longest waits, what crosses between memories."""
+    data = store.remember("json", (report,), report.to_json)
+    sections = [_engines(data)]
+    assert state.shown is not None
+    moments = state.shown.states[: state.step_count + 1]
+    if rows := wait_rows(data["engines"], moments, state.shown.steps, store):
+        sections.append({**_section("Waits", "cycles"), "rows": rows})
+    return {"sections": sections, "traffic": _traffic(data, func)}
+
+
+def held_buffers(state: State, func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
+    """What is really allocated for each intermediate buffer, with the notebook's sizes, after compaction; empty where it cannot be told."""
+    sized = store.sized(state, func)
+
+    def compute() -> dict[Buffer, Allocation]:
+        plan = store.plan(sized.func)
+        found = plan if isinstance(plan, TilewrightError) else attempt("sizes", lambda: allocations(sized.func, plan))
+        if isinstance(found, TilewrightError):
+            return {}
+        before = {new: old for old, new in sized.buffers.items()}
+        return {before.get(allocation.buffer, allocation.buffer): allocation for allocation in found}
+
+    return store.remember("allocations", (func, sized), compute)
+
+
+def _section(title: str, kind: str = "", *, swatch: int | None = None, note: str = "", buffer: str = "") -> Section:
+    return {"title": title, "kind": kind, "swatch": swatch, "rows": [], "note": note, "buffer": buffer}
+
+
+def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) -> list[Section]:
+    loop: For = index.loop(loop_var)
+    section = _section(loop_var.name, "loop")
+    rows = section["rows"]
+    rows.append(("extent", plain_text(loop.extent), "Iterations"))
+    rows.append(("kind", loop.thread_tag or loop.kind, ""))
+    outer = [f.loop_var.name for f in index.path(loop) if isinstance(f, For) and f is not loop]
+    rows.append(("inside", " > ".join(reversed(outer)) or "nothing", "The loops around it, outermost first"))
+    rows.append(("runs", _times(index, loop), "How often the loop is started"))
+    below = ", ".join(r.block.name for r in index.child_blocks(loop))
+    rows.append(("blocks", below or "none", "The blocks below it"))
+    rows += [(key, str(value), "Annotation") for key, value in _annotations(loop)]
+    if report is None:
+        return [section]
+    return [section, _cost(report, {r.block.name for r in index.child_blocks(loop)}, "Costs")]
+
+
+def _cost(report: Report, blocks: set[str], title: str) -> Section:
+    """Busy cycles of engines with the tasks that are made of these blocks."""
+    section = _section(title, "busy cycles")
+    spent: dict[str, list[int]] = {}
+    for task in report.tasks:
+        if blocks & set(task.block.split(" + ")):
+            row = spent.setdefault(task.engine, [0, 0])
+            row[0] += task.cycles
+            row[1] += task.tasks
+    for engine, (cycles, tasks) in sorted(spent.items(), key=lambda item: -item[1][0]):
+        share = percent_text(cycles / report.cycles) if report.cycles else "–"
+        hint = f"{grouped(tasks)} tasks; {share} of the run. Engines work side by side"
+        section["rows"].append((engine, f"{grouped(cycles)}  {share}", hint))
+    if not spent:
+        section["note"] = "No engine works for it."
+    return section
+
+
+def _times(index: ProgramIndex, node: For | BlockRealize) -> str:
+    count = 1
+    for outer in index.path(node):
+        if isinstance(outer, For) and outer is not node:
+            extent = build.int_value(outer.extent)
+            if extent is None:
+                return "symbolic"
+            count *= extent
+    return grouped(count)
+
+
+def _annotations(node: For | Block) -> list[tuple[str, str]]:
+    return [(key, annotation_text(value)) for key, value in node.annotations]
+
+
+def _block_sections(
+    index: ProgramIndex, name: str, held: dict[Buffer, Allocation], colours: Mapping[Buffer, int], report: Report | None
+) -> list[Section]:
+    realize = index.realize(name)
+    block = realize.block
+    section = _section(name, "block")
+    rows = section["rows"]
+    for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        kind = {"spatial": "S", "reduce": "R"}.get(iterator.iter_type, iterator.iter_type)
+        rows.append((f"{iterator.var.name} {kind}", plain_text(value), f"{iterator.iter_type} iterator"))
+    if not build.is_true(realize.predicate):
+        rows.append(("where", plain_text(realize.predicate), "Runs only where this holds"))
+    rows.append(("runs", _times(index, realize), "How often the block's body is reached"))
+    rows.append(("feeds", ", ".join(index.consumers(name)) or "the result", "The blocks that read what it writes"))
+    rows += [("writes", _region_text(region), "Of its iterators") for region in block.writes]
+    rows += [("reads", _region_text(region), "Of its iterators") for region in block.reads]
+    rows += [(key, value, "Annotation") for key, value in _annotations(block)]
+    names = {buffer: name for name, buffer in buffer_ids(index.func).items()}
+    buffers = dict.fromkeys(region.buffer for region in (*block.writes, *block.reads))
+    found = [section, *(_engine(report, name) if report is not None else ())]
+    return [*found, *(_buffer_section(b, held.get(b), colours, names.get(b, "")) for b in buffers)]
+
+
+def _engine(report: Report, name: str) -> list[Section]:
+    """Which engine runs the block, why that one, and what it takes."""
+    found: list[Section] = []
+    for task in report.tasks:
+        blocks = task.block.split(" + ")
+        if name not in blocks:
+            continue
+        section = _section(task.engine, "engine", note=f"{task.reason[:1].upper()}{task.reason[1:]}.")
+        share = percent_text(task.cycles / report.cycles) if report.cycles else "–"
+        section["rows"] += [
+            ("busy", f"{grouped(task.cycles)} cycles  {share}", "Of the whole run"),
+            ("tasks", grouped(task.tasks), "How often the engine is told to do it"),
+            ("each", f"{grouped(round(task.cycles / max(task.tasks, 1)))} cycles", "A task, on average"),
+        ]
+        if len(blocks) > 1:
+            section["rows"].append(
+                ("together with", ", ".join(b for b in blocks if b != name), "One task runs them all")
+            )
+        found.append(section)
+    return found
+
+
+def _region_text(region: BufferRegion) -> str:
+    parts: list[str] = []
+    for axis in region.region:
+        low = plain_text(axis.min)
+        parts.append(low if build.is_const(axis.extent, 1) else f"{low} : +{plain_text(axis.extent)}")
+    return f"{region.buffer.name}[{', '.join(parts)}]"
+
+
+def _buffer_section(buffer: Buffer, allocation: Allocation | None, colours: Mapping[Buffer, int], name: str) -> Section:
+    section = _section(buffer.name, buffer.scope, swatch=colours.get(buffer), buffer=name)
+    rows = section["rows"]
+    rows.append(("declared", f"{_shape(buffer.shape, buffer.axis_separators)} {buffer.dtype}", "Shape in the program"))
+    if allocation is None:
+        rows.append(("size", size_text(buffer_bytes(buffer)), ""))
+        return section
+    tile = " × ".join(str(e) if isinstance(e, int) else plain_text(e) for e in allocation.tile)
+    lowered = _shape(allocation.lowered.shape, allocation.lowered.axis_separators)
+    rows.append(("live tile", tile or "1", "What is live at once where it is allocated"))
+    rows.append(("allocated", lowered, "The flat allocation; an axis separator keeps its groups apart"))
+    rows.append(("size", size_text(buffer_bytes(allocation.lowered)), "Of the allocation, all slots"))
+    if allocation.slots > 1:
+        rows.append(("slots", f"{allocation.slots}", "Double buffered"))
+    place = allocation.loop.name if allocation.loop is not None else "the function"
+    rows.append(("allocated in", place, "The loop whose iterations need a tile each"))
+    return section
+
+
+def _shape(shape: tuple[Any, ...], separators: tuple[int, ...]) -> str:
+    groups: list[list[str]] = [[]]
+    for position, extent in enumerate(shape):
+        if position in separators:
+            groups.append([])
+        groups[-1].append(plain_text(extent))
+    return "".join(f"[{', '.join(group)}]" for group in groups)
+
+
+def _engines(data: dict[str, Any]) -> Section:
+    """The engines in words: the timeline is a canvas, which no screen reader reads."""
+    section = _section("Engines", "busy")
+    cycles = data["cycles"]
+    for name, engine in data["engines"].items():
+        stalls = [f"{cause} {grouped(count)}" for cause, count in engine["stall"].items() if count]
+        share = percent_text(engine["busy"] / cycles) if cycles else "–"
+        hint = f"{grouped(engine['busy'])} cycles busy; waited for {', '.join(stalls) or 'nothing'}"
+        section["rows"].append((name, f"{share}{f'  waits: {stalls[0]}' if stalls else ''}", hint))
+    return section
+
+
+def _traffic(data: dict[str, Any], func: PrimFunc) -> list[dict[str, Any]]:
+    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+    return [
+        {
+            "buffer": row["buffer"],
+            "colour": colours.get(row["buffer"], 9),
+            "source": row["source"].removeprefix("local."),
+            "destination": row["destination"].removeprefix("local."),
+            "bytes": size_text(row["bytes"]),
+        }
+        for row in data["traffic"]
+    ]

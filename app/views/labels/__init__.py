@@ -1,0 +1,1 @@
+"""Ids, numbers, sizes and colours as all views write them."""

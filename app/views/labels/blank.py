@@ -1,0 +1,27 @@
+"""A pane that has nothing to show yet: what it will show, why it cannot now, and the next thing to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....engine.ir import TilewrightError
+from ...document import is_applicable
+from ...state.derived import Store
+from ...state.model import State
+
+
+def blank_value(state: State, store: Store, shows: str) -> dict[str, Any] | None:
+    """Where there is a report, or one is on its way, None. Else `shows`, `why`, `expected`, and `calls` that can be written at once;
+    without them, or where there is a choice, the way on is the Problems pane, which tries fixes."""
+    report = store.report_now(state)
+    if not isinstance(report, TilewrightError) or state.moment is None:
+        return None
+    refusal = report.refusal
+    now = not state.looks_back and state.notebook is not None and state.notebook.error is None
+    can = len(refusal.fix) == 1 and now and is_applicable(state.moment, refusal.fix)
+    return {
+        "shows": shows,
+        "why": f"{refusal.message[:1].upper()}{refusal.message[1:]}.",
+        "expected": refusal.expected,
+        "calls": list(refusal.fix) if can else [],
+    }

@@ -1,0 +1,59 @@
+"""Names for the buffers of a program, as the browser calls them, and the blocks by which a schedule call means them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ....engine.analysis import ProgramIndex
+from ....engine.ir import Buffer, PrimFunc, allocated_buffers
+from .row_ids import RowIds
+
+
+def buffer_ids(func: PrimFunc) -> dict[str, Buffer]:
+    """Id -> buffer, parameters first: the name, for the second of that name `name~2`."""
+    found: dict[str, Buffer] = {}
+    for buffer in (*func.buffers, *allocated_buffers(func.body)):
+        name, count = buffer.name, 1
+        while name in found:
+            count += 1
+            name = f"{buffer.name}~{count}"
+        found[name] = buffer
+    return found
+
+
+class Access(msgspec.Struct, frozen=True, eq=False):
+    """A block that reads or writes a buffer, and which of its reads or writes that is."""
+
+    block: str
+    row: str
+    side: str
+    position: int
+    buffer: Buffer
+
+    @property
+    def argument(self) -> list[Any]:
+        """The `buffer` of a layout call."""
+        return [self.side, self.position]
+
+
+def accesses_of(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Access, ...]:
+    """Who writes and reads a buffer, writers first, each in text order."""
+    found: list[Access] = []
+    for row, name in ids.items():
+        if not isinstance(name, str):
+            continue
+        block = index.block(name)
+        for side, regions in (("write", block.writes), ("read", block.reads)):
+            position = next((n for n, region in enumerate(regions) if region.buffer is buffer), None)
+            if position is not None:
+                found.append(Access(name, row, side, position, buffer))
+    return tuple(sorted(found, key=lambda a: a.side == "read"))
+
+
+def leaf_accesses(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Access, ...]:
+    """Those of blocks that hold no others, where there are any: a block around them only says what they do."""
+    every = accesses_of(index, ids, buffer)
+    leaves = tuple(a for a in every if not index.child_blocks(index.block(a.block)))
+    return leaves or every

@@ -1,0 +1,1 @@
+"""The machine panel, its parameters, the roofline and the traffic between scopes."""

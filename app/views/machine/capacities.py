@@ -1,0 +1,48 @@
+"""Sizes to choose for a memory: half and twice the machine file's, and those of real parts (`static/capacities.toml`)."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from .... import static
+from ..labels.numbers import size_text
+
+
+class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`size_bytes` that `part` has of what figure `figure` of preset `machine` says."""
+
+    machine: str
+    figure: str
+    part: str
+    size_bytes: int
+    source: str
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A size to take with one click."""
+
+    text: str
+    size_bytes: int
+    hint: str
+
+
+@cache
+def real_sizes() -> tuple[Size, ...]:
+    """All of the file; frozen, so that sessions can share it."""
+    text = (resources.files(static) / "capacities.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text)["size"], tuple[Size, ...])
+
+
+def offers(machine: str, figure: str, size_bytes: int) -> tuple[Offer, ...]:
+    """For a figure that the machine file has as `size_bytes`."""
+    found = [
+        Offer("×½", size_bytes // 2, f"Half of the machine file's: {size_text(size_bytes // 2)}"),
+        Offer("×1", size_bytes, f"As in the machine file: {size_text(size_bytes)}"),
+        Offer("×2", 2 * size_bytes, f"Twice the machine file's: {size_text(2 * size_bytes)}"),
+    ]
+    named = [s for s in real_sizes() if (s.machine, s.figure) == (machine, figure)]
+    return (*found, *(Offer(f"{s.part}: {size_text(s.size_bytes)}", s.size_bytes, s.source) for s in named))

@@ -1,0 +1,120 @@
+"""Which figure of the machine limits the program, as far as it was tried: in words, and for each figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ....engine.hwsim import Knob, Machine, Report, Trial, ranked, trials, tried
+from ....engine.ir import PrimFunc, TilewrightError
+from ....engine.lower import Plan
+from ...state.derived import MAX_TASKS, Store, attempt
+from ...state.model import State
+from ..labels.numbers import change_of, grouped, percent_text
+from .parameters import meaning_of, spoken
+
+LEAST = 0.01
+"""A figure that saves a smaller part than this is not said to limit."""
+
+
+MOST = 4
+"""So many figures are named at the head of the panel."""
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """The figures that were made twice as good so far, of `total`."""
+
+    knobs: tuple[Knob, ...]
+    done: int
+    total: int
+
+    @property
+    def is_complete(self) -> bool:
+        return self.done == self.total
+
+
+def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[Tried]:
+    """What is known after each figure. Takes a simulation each: not for the server's own thread."""
+    todo = trials(machine, report)
+    found: list[Knob] = []
+    if not todo:
+        yield Tried((), 0, 0)
+
+    def gain(trial: Trial) -> Knob | None:
+        return tried(func, machine, trial, report.cycles, known_plan=plan, max_tasks=MAX_TASKS)
+
+    for done, trial in enumerate(todo, 1):
+        knob = attempt("sensitivity", lambda trial=trial: gain(trial))
+        if isinstance(knob, Knob):
+            found.append(knob)
+        yield Tried(ranked(found), done, len(todo))
+
+
+def tried_now(state: State, store: Store) -> Tried | None:
+    """What is known of the picture."""
+    if state.moment is None:
+        return None
+    return store.known("sensitivity", (store.costed(state, state.moment.schedule), store.machine(state)))
+
+
+def limit_value(found: Tried | None, report: Report | TilewrightError | None) -> dict[str, Any]:
+    """text, detail, path of the figure that limits ("" for none), done and total."""
+    if not isinstance(report, Report):
+        return _limit("The machine cannot run the program", "" if report is None else report.refusal.message)
+    if found is None or not found.is_complete:
+        done, total = (found.done, found.total) if found is not None else (0, 0)
+        return _limit(
+            "Trying each figure twice as good…", f"{done} of {total}" if total else "", done=done, total=total
+        )
+    best = found.knobs[0] if found.knobs else None
+    if best is None or best.saved < LEAST * report.cycles:
+        return _limit(
+            "No single figure limits this program",
+            f"None of {found.total}, made twice as good alone, saves {percent_text(LEAST)} of the cycles",
+        )
+    alike = [k for k in found.knobs[1:] if k.saved == best.saved]
+    also = f"; {', '.join(_name(k) for k in alike)} would save as much" if alike else ""
+    text, _ = change_of(report.cycles, best.cycles)
+    detail = (
+        f"With {spoken(_field(best), best.better)} in place of {spoken(_field(best), best.value)} it takes "
+        f"{grouped(best.cycles)} cycles, {text}{also}"
+    )
+    return _limit(f"{_name(best)} limits this program", detail, best.path)
+
+
+def gain_value(knob: Knob, cycles: int) -> dict[str, Any]:
+    """What one figure gains: better (spoken), change, trend, share (of all cycles), hint."""
+    text, trend = change_of(cycles, knob.cycles)
+    better = spoken(_field(knob), knob.better)
+    return {
+        "better": better,
+        "change": text,
+        "trend": trend,
+        "share": knob.saved / cycles if cycles else 0.0,
+        "hint": f"With {better}: {grouped(knob.cycles)} cycles in place of {grouped(cycles)}",
+    }
+
+
+def _limit(text: str, detail: str = "", path: str = "", done: int = 0, total: int = 0) -> dict[str, Any]:
+    return {"text": text, "detail": detail, "path": path, "done": done, "total": total}
+
+
+def levers(found: Tried | None, report: Report | TilewrightError | None) -> list[dict[str, Any]]:
+    """The figures that gain the most, at most so many: path, name and what `gain_value` says."""
+    if found is None or not isinstance(report, Report):
+        return []
+    return [
+        {"path": k.path, "name": _name(k), **gain_value(k, report.cycles)} for k in found.knobs[:MOST] if k.saved > 0
+    ]
+
+
+def _field(knob: Knob) -> str:
+    return knob.path.rpartition(".")[2]
+
+
+def _name(knob: Knob) -> str:
+    """ "read bandwidth of ddr"."""
+    part = knob.path.split(".")[-2]
+    return f"{meaning_of(_field(knob)).label} of {part}"

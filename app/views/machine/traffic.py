@@ -1,0 +1,163 @@
+"""Bytes from scope to scope, for a picture and a table: what is copied, beside what must be; what engines read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ....engine.hwsim import CacheCounts, EngineAccess, Machine, Report, Traffic
+from ....engine.ir import TilewrightError
+from ...state.derived import Store
+from ...state.model import State
+from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.palette import buffer_colours
+
+Value = dict[str, Any]
+
+GREY = 9
+"""The colour of buffers that the program has no colour for, as those that an engine's copy is of."""
+
+
+def traffic_value(state: State, store: Store) -> Value:
+    """columns: the memories, the largest first, and the engines that compute. flows: rows, copies first, each from one column to
+    another with its bytes. trips: what leaves a memory and comes back. caches: a row for each level. total, note."""
+    report, machine = store.report_now(state), store.machine(state)
+    if state.moment is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
+        note = store.no_report(state)
+        return {"columns": [], "flows": [], "trips": [], "caches": [], "total": "", "note": note}
+    func = state.moment.schedule.func
+    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+    return store.remember("traffic", (report, func, machine), lambda: value_of(report, machine, colours))
+
+
+def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> Value:
+    """The picture of a report."""
+    trips = {buffer for buffer, _ in round_trips(report)}
+    copies = [_copy(row, colours.get(row.buffer, GREY), row.buffer in trips) for row in _ordered(report, trips)]
+    accesses = [flow for row in report.accesses for flow in _accesses(row, colours.get(row.buffer, GREY))]
+    flows = [*copies, *accesses]
+    moved, least = (sum(getattr(row, name) for row in report.traffic) for name in ("bytes", "least_bytes"))
+    total = (
+        f"{size_text(moved)} copied, {size_text(least)} at least" if copies else "Nothing is copied between memories"
+    )
+    return {
+        "columns": _columns(machine, flows),
+        "flows": flows,
+        "trips": [_trip(buffer, scope, report.traffic) for buffer, scope in round_trips(report)],
+        "caches": _caches(machine, report.caches),
+        "total": total,
+        "note": "",
+    }
+
+
+def round_trips(report: Report) -> tuple[tuple[str, str], ...]:
+    """(buffer, scope): an intermediate that is copied into a memory and read out of it again."""
+    rows = [row for row in report.traffic if not row.least_bytes]
+    return tuple(
+        dict.fromkeys(
+            (out.buffer, out.destination)
+            for out in rows
+            for back in rows
+            if out.buffer == back.buffer and out.destination == back.source and back.destination == out.source
+            if out.destination == "global"
+        )
+    )
+
+
+def _ordered(report: Report, trips: set[str]) -> list[Traffic]:
+    """What comes from global memory, what goes there and back, what else is moved; out and back of one buffer stand together."""
+    rank = {row: (row.buffer in trips, row.destination == "global") for row in report.traffic}
+    names = list(dict.fromkeys(row.buffer for row in report.traffic))
+
+    def place(row: Traffic) -> tuple[int, int, bool]:
+        is_trip, is_out = rank[row]
+        return 1 if is_trip else 2 if is_out else 0, names.index(row.buffer) if is_trip else 0, is_trip and not is_out
+
+    return sorted(report.traffic, key=place)
+
+
+def _trip(buffer: str, scope: str, rows: Iterable[Traffic]) -> Value:
+    moved = sum(r.bytes for r in rows if r.buffer == buffer and scope in (r.source, r.destination))
+    text = f"{buffer} goes out to {scope} and comes back: {size_text(moved)} that need not be moved"
+    return {"buffer": buffer, "scope": scope, "bytes": moved, "text": text}
+
+
+def _columns(machine: Machine, flows: list[Value]) -> list[Value]:
+    """Memories from the far one to the near ones, then engines; only those that something goes to or comes from."""
+    used = {flow["source"] for flow in flows} | {flow["destination"] for flow in flows}
+    memories = sorted((m for m in machine.memories if m.scope in used), key=lambda m: -m.capacity_bytes)
+    engines = [e.name for e in machine.engines if e.name in used]
+    return [
+        *(
+            {
+                "name": m.scope,
+                "short": m.scope.removeprefix("local."),
+                "kind": "memory",
+                "hint": size_text(m.capacity_bytes),
+            }
+            for m in memories
+        ),
+        *({"name": name, "short": name, "kind": "engine", "hint": "computes"} for name in engines),
+    ]
+
+
+def _copy(row: Traffic, colour: int, is_trip: bool) -> Value:
+    flow = _flow("copy", row.buffer, row.source, row.destination, row.bytes, colour)
+    times = f"×{row.bytes / row.least_bytes:.3g}" if row.least_bytes and row.bytes != row.least_bytes else ""
+    return flow | {
+        "least": row.least_bytes,
+        "least_text": size_text(row.least_bytes) if row.least_bytes else "nothing",
+        "times": times,
+        "round_trip": is_trip and not row.least_bytes,
+    }
+
+
+def _accesses(row: EngineAccess, colour: int) -> list[Value]:
+    """What an engine reads comes from the memory, what it writes goes there."""
+    found: list[Value] = []
+    if row.read_bytes:
+        found.append(_flow("access", row.buffer, row.scope, row.engine, row.read_bytes, colour))
+    if row.written_bytes:
+        found.append(_flow("access", row.buffer, row.engine, row.scope, row.written_bytes, colour))
+    return found
+
+
+def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
+    """What is asked of each level and not there, the nearest first, and which block's buffer misses most in it."""
+    found: list[Value] = []
+    if counts is None:
+        return found
+    for cache in machine.caches:
+        rows = [r for r in counts.rows if r.cache == cache.name]
+        asked, missed = sum(r.reads + r.writes for r in rows), sum(r.read_misses + r.write_misses for r in rows)
+        if asked:
+            worst = max(rows, key=lambda r: r.read_misses + r.write_misses)
+            most = worst.read_misses + worst.write_misses
+            found.append(
+                {
+                    "name": cache.name,
+                    "size": size_text(cache.size_bytes),
+                    "asked": grouped(asked),
+                    "missed": grouped(missed),
+                    "share": percent_text(missed / asked),
+                    "worst": f"{worst.buffer} in {worst.block}, {grouped(most)}" if most else "",
+                }
+            )
+    return found
+
+
+def _flow(kind: str, buffer: str, source: str, destination: str, size: int, colour: int) -> Value:
+    return {
+        "kind": kind,
+        "buffer": buffer,
+        "colour": colour,
+        "source": source,
+        "destination": destination,
+        "bytes": size,
+        "text": size_text(size),
+        "exact": f"{grouped(size)} bytes",
+        "least": None,
+        "least_text": "",
+        "times": "",
+        "round_trip": False,
+    }

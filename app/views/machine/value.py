@@ -1,0 +1,187 @@
+"""The machine panel's value: every figure of the machine file with its unit and source, to be turned, and what each would gain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ....engine.hwsim import Machine, MachineError, Report, load_machine
+from ....engine.hwsim.parts import GROUPS, KINDS, Cache, Memory, Part, meanings
+from ....engine.ir import TilewrightError
+from ...document.editing.machine_parameters import named_machine, turned_paths, without_turns
+from ...document.machine import read_machine
+from ...state.derived import Store, attempt
+from ...state.model import DEFAULT_MACHINE, State
+from .capacities import offers
+from .parameters import CHOICES, figure_text, meaning_of, steps
+from .sensitivity import Tried, gain_value, levers, limit_value, tried_now
+
+Value = dict[str, Any]
+
+FIXED = frozenset(
+    {"name", "description", "scopes", "block_scopes", "reads", "writes", "unit", "source", "memory", "engines", *GROUPS}
+)
+"""Fields that say what a part is, and how parts hang together: no figures."""
+
+CHANGED_SOURCE = "changed in this notebook"
+
+
+def machine_value(state: State, store: Store) -> Value:
+    """name, description, changed (how many), limit (`limit_value`), levers, parts: each with its figures."""
+    machine = store.machine(state)
+    if isinstance(machine, TilewrightError) or state.notebook is None:
+        message = machine.refusal.message if isinstance(machine, TilewrightError) else ""
+        return {"name": "", "description": message, "changed": 0, "limit": None, "levers": [], "parts": []}
+    base = store.remember("machine-file", (state.notebook.document, machine), lambda: _base(state, machine))
+    report = store.report_now(state)
+    found = tried_now(state, store)
+    parts = store.remember("machine-parts", (machine, base), lambda: _parts(machine, base))
+    used = _used(machine, report)
+    gains = _gains(found, report)
+    return {
+        "name": machine.name,
+        "description": machine.description,
+        "changed": len(turned_paths(state.notebook.document, machine)),
+        "limit": limit_value(found, report),
+        "levers": levers(found, report),
+        "parts": [
+            {
+                **part,
+                "used": part["path"] in used or not part["path"],
+                "figures": [f | {"gain": gains.get(f["path"])} for f in part["figures"]],
+            }
+            for part in parts
+        ],
+    }
+
+
+def _base(state: State, machine: Machine) -> Machine:
+    """The machine as its file has it; what is shown, where the text names another one by now, or its file has other parts."""
+    assert state.notebook is not None
+    document = without_turns(state.notebook.document)
+    is_named = named_machine(document) is not None
+    found = attempt("machine", lambda: read_machine(document) if is_named else load_machine(DEFAULT_MACHINE))
+    return found if isinstance(found, Machine) and _names(found) == _names(machine) else machine
+
+
+def _names(machine: Machine) -> list[tuple[str, str, type[Part]]]:
+    return [(group, part.name, type(part)) for group in GROUPS for part in machine.parts(group)]
+
+
+def _gains(found: Tried | None, report: Report | TilewrightError | None) -> dict[str, Value]:
+    if found is None or not isinstance(report, Report):
+        return {}
+    gains = {k.path: gain_value(k, report.cycles) for k in found.knobs}
+    most = max((abs(g["share"]) for g in gains.values()), default=0.0) or 1.0
+    return {path: gain | {"width": abs(gain["share"]) / most} for path, gain in gains.items()}
+
+
+def _used(machine: Machine, report: Report | TilewrightError | None) -> set[str]:
+    """The paths of the parts that the program uses."""
+    if not isinstance(report, Report):
+        return {f"{group}.{part.name}" for group in GROUPS for part in machine.parts(group)}
+    scopes = {row.scope for row in report.memory.values() if row.peak_bytes} | {a.scope for a in report.accesses}
+    return {
+        *(f"engines.{name}" for name, engine in report.engines.items() if engine.tasks),
+        *(f"memories.{m.name}" for m in machine.memories if m.scope in scopes or m.scope == "global"),
+        *(f"caches.{c.name}" for c in machine.caches),
+        *(f"buses.{b.name}" for b in machine.buses),
+    }
+
+
+def _parts(machine: Machine, base: Machine) -> list[Value]:
+    """The machine's own figures, then memories, caches, buses and engines."""
+    whole = {
+        "path": "",
+        "name": machine.name,
+        "kind": "machine",
+        "about": "",
+        "figures": [_figure(machine, base, meanings(Machine), "clock_hz")],
+    }
+    groups = (("memories", "memory"), ("caches", "cache"), ("buses", "bus"), ("engines", ""))
+    return [
+        whole,
+        *(_part(machine, base, group, kind, part) for group, kind in groups for part in machine.parts(group)),
+    ]
+
+
+def _part(machine: Machine, base: Machine, group: str, kind: str, part: Part) -> Value:
+    path = f"{group}.{part.name}"
+    fields, told = [f for f in part.__struct_fields__ if f not in FIXED and f != "kind"], meanings(type(part))
+    return {
+        "path": path,
+        "name": part.name,
+        "kind": kind or f"{KINDS[type(part)]} engine",
+        "about": _about(part),
+        "figures": [_figure(machine, base, told, f"{path}.{field}") for field in fields],
+    }
+
+
+def _about(part: Part) -> str:
+    if isinstance(part, Memory):
+        return f"scopes {', '.join((*part.scopes, *part.block_scopes))}"
+    if isinstance(part, Cache):
+        return f"in front of {part.memory} for {', '.join(part.engines)}"
+    if hasattr(part, "reads"):
+        return f"reads {', '.join(part.reads)}; writes {', '.join(part.writes)}"  # pyright: ignore[reportAttributeAccessIssue]
+    return ""
+
+
+def _figure(machine: Machine, base: Machine, told: Mapping[str, str], path: str) -> Value:
+    """path, label, meaning, unit, text, source, changed, was, choices, less and more (texts, None where the machine cannot have that),
+    offers."""
+    field = path.rpartition(".")[2]
+    value, before = machine.figure(path), base.figure(path)
+    words = meaning_of(field)
+    less, more = steps(field, value)
+    choices = ("no", "yes") if isinstance(value, bool) else CHOICES.get(field, ())
+    return {
+        "path": path,
+        "label": words.label,
+        "meaning": told[field],
+        "unit": words.unit,
+        "text": figure_text(field, value),
+        "source": _source(base, path),
+        "changed": value != before,
+        "was": figure_text(field, before),
+        "choices": choices,
+        "less": _step(machine, path, less),
+        "more": _step(machine, path, more),
+        "offers": _offers(machine, base, path) if words.scale == "bytes" else [],
+    }
+
+
+def _step(machine: Machine, path: str, value: Any) -> str | None:
+    """A value that the machine can have, as text."""
+    if value is None or not _accepts(machine, path, value):
+        return None
+    return figure_text(path.rpartition(".")[2], value)
+
+
+def _accepts(machine: Machine, path: str, value: Any) -> bool:
+    try:
+        machine.replace(path, value)
+    except MachineError:
+        return False
+    return True
+
+
+def _offers(machine: Machine, base: Machine, path: str) -> list[Value]:
+    field = path.rpartition(".")[2]
+    return [
+        {
+            "text": offer.text,
+            "value": figure_text(field, offer.size_bytes),
+            "hint": offer.hint,
+            "chosen": machine.figure(path) == offer.size_bytes,
+            "possible": _accepts(machine, path, offer.size_bytes),
+        }
+        for offer in offers(base.name, path, base.figure(path))
+    ]
+
+
+def _source(base: Machine, path: str) -> str:
+    owner, _, field = path.rpartition(".")
+    group, _, name = owner.partition(".")
+    sources = base.source if not owner else next(p.source for p in base.parts(group) if p.name == name)
+    return dict(sources).get(field, "the schema's default: the machine file says nothing")

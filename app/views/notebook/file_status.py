@@ -1,0 +1,162 @@
+"""What the page says of the notebook's file: how it stands, what was done to it from elsewhere, and where two texts clash."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from ...document.files.merging import Clash, Part
+from ...state.model import Filed, State
+
+_SHORT = {
+    "no-space": "the disk is full",
+    "disk-error": "the disk reports an error",
+    "read-only": "read-only",
+    "gone": "the file is gone",
+    "not-a-file": "a folder is there",
+    "no-folder": "its folder is gone",
+    "not-utf-8": "not UTF-8 text",
+    "file-too-large": "too large",
+}
+
+MOST_LINES = 400
+"""Of each side of a clash that are shown."""
+
+
+def file_value(state: State) -> dict[str, Any]:
+    """name ("" for a notebook without a file), status, text and hint of it; `folder`: whether there is a place to save it to."""
+    folder = bool(state.folder)
+    if state.file is None:
+        hint = "This notebook is in no file: its edits are on this page only."
+        hint += " Save it into the folder that is served, or download it." if folder else " Download it to keep it."
+        return {"name": "", "status": "none", "text": "not in a file", "hint": hint, "folder": folder}
+    status, text, hint = _draft_words(state.file, folder) if state.is_draft else _words(state.file)
+    return {
+        "name": "" if state.is_draft else state.file.name,
+        "status": status,
+        "text": text,
+        "hint": hint,
+        "folder": folder,
+    }
+
+
+def _draft_words(file: Filed, folder: bool) -> tuple[str, str, str]:
+    status, text, hint = _words(file)
+    if status not in ("saved", "saving", "new"):
+        return status, text, hint
+    saving = "Save puts it into the folder that is served." if folder else "Download it to have a file."
+    return "none", "Draft", f"The server keeps every edit; the start screen lists this draft. {saving}"
+
+
+def _words(file: Filed) -> tuple[str, str, str]:
+    standing, name = file.standing, file.name
+    if file.apart:
+        return "asking", "Two versions", f"{name}: another page changed the same lines. Decide which to keep."
+    match standing.status:
+        case "asking":
+            return "asking", "Two versions", f"{name}: another program changed the same lines. Decide which to keep."
+        case "failed":
+            assert standing.why is not None
+            where = "Your edits are safe in its history." if standing.durable else "Your edits are on this server only."
+            short = _SHORT.get(standing.why.code, "see why")
+            return "failed", f"Not saved: {short}", f"{standing.why.message}. {where}"
+        case "new":
+            return "new", "Not written yet", f"{name} is written with the first edit."
+        case "saving":
+            return "saving", "Saving…", f"{name}: the last edit is on its way to the disk."
+        case "saved":
+            if standing.no_history is not None:
+                said = f"{name} has every edit; undo ends with the server: {standing.no_history.message}"
+                return "saved", "Saved", said
+            return "saved", "Saved", f"{name} has every edit; undo goes on after a restart."
+
+
+def file_banners(state: State) -> list[dict[str, Any]]:
+    """What is to be known at the notebook: that it is not saved and why, that two versions wait, what others did."""
+    if state.file is None:
+        return []
+    status, _, hint = _words(state.file)
+    if status == "failed":
+        why = state.file.standing.why
+        needed = f" Needed: {why.expected}." if why is not None and why.expected else ""
+        return [{"kind": "unsaved", "text": f"Not saved: {hint}{needed}", "count": None}]
+    if status == "asking":
+        return [{"kind": "clash", "text": hint, "count": None}]
+    told = state.file.standing.told
+    return [{"kind": "told", "text": told, "count": None}] if told else []
+
+
+def file_state(state: State) -> dict[str, Any]:
+    """The file for programs: name, draft, status, durable, error, told, and the clash with another writer."""
+    if state.file is None:
+        return {
+            "name": "",
+            "draft": False,
+            "status": "none",
+            "durable": False,
+            "error": None,
+            "told": "",
+            "clash": None,
+        }
+    standing, clash = state.file.standing, clash_value(state.file)
+    why = standing.why or standing.no_history
+    return {
+        "name": state.file.name,
+        "draft": state.file.is_draft,
+        "status": standing.status if clash is None else "asking",
+        "durable": standing.durable,
+        "error": None if why is None else why.to_json(),
+        "told": standing.told,
+        "clash": clash,
+    }
+
+
+def clash_value(file: Filed) -> dict[str, Any] | None:
+    """Where two texts clash: an `id` of this clash, `who` made the other text ("page" or "program"), and each place with its line in our
+    text, our lines and theirs. None where there is one text only."""
+    who, parts = _clashing(file)
+    places = [part for part in parts if isinstance(part, Clash)]
+    if not places:
+        return None
+    told = [{"line": part.line, "ours": part.ours, "theirs": part.theirs} for part in places]
+    return {"id": f"{zlib.crc32(repr(parts).encode('utf-8', 'surrogatepass')):08x}", "who": who, "places": told}
+
+
+def _clashing(file: Filed) -> tuple[str, tuple[Part, ...]]:
+    return ("page", file.apart) if file.apart else ("program", file.standing.clashes)
+
+
+def question_value(state: State) -> dict[str, Any] | None:
+    """Where two texts clash: `who` made the other one, and each place {line, ours, theirs}; None where all is one."""
+    if state.file is None:
+        return None
+    who, parts = _clashing(state.file)
+    if not _places(parts):
+        return None
+    return {"who": who, "name": state.file.name, "clashes": [_clash(n, parts) for n in _places(parts)]}
+
+
+def _places(parts: tuple[Part, ...]) -> list[int]:
+    return [n for n, part in enumerate(parts) if isinstance(part, Clash)]
+
+
+def _clash(at: int, parts: tuple[Part, ...]) -> dict[str, Any]:
+    """A clash with the line above and below it, which both sides have."""
+    part = parts[at]
+    assert isinstance(part, Clash)
+    above, below = parts[at - 1] if at else "", parts[at + 1] if at + 1 < len(parts) else ""
+    return {
+        "line": part.line,
+        "ours": _lines(part.ours),
+        "theirs": _lines(part.theirs),
+        "above": _lines(above)[-1:] if isinstance(above, str) else [],
+        "below": _lines(below)[:1] if isinstance(below, str) else [],
+    }
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.splitlines()
+    return [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else lines
+
+
+__all__ = ["clash_value", "file_banners", "file_state", "file_value", "question_value"]

@@ -1,0 +1,86 @@
+"""What each step changed in figures: cycles, bytes moved, the peak of the memories on the chip, overlap; better or worse in a word."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....engine.hwsim import Report
+from ....engine.ir import TilewrightError
+from ...state.derived import Store
+from ...state.model import State
+from ..labels.numbers import change_of, grouped, percent_text, size_text
+
+Figure = dict[str, str]
+
+OVERLAP_STEP = 0.005
+"""A smaller difference of the overlap is none."""
+
+
+def known_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
+    """By step: change, trend and hint of the cycles, `figures` of all that changed ({label, before, after, change, trend}); of the steps
+    whose programs were simulated so far."""
+    if state.shown is None:
+        return {}
+    machine = store.machine(state)
+    programs = [store.costed(state, moment.schedule) for moment in state.shown.states]
+    return dict(_changes([store.known("report", (program, machine)) for program in programs], store))
+
+
+def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -> Iterator[tuple[int, dict[str, Any]]]:
+    """`reports[n]` is of the moment before step n."""
+    for step, (before, after) in enumerate(itertools.pairwise(reports)):
+        if not isinstance(after, Report) or before is after:
+            continue
+        if isinstance(before, TilewrightError):
+            hint = f"The machine can run the program from here on: {grouped(after.cycles)} cycles"
+            yield step, {"change": "runs", "trend": "better", "hint": hint, "figures": []}
+        elif isinstance(before, Report):
+            figures = store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a))
+            if figures:
+                yield step, _row(figures)
+
+
+def _row(figures: list[Figure]) -> dict[str, Any]:
+    """What stands behind a step's line: the cycles, the rest in a tooltip and below the chosen step."""
+    lines = [f"{f['label']} {f['before']} → {f['after']}, {f['change']} ({f['trend']})" for f in figures]
+    cycles = next((f for f in figures if f["label"] == "Cycles"), None)
+    return {
+        "change": cycles["change"] if cycles else None,
+        "trend": cycles["trend"] if cycles else "",
+        "hint": "\n".join(lines),
+        "figures": figures,
+    }
+
+
+def cost_figures(before: Report, after: Report) -> list[Figure]:
+    """The figures that are other in `after`."""
+    found: list[Figure] = []
+    if before.cycles != after.cycles:
+        found.append(_figure("Cycles", before.cycles, after.cycles, grouped))
+    if before.copied_bytes != after.copied_bytes:
+        found.append(_figure("Bytes moved", before.copied_bytes, after.copied_bytes, size_text))
+    peaks = _peak(before), _peak(after)
+    if peaks[0] != peaks[1]:
+        found.append(_figure("Peak on chip", *peaks, size_text))
+    if abs(before.overlap - after.overlap) >= OVERLAP_STEP:
+        trend = "better" if after.overlap > before.overlap else "worse"
+        points = round(100 * (after.overlap - before.overlap))
+        change = f"{'+' if points > 0 else '−'}{abs(points)} points"
+        texts = percent_text(before.overlap), percent_text(after.overlap)
+        found.append({"label": "Overlap", "before": texts[0], "after": texts[1], "change": change, "trend": trend})
+    return found
+
+
+def _figure(label: str, before: int, after: int, text_of: Any) -> Figure:
+    change, trend = change_of(before, after)
+    return {"label": label, "before": text_of(before), "after": text_of(after), "change": change, "trend": trend}
+
+
+def _peak(report: Report) -> int:
+    """Bytes of all memories on the chip at their fullest."""
+    return sum(memory.peak_bytes for name, memory in report.memory.items() if name != "global")
+
+
+__all__ = ["cost_figures", "known_changes"]

@@ -1,0 +1,235 @@
+"""A schedule cell's value: its lines as rows, with what each one changed, and the line that does not apply with the ways on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ....engine.adopt import hole_of, is_hole
+from ....engine.ir import TilewrightError
+from ....engine.schedule import PRIMITIVES
+from ...document import Cell, Document, Notebook, NotebookStep
+from ...document.cells import lines_of
+from ...document.editing.conflicts import Change, Conflict, conflict_of
+from ...document.editing.suggestions import culprit, suggestion
+from ...document.items import Item, schedule_items
+from ...state.derived import Store, attempt
+from ...state.model import State
+from ..labels.holes import axis_of
+from ..tree.structure import WORDS, chosen_changes
+
+Row = dict[str, Any]
+
+
+def schedule_rows(
+    cell: Cell, state: State, store: Store, changes: Mapping[int, Mapping[str, Any]], items: Iterable[Item]
+) -> list[Row]:
+    """The rows of a cell in the text's order.
+
+    kind is "step", "off", or "note" (a comment). A step: item, line (of the file), index, number, count (of steps up to it), text, hole,
+    comment (behind it), status, query, error, underline, change, trend, hint; the chosen one `details`, the one that does not
+    apply `conflict`.
+    """
+    notebook = state.notebook
+    assert notebook is not None
+    document = notebook.document
+    end = _end_line(cell)
+    mine = [item for item in items if cell.first_line <= item.place.line < end]
+    numbers = step_numbers(notebook.steps)
+    lines = lines_of(document.text)
+    rows: list[tuple[int, Row]] = [(item.place.line, _row(item, lines, notebook, numbers)) for item in mine]
+    for _, row in rows:
+        if row["kind"] == "step":
+            row |= _findings(row, state, store, changes)
+        if row["kind"] == "step" and state.draft_of is not None:
+            row |= {"status": "applied", "error": None, "underline": None}  # the editor says what is wrong in time
+    rows += _notes(cell, mine, notebook)
+    rows.sort(key=lambda row: row[0])
+    return [row for _, row in rows]
+
+
+def items_of(notebook: Notebook, store: Store) -> tuple[Item, ...] | None:
+    """The lines of the schedule; None where its text cannot be read."""
+
+    def read() -> tuple[Item, ...] | None:
+        try:
+            return schedule_items(notebook.document)
+        except TilewrightError:
+            return None
+
+    return None if notebook.unread else store.remember("items", (notebook.document,), read)
+
+
+def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
+    """Steps that change the program are counted from 1; queries have no number."""
+    changing = [step.index for step in steps if step.call.method in PRIMITIVES]
+    return {index: number for number, index in enumerate(changing, 1)}
+
+
+def conflict_value(conflict: Conflict, notebook: Notebook) -> dict[str, Any]:
+    """Why a step does not apply: title, why, found, expected, needs and changes [{text, step}], and what can be done about it.
+
+    A choice: label, hint, message (of kind "edit": the view does it).
+    """
+    refusal = conflict.error.refusal
+    was = "no longer applies" if conflict.applied_before else "does not apply"
+    return {
+        "title": f"This step {was}",
+        "why": refusal.message,
+        "found": refusal.found,
+        "expected": refusal.expected,
+        "code": refusal.code,
+        "needs": [{"text": text} for text in _needs_text(conflict)],
+        "changes": [{"text": _change_text(change)} for change in conflict.changes] if conflict.applied_before else [],
+        "waiting": conflict.waiting,
+        "choices": list(_choices(conflict, notebook)),
+    }
+
+
+def _needs_text(conflict: Conflict) -> Iterator[str]:
+    """The names that are missing, those of one line together."""
+    for made_by in dict.fromkeys(need.made_by for need in conflict.needs):
+        names = ", ".join(need.name for need in conflict.needs if need.made_by == made_by)
+        yield f"{names}, which `{_one_line(made_by)}` made" if made_by else f"{names}, which no line makes"
+
+
+def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]:
+    near = suggestion(notebook, conflict.error)
+    repair = conflict.error.refusal.repair
+    if near is not None and not any(need.made_by for need in conflict.needs):
+        yield _choice("mend", f"Write {near.new}", "The nearest name that there is")
+    elif repair:
+        yield _choice(
+            "mend", f"First {'; '.join(map(str, repair))}", "Put in before this step; it makes the step legal"
+        )
+    below = max((need.below for need in conflict.needs if need.below is not None), default=None)
+    if below is not None:
+        text = _short(schedule_items(notebook.document)[below].text)
+        hint = "To where what it needs is there"
+        yield _choice("move_item", f"Move it below {text}", hint, item=conflict.item, target=below, after=True)
+    for change in conflict.changes if conflict.applied_before else ():
+        if change.kind in ("removed", "off"):
+            label = "Put back" if change.kind == "removed" else "Switch on"
+            yield _choice("put_back", f"{label} {_short(change.text)}", "It comes back in its place", step=change.step)
+    yield _choice("edit", "Edit it", "Write this step anew")
+    yield _choice("switch_item", "Skip it", "It stays in the text, switched off", item=conflict.item, on=False)
+    if conflict.waiting:
+        yield _choice(
+            "skip_conflicts", "Skip all that fail", "This step, and each later one that does not apply without it"
+        )
+        yield _choice("stop_here", "Stop here", f"Switch off this step and the {conflict.waiting} after it")
+
+
+def _choice(kind: str, label: str, hint: str, **message: object) -> dict[str, Any]:
+    return {"label": label, "hint": hint, "message": {"kind": kind, **message}}
+
+
+_SAID = {"removed": "removed", "off": "switched off", "edited": "edited", "moved": "moved", "added": "added"}
+
+
+def _change_text(change: Change) -> str:
+    if change.kind == "workload":
+        return "the program above is another one"
+    return f"{_SAID[change.kind]}: {_one_line(change.text)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _short(text: str) -> str:
+    text = _one_line(text)
+    return text if len(text) <= 48 else f"{text[:46]} …"
+
+
+def _row(item: Item, lines: list[str], notebook: Notebook, numbers: Mapping[int, int]) -> Row:
+    row: Row = {
+        "kind": "off",
+        "item": item.index,
+        "line": item.place.line,
+        "text": item.text,
+        "comment": _comment(item, lines),
+    }
+    if item.step is None:
+        return row
+    # Without a program there are lines, but no steps.
+    step = notebook.steps[item.step] if item.step < len(notebook.steps) else None
+    error = None if step is None else step.error
+    return row | {
+        "kind": "step",
+        "hole": None if step is None else _hole_value(step),
+        "index": item.step,
+        "number": numbers.get(item.step, 0),
+        "count": item.step + 1,
+        "status": "skipped" if step is None else step.status,
+        "query": item.method not in PRIMITIVES,
+        "error": error.refusal.message if error is not None else None,
+        "underline": _underline(item, error, notebook),
+    }
+
+
+def _hole_value(step: NotebookStep) -> dict[str, Any] | None:
+    """Of a line that leaves something to choose: its variable, its name and its values, of which the first holds where nobody searches."""
+    if not is_hole(step.call):
+        return None
+    found = attempt("hole", lambda: hole_of(step.call))
+    if isinstance(found, TilewrightError):
+        return None
+    return {"target": found.target, **axis_of(found)}
+
+
+def _underline(item: Item, error: TilewrightError | None, notebook: Notebook) -> tuple[int, int] | None:
+    """The part of the row's text that an error is about, as offsets; of a text of several lines only a part of the first one."""
+    place = None if error is None else culprit(notebook, error)
+    if place is None or place.line != item.place.line or place.end_line != item.place.line:
+        return None if error is None else (0, len(item.text))
+    start = place.column - item.place.column
+    return (start, start + place.end_column - place.column) if start >= 0 else None
+
+
+def _comment(item: Item, lines: list[str]) -> str:
+    if item.step is None:
+        return ""
+    behind = lines[item.place.end_line - 1][item.place.end_column - 1 :].strip()
+    return behind.lstrip("#").strip() if behind.startswith("#") else ""
+
+
+def _findings(row: Row, state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> Row:
+    """What is known of a step: its cost, its difference where it is chosen, its conflict where it is refused."""
+    assert state.notebook is not None
+    change = changes.get(row["index"], {}) if _is_shown(row, state) else {}
+    found: Row = {name: change.get(name) for name in ("change", "trend", "hint")}
+    if state.chosen_step == row["count"] and row["status"] == "applied":
+        differences = [
+            {"sign": c.sign, "word": WORDS[c.sign], "text": c.text, "rows": c.rows}
+            for c in chosen_changes(state, store)
+        ]
+        found["details"] = {"figures": change.get("figures", []), "changes": differences}
+    if row["status"] == "failed" and state.draft_of is None:
+        conflict = conflict_of(state.notebook, state.good)
+        found["conflict"] = None if conflict is None else conflict_value(conflict, state.notebook)
+    return found
+
+
+def _is_shown(row: Row, state: State) -> bool:
+    """Whether the picture is of a schedule with this step: of a text that is not right yet it may be another one."""
+    if state.shown is None or row["index"] >= len(state.shown.steps):
+        return False
+    return state.shown.steps[row["index"]].text == row["text"]
+
+
+def _notes(cell: Cell, items: list[Item], notebook: Notebook) -> Iterator[tuple[int, Row]]:
+    """The comments between the lines; those of several lines as one."""
+    document: Document = notebook.document
+    taken = {line for item in items for line in range(item.place.line, item.place.end_line + 1)}
+    for number, line in enumerate(lines_of(document.text)[cell.body_line - 1 : _end_line(cell) - 1], cell.body_line):
+        text = line.strip()
+        if number not in taken and text.startswith("#") and text.strip("# \t"):
+            yield number, {"kind": "note", "text": text.removeprefix("#").strip()}
+
+
+def _end_line(cell: Cell) -> int:
+    return cell.first_line + len(lines_of(cell.text))
+
+
+__all__ = ["conflict_value", "items_of", "schedule_rows", "step_numbers"]

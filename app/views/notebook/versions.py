@@ -1,0 +1,81 @@
+"""The earlier versions of the notebook's file: when each was made, what it changed, and what going back to it would change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ...document.files.history import Version
+from ...state.model import State
+from .code import marked
+
+AROUND = 2
+"""Lines that stay, above and below those that would change."""
+
+
+def versions_value(state: State) -> dict[str, Any] | None:
+    """name of the file, versions (number, at in milliseconds, what it changed, whether it is there now) and lines: the one that is chosen,
+    against the notebook as it is. None while they are not shown."""
+    if state.looked_back is None or state.notebook is None:
+        return None
+    found, chosen = state.looked_back.versions, state.looked_back.version
+    now = state.notebook.document.text
+    return {
+        "name": state.file.name if state.file is not None else "",
+        "chosen": state.looked_back.chosen,
+        "versions": [
+            {
+                "number": version.number,
+                "at": round(version.at * 1000),
+                "what": what,
+                "now": version.text == now,
+            }
+            for version, what in zip(found, state.looked_back.changes, strict=True)
+        ],
+        "lines": [] if chosen is None else _changes(now, chosen.text),
+    }
+
+
+def changes_of(versions: Sequence[Version]) -> tuple[str, ...]:
+    """What each of them changed, in a line. Takes long for long texts, and is made once, in a thread."""
+    lines = {version.number: version.text.splitlines() for version in versions}
+    return tuple(_what(version, lines) for version in versions)
+
+
+def _what(version: Version, lines: dict[int, list[str]]) -> str:
+    """The first line that it brought in or took out, and how many more."""
+    old, new = lines.get(version.parent), lines[version.number]
+    if old is None:
+        return "as it was found" if not version.parent else "an edit"
+    added, gone = _only_in(new, old), _only_in(old, new)
+    if not added and not gone:
+        return "order or blank lines"
+    sign, line = ("+", added[0]) if added else ("−", gone[0])
+    more = len(added) + len(gone) - (2 if added and gone else 1)
+    return f"{sign} {line}" + (f", and {more} more line{'s' if more > 1 else ''}" if more > 0 else "")
+
+
+def _only_in(lines: list[str], others: list[str]) -> list[str]:
+    """Lines with something in them that the others do not have, or not so often."""
+    left = Counter(others)
+    found: list[str] = []
+    for line in lines:
+        if left[line]:
+            left[line] -= 1
+        elif line.strip():
+            found.append(line.strip())
+    return found
+
+
+def _changes(now: str, then: str) -> list[dict[str, Any]]:
+    """The lines that going back would change, those around them, and a gap (None for its number and mark) where others are left out."""
+    lines = marked(now, then)
+    near = {m for n, line in enumerate(lines) if line["mark"] for m in range(n - AROUND, n + AROUND + 1)}
+    shown: list[dict[str, Any]] = []
+    for n, line in enumerate(lines):
+        if n in near:
+            shown.append({"number": line["number"], "text": line["text"], "mark": line["mark"]})
+        elif shown and shown[-1]["mark"] != "gap":
+            shown.append({"number": None, "text": "", "mark": "gap"})
+    return shown[:-1] if shown and shown[-1]["mark"] == "gap" else shown

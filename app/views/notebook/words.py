@@ -1,0 +1,122 @@
+"""What an editor of the notebook can offer while a line is typed: calls with their parameters, and the words that go into them.
+
+It is made when an editor asks for it, not with the picture.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ....engine.adopt import QUERIES
+from ....engine.hwsim import Machine, preset_names
+from ....engine.ir import For, PrimFunc, Var, loops_and_blocks
+from ....engine.schedule import PRIMITIVES, Schedule
+from ...state.derived import Store
+from ...state.model import State
+from ..labels.buffer_ids import buffer_ids
+from ..labels.row_ids import row_ids
+from ..labels.sizes import plain_text
+from ..menus import SCOPES, scopes_of
+from ..menus.facts import THREADS
+
+Value = dict[str, Any]
+
+KINDS = {
+    "block": (
+        "block",
+        "block_or_loop",
+        "reduction_block",
+        "epilogue_block",
+        "target",
+        "consumer_blocks",
+        "scope_block",
+    ),
+    "loop": ("loop", "loops", "ordered_loops"),
+    "scope": ("storage_scope",),
+    "thread": ("thread_axis",),
+    "intrinsic": ("tensor_intrin",),
+    "buffer": ("buffer",),
+}
+"""What a parameter of a name takes."""
+
+_KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
+_QUERY_TAKES = {"get_block": "block", "get_sblock": "block", "get_loop": "loop"}
+
+
+def words_value(state: State, store: Store) -> Value:
+    """`calls` [{name, parameters [{name, default, many, named, takes}], summary}], `handles` [{name, kind, detail}] in the order of
+    the text, `strings` by kind, and `schedule`, the variable that calls are made on."""
+    notebook = state.good
+    machine = store.machine(state)
+    moment = state.moment
+    func = None if moment is None else moment.schedule.func
+    scopes = scopes_of(machine) if isinstance(machine, Machine) else SCOPES
+    ids = row_ids(func) if func is not None else {}
+    return {
+        "schedule": "sch" if notebook is None else notebook.schedule_name,
+        "calls": store.remember("calls to write", (), calls_to_write),
+        "handles": [] if notebook is None else list(_handles(notebook.names, func)),
+        "strings": {
+            "block": [handle for handle in ids.values() if isinstance(handle, str)],
+            "loop": list(dict.fromkeys(handle.name for handle in ids.values() if isinstance(handle, Var))),
+            "scope": list(scopes),
+            "thread": list(THREADS),
+            "intrinsic": [] if moment is None else sorted(moment.schedule.intrinsics),
+            "buffer": [] if func is None else list(dict.fromkeys(buffer.name for buffer in buffer_ids(func).values())),
+            "machine": list(preset_names()),
+        },
+    }
+
+
+def calls_to_write() -> list[Value]:
+    """Every call that a schedule cell may have, primitives first, and what names the machine."""
+    found = [_call(name, primitive.apply, "") for name, primitive in PRIMITIVES.items()]
+    found += [_call(name, getattr(Schedule, name), _QUERY_TAKES.get(name, "")) for name in sorted(QUERIES)]
+    name = {"name": "name", "default": None, "many": False, "named": False, "takes": "machine"}
+    summary = "A machine that comes with Tilewright, or a machine file beside the notebook."
+    return [*found, {"name": "machine", "parameters": [name], "summary": summary}]
+
+
+def _call(name: str, function: Callable[..., Any], takes: str) -> Value:
+    """`takes` is what the parameter "name" does."""
+    parameters: list[Value] = []
+    listed = False
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        parameters.append(
+            {
+                "name": parameter.name,
+                "default": None if parameter.default is parameter.empty else repr(parameter.default),
+                "many": parameter.kind is parameter.VAR_POSITIONAL,
+                "named": listed or parameter.kind is parameter.KEYWORD_ONLY,
+                "takes": takes if parameter.name == "name" else _KIND_OF.get(parameter.name, ""),
+            }
+        )
+        listed = listed or parameter.kind is parameter.VAR_POSITIONAL
+    summary = (inspect.getdoc(function) or "").partition("\n")[0]
+    return {"name": name, "parameters": parameters, "summary": summary}
+
+
+def _handles(names: Any, func: PrimFunc | None) -> Iterator[Value]:
+    """The variables of the notebook: loops, blocks, lists of either. What is gone from the program is behind what is there."""
+    there = {} if func is None else {handle: row for row, handle in row_ids(func).items()}
+    extents = _extents(func)
+    later: list[Value] = []
+    for name, handle in names.items():
+        single = handle if isinstance(handle, Var | str) else None
+        kind = "list" if single is None else "loop" if isinstance(single, Var) else "block"
+        is_there = single is None or single in there
+        detail = extents.get(single, "") if isinstance(single, Var) else single if single not in (None, name) else ""
+        value = {"name": name, "kind": kind, "detail": detail if is_there else "not in the program any more"}
+        if is_there:
+            yield value
+        else:
+            later.append(value)
+    yield from later
+
+
+def _extents(func: PrimFunc | None) -> dict[Var, str]:
+    if func is None:
+        return {}
+    return {stmt.loop_var: plain_text(stmt.extent) for stmt in loops_and_blocks(func.body) if isinstance(stmt, For)}

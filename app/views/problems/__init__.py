@@ -1,0 +1,1 @@
+"""The problems pane: errors, lints and their fixes."""

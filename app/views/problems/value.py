@@ -1,0 +1,169 @@
+"""What stands in the problems pane: errors of the text, what the machine cannot do, a wrong result, and the lints with their fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ....engine.hwsim import Machine, Report
+from ....engine.ir import Block, BlockRealize, For, Node, Refusal, TilewrightError, Var
+from ....engine.lint import Fix, LintFinding, told_of
+from ...actions.lint_fixes import LONG_NUMBER
+from ...document import is_applicable
+from ...state.derived import Store, sizes_of
+from ...state.model import State
+from ..labels.numbers import change_of, grouped, size_text
+from ..labels.row_ids import Handle, RowIds, row_ids
+from .lints import Linted, lints_now
+
+Problem = dict[str, Any]
+
+RANK = {"error": 0, "warning": 1, "info": 2}
+
+
+def problems_value(state: State, store: Store) -> dict[str, Any]:
+    """`problems`, the most severe first: severity, code, message, found, expected, place, `rows` of the tree that it is about, `fixes`.
+    `looking` while fixes are still looked for.
+
+    A fix: `calls` as texts, `replaces` the call they are made in place of (or that goes), `applicable` whether it can be applied to what is
+    shown, `change` {text, trend} of the cycles and `detail` where that was tried.
+    """
+    if state.notebook is None or state.moment is None:
+        return {"problems": [], "looking": False}
+    report, linted = store.report_now(state), lints_now(state, store)
+    ids = row_ids(state.moment.schedule.func)
+    problems: list[Problem] = []
+    if state.notebook.error is not None:
+        problems.append(_problem("error", state.notebook.error.refusal, ids))
+    problems += [_problem("info", Refusal("posted-text", n.text, place=n.place)) for n in state.notes]
+    problems += [_problem("info", Refusal("reading", n.text, place=n.place)) for n in state.notebook.notes]
+    if isinstance(report, TilewrightError):
+        problems.append(_refused(state, report.refusal, linted, ids))
+    problems += _verdict(state, store, report)
+    for finding in _findings(state, store, report, linted):
+        problems.append(_finding(finding, ids) | {"fixes": [_fix(state, fix) for fix in finding.fixes]})
+    is_done = (
+        report is None
+        or isinstance(store.machine(state), TilewrightError)
+        or (linted is not None and linted.is_complete)
+    )
+    return {"problems": sorted(problems, key=lambda p: RANK[p["severity"]]), "looking": not is_done}
+
+
+def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
+    """For each row of the tree that something is said of: how severe the worst is, and `messages` {severity, text}, the worst first."""
+    marks: dict[str, Problem] = {}
+    for problem in problems:
+        for row in problem["rows"]:
+            mark = marks.setdefault(row, {"severity": problem["severity"], "messages": []})
+            mark["messages"].append({"severity": problem["severity"], "text": problem["message"]})
+    return marks
+
+
+def _findings(
+    state: State, store: Store, report: Report | TilewrightError | None, linted: Linted | None
+) -> tuple[LintFinding, ...]:
+    """What the lints found; until they are done, what the report says too. What is refused is told as that."""
+    found = () if linted is None else tuple(f for f in linted.findings if f.code != "refused")
+    machine = store.machine(state)
+    is_done = linted is not None and linted.is_complete
+    if is_done or not isinstance(report, Report) or not isinstance(machine, Machine) or state.moment is None:
+        return found
+    schedule, said = state.moment.schedule, {f.code for f in found}
+    told = store.remember(
+        "told", (schedule.func, report), lambda: told_of(schedule, machine, report, sizes_of(state, schedule.func))
+    )
+    return (*found, *(f for f in told if f.code not in said))
+
+
+def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds) -> Problem:
+    """Why the machine cannot run it, with the fixes that were tried; where none was, the calls that the refusal names."""
+    fixes = [fix for f in (linted.findings if linted is not None else ()) if f.code == "refused" for fix in f.fixes]
+    problem = _problem("error", refusal, ids)
+    if fixes:
+        return problem | {"fixes": [_fix(state, fix) for fix in fixes]}
+    if not refusal.fix:
+        return problem
+    applicable = state.moment is not None and _can_add(state) and is_applicable(state.moment, refusal.fix)
+    return problem | {"fixes": [_said(refusal.fix, applicable=applicable)]}
+
+
+def _can_add(state: State) -> bool:
+    """A fix goes to the end of the schedule, so it is offered only when the end is what is shown."""
+    return not state.looks_back and state.notebook is not None and state.notebook.error is None
+
+
+def _verdict(state: State, store: Store, report: Report | TilewrightError | None) -> list[Problem]:
+    assert state.moment is not None
+    verdict = store.verdict(state, state.moment.schedule)
+    waits = isinstance(report, TilewrightError) and report.code == "missing-sizes"  # for a run, too
+    if verdict is None or verdict.status not in ("failed", "unknown") or (verdict.status == "unknown" and waits):
+        return []
+    severity = "error" if verdict.status == "failed" else "info"
+    return [_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail))]
+
+
+def _rows_of(handles: Iterable[Handle], ids: RowIds) -> list[str]:
+    """The rows of those loops and blocks that the picture has."""
+    known = set(ids.values())
+    return [ids.of(handle) for handle in dict.fromkeys(handles) if handle in known]
+
+
+def _handles_in(nodes: Iterable[Node]) -> Iterator[Handle]:
+    """The loops and blocks among what a refusal points at."""
+    for node in nodes:
+        if isinstance(node, For):
+            yield node.loop_var
+        elif isinstance(node, Block | BlockRealize):
+            yield (node.block if isinstance(node, BlockRealize) else node).name
+        elif isinstance(node, Var):
+            yield node
+
+
+def _problem(severity: str, refusal: Refusal, ids: RowIds | None = None) -> Problem:
+    """`ids` are of the picture, where the refusal may be about something in it."""
+    place = f"line {refusal.place.line}" if refusal.place is not None else ""
+    return {
+        "severity": severity,
+        "code": refusal.code,
+        "message": refusal.message,
+        "found": refusal.found,
+        "expected": refusal.expected,
+        "place": place,
+        "rows": [] if ids is None else _rows_of(_handles_in(refusal.nodes), ids),
+        "fixes": [_said(refusal.fix, applicable=False)] if refusal.fix else [],
+    }
+
+
+def _said(calls: Sequence[str], *, applicable: bool) -> Problem:
+    """Calls that nobody tried."""
+    return {"calls": list(calls), "replaces": "", "applicable": applicable, "change": None, "detail": ""}
+
+
+def _finding(finding: LintFinding, ids: RowIds) -> Problem:
+    return {
+        "severity": finding.severity if finding.severity in RANK else "warning",
+        "code": finding.code,
+        "message": LONG_NUMBER.sub(lambda found: grouped(int(found[0])), finding.message),
+        "found": "",
+        "expected": "",
+        "place": ", ".join(finding.buffers) or finding.memory,
+        "rows": _rows_of((*finding.blocks, *finding.loops), ids),
+    }
+
+
+def _fix(state: State, fix: Fix) -> Problem:
+    change = None
+    cycles = f"{grouped(fix.cycles)} cycles"
+    if fix.cycles_before is not None:
+        text, trend = change_of(fix.cycles_before, fix.cycles)
+        change = {"text": text, "trend": trend}
+        cycles = f"{grouped(fix.cycles_before)} → {cycles}"
+    peaks = [f"{p.memory.removeprefix('local.')} {size_text(p.before)} → {size_text(p.after)}" for p in fix.peaks]
+    return {
+        "calls": list(fix.calls),
+        "replaces": fix.replaces,
+        "applicable": _can_add(state),
+        "change": change,
+        "detail": ", ".join([cycles, *peaks, *([] if fix.fits else ["does not fit yet"])]),
+    }

@@ -1,0 +1,115 @@
+"""What the command palette finds besides the actions of the tree: examples, machines, moments of the schedule, the top bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....engine.hwsim import preset_names
+from ...state.model import State
+from ..labels.buffer_ids import buffer_ids
+from ..menus import BLOCK_ITEMS, LOOP_ITEMS
+from ..menus.entry import Item
+from .export_kinds import EXPORT_KINDS
+from .gallery import Example
+
+Command = dict[str, Any]
+
+MOST_BUFFERS = 200
+MOST_STEPS = 200
+
+
+def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
+    """[{label, group, help, key, message}]: `message` is what the view sends when the command is chosen. Primitives also have `method`, and
+    are `disabled` with what to do first."""
+    opening = [_command(f"Open: {e.title}", "Examples", e.sentence, {"kind": "open", "name": e.name}) for e in examples]
+    theme = "light" if state.theme == "dark" else "dark"
+    look = _command(f"{theme.capitalize()} theme", "Page", "the colours of the page", {"kind": "theme", "theme": theme})
+    if state.notebook is None:
+        return [*opening, look]
+    commands = [
+        *_page_commands(state),
+        look,
+        *_machine_commands(state),
+        *_buffer_commands(state),
+        *_step_commands(state),
+        *opening,
+    ]
+    return [*commands, *_primitives("loop", LOOP_ITEMS), *_primitives("block", BLOCK_ITEMS)]
+
+
+def _primitives(kind: str, items: Sequence[Item]) -> list[Command]:
+    """All of them, so that each is found: those of the row that is chosen take the place of these."""
+    why = f"choose a {kind} in the tree"
+    return [{**_command(i.label, f"Of a {kind}", i.help, {}), "method": i.method, "disabled": why} for i in items]
+
+
+def _page_commands(state: State) -> list[Command]:
+    found: list[Command] = []
+    if state.past:
+        found.append(_command("Undo", "Page", "back to before the last edit", {"kind": "undo"}, "Ctrl Z"))
+    if state.future:
+        found.append(_command("Redo", "Page", "the edit that was undone", {"kind": "redo"}, "Ctrl Y"))
+    return [
+        *found,
+        _command("Save", "Page", "the notebook's file", {"kind": "save"}, "Ctrl S"),
+        _command("Download the notebook", "Page", "a copy of it as it is on this page", {"kind": "download"}),
+        _comparison(state),
+        *(_command(label, "Page", text, {"kind": "pane", "pane": pane}) for pane, label, text in PANES),
+        *(_command(f"Export {k.label}", "Page", k.help, {"kind": "export", "to": k.key}) for k in EXPORT_KINDS),
+        _command("Copy link", "Page", "an address that carries the notebook itself", {"kind": "link"}),
+        _command("Back to the gallery", "Page", "the examples, and a place to paste", {"kind": "gallery"}),
+    ]
+
+
+PANES = (
+    ("machine", "The machine's figures", "knobs, and which figure limits the program"),
+    ("traffic", "Traffic and roofline", "bytes from scope to scope, and how near the program is to its roof"),
+    ("explore", "Explore", "search the holes of the schedule on the machine"),
+    ("problems", "Problems", "errors, findings, and what would help"),
+)
+
+
+def _comparison(state: State) -> Command:
+    if state.comparison is not None:
+        return _command(
+            "Leave the A/B comparison", "Page", "back to the tree and the timeline", {"kind": "uncompare"}, "Esc"
+        )
+    return _command("Compare (A/B)", "Page", "two steps, branches or files beside each other", {"kind": "compare"})
+
+
+def _machine_commands(state: State) -> list[Command]:
+    assert state.notebook is not None
+    now = state.notebook.machine.name if state.notebook.machine is not None else ""
+    return [
+        _command(f"Machine: {name}", "Machines", "simulate on this machine", {"kind": "machine", "name": name})
+        for name in preset_names()
+        if name != now
+    ]
+
+
+def _buffer_commands(state: State) -> list[Command]:
+    if state.moment is None:
+        return []
+    names = list(buffer_ids(state.moment.schedule.func))[:MOST_BUFFERS]
+    text = "where it lies, who takes what of it, and other layouts"
+    return [_command(f"Layout of {name}", "Buffers", text, {"kind": "select", "buffer": name}) for name in names]
+
+
+def _step_commands(state: State) -> list[Command]:
+    assert state.notebook is not None
+    steps = state.notebook.steps[:MOST_STEPS]
+    applied = [step for step in steps if step.status == "applied"]
+    first = _command("Look at the program before the schedule", "Steps", "the moment before step 1", _view(0))
+    return [first] * bool(applied) + [
+        _command(f"Look at step {s.index + 1}: {s.text}", "Steps", "the program after this line", _view(s.index + 1))
+        for s in applied
+    ]
+
+
+def _view(count: int) -> dict[str, Any]:
+    return {"kind": "view", "count": count}
+
+
+def _command(label: str, group: str, text: str, message: dict[str, Any], key: str = "") -> Command:
+    return {"label": label, "group": group, "help": text, "key": key, "message": message}

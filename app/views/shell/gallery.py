@@ -1,0 +1,249 @@
+"""The start screen's value: notebooks by title, one sentence, the question that they answer and small facts, all of it read from their
+texts, and a picture in miniature of each."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ....engine.ir import Refusal, TilewrightError
+from ...document import Document, DocumentError, load_document, read_document
+from ...document.files.read_write import real_path
+from ...document.title import heading_of, plain, title_of
+from ...state.addresses import Address
+from ...state.model import State
+from ..labels.numbers import grouped, percent_text
+from .thumbnails import Thumbnail, digest
+
+FOLDER = Path(__file__).resolve().parents[3] / "static" / "examples"
+
+THUMBNAILS = "thumbnails.json"
+"""In the folder of the examples: their thumbnails, by name. `tests/support/record_thumbnails.py` writes it."""
+
+ORDER = (
+    "place_the_copies",
+    "what_moves_what",
+    "vtcm_double_buffer",
+    "vtcm_two_halves",
+    "fused_matmul_relu_roundtrip",
+    "fused_matmul_relu",
+    "box_blur",
+)
+"""The order of the cards; examples that are not named follow by name."""
+
+LONGEST_TEXT = 230
+
+MOST_FILES = 60
+"""Notebooks of a folder that have cards: those that were changed last."""
+
+MOST_LOOKED_AT = 1_000
+"""Files of a folder that are looked into."""
+
+_NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b", re.MULTILINE)
+"""What a file has that can be opened."""
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A card. `text` is the notebook file's; a person's own file has a `path`, and when it was `changed` (seconds since 1970)."""
+
+    name: str
+    title: str
+    sentence: str
+    facts: tuple[str, ...]
+    text: str
+    discussion: str = ""
+    question: str = ""
+    machine: str = ""
+    calls: tuple[str, ...] = ()
+    path: str | None = None
+    changed: float = 0.0
+
+
+def example_called(examples: Sequence[Example], name: str) -> Example:
+    """The notebook of this name. Raises DocumentError "no-such-notebook"."""
+    for example in examples:
+        if example.name == name:
+            return example
+    raise DocumentError(Refusal("no-such-notebook", "there is no notebook of this name", found=name[:80]))
+
+
+def opening_of(examples: Sequence[Example], name: str) -> tuple[str, str]:
+    """Text and title of the notebook of this name. Raises as `example_called`."""
+    example = example_called(examples, name)
+    return example.text, example.title
+
+
+def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
+    """The notebooks that come with Tilewright, as cards."""
+    paths = sorted(
+        folder.glob("*.py"), key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem)
+    )
+    return tuple(example_of(path.stem, load_document(path)) for path in paths if path.stem != "__init__")
+
+
+def example_at(examples: Sequence[Example], address: Address) -> Example:
+    """The example or served file at an address. Raises DocumentError "no-such-notebook"."""
+    for example in examples:
+        if example.name == address.name and (example.path is not None) == (address.place == "file"):
+            return example
+    message = f"there is no {address.place} {address.name[:80]!r} on this server"
+    raise DocumentError(Refusal("no-such-notebook", message))
+
+
+def new_notebook() -> str:
+    """What a new notebook begins with: the first of the templates of `tilewright new`."""
+    return (FOLDER.parent / "templates" / "matmul.py").read_text(encoding="utf-8")
+
+
+def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
+    """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card; nor has
+    what only a link brings into the folder, or a pipe, which would be waited for."""
+    inside = folder.resolve()
+    looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
+    paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
+    dated = [(seen.st_mtime, path) for path in paths if (seen := _stat(path)) and stat.S_ISREG(seen.st_mode)]
+    found: list[Example] = []
+    for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)):
+        try:
+            document = load_document(path)
+        except TilewrightError:
+            continue
+        if _NOTEBOOK.search(document.text):
+            made = example_of(path.name, document)
+            found.append(msgspec.structs.replace(made, path=str(path), changed=changed))
+        if len(found) == most:
+            break
+    return tuple(found)
+
+
+def load_file(path: Path) -> tuple[Example, ...]:
+    """The card of the one file that is served, whatever is in it."""
+    try:
+        made = example_of(path.name, load_document(path))
+    except TilewrightError as error:
+        return (Example(path.name, path.name, error.refusal.message, (), "", path=str(path)),)
+    return (msgspec.structs.replace(made, path=str(path), changed=path.stat().st_mtime),)
+
+
+def _stat(path: Path) -> Any:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def load_thumbnails(folder: Path = FOLDER) -> dict[str, Thumbnail]:
+    """The kept thumbnails by the digest of their text; none where there is no file of them."""
+    try:
+        kept = msgspec.json.decode((folder / THUMBNAILS).read_bytes(), type=dict[str, Thumbnail])
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return {thumbnail.text: thumbnail for thumbnail in kept.values()}
+
+
+def example_of(name: str, document: Document) -> Example:
+    """A card out of the document's first words and its cells."""
+    cells = document.of_kind("markdown")
+    paragraphs = re.split(r"\n\s*\n", cells[0].prose) if cells else []
+    spoken = [p for p in paragraphs if not p.lstrip().startswith(("#", ">", "|", "-", "1."))]
+    quotes = [p for p in paragraphs if p.lstrip().startswith(">")]
+    named = re.search(r"(?:discussion|reading of) \*([^*]+)\*", cells[0].prose) if cells else None
+    machine, calls = _used(document)
+    return Example(
+        name=name,
+        title=heading_of(document) or name,
+        sentence=_first_sentences(plain(spoken[-1])) if spoken else "",
+        facts=_facts(machine, calls),
+        text=document.text,
+        discussion=plain(named[1]) if named else "",
+        question=_question(quotes[0]) if quotes else "",
+        machine=machine,
+        calls=tuple(dict.fromkeys(calls)),
+    )
+
+
+def _used(document: Document) -> tuple[str, list[str]]:
+    """The machine's name, and the calls that change the program."""
+    schedule = "".join(cell.body for cell in document.of_kind("schedule"))
+    machine = "".join(cell.body for cell in document.of_kind("machine"))
+    named = re.findall(r"machine\(\s*[\"']([^\"']+)", machine)
+    calls = re.findall(r"\bsch\.(\w+)\(", schedule)
+    return named[0] if named else "", [call for call in calls if not call.startswith("get_")]
+
+
+def _facts(machine: str, calls: list[str]) -> tuple[str, ...]:
+    telling = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at", "tile")
+    used = next((call for call in telling if call in calls), None)
+    return tuple(fact for fact in (machine, f"{len(calls)} steps", used) if fact)
+
+
+def _question(quote: str) -> str:
+    """Of a quoted post the sentence that asks; else its last one, which says what is wanted."""
+    text = plain(" ".join(line.lstrip().removeprefix(">").strip() for line in quote.splitlines()))
+    sentences = re.split(r"(?<=[.?!]) (?=[A-Z\[])", text.replace("[…]", "").replace("  ", " ").strip())
+    return next((s for s in sentences if s.endswith("?")), sentences[-1]).strip()
+
+
+def _first_sentences(text: str) -> str:
+    """As many whole sentences, or parts before a colon, as fit; the first one always."""
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])|(?<=:) ", text)
+    taken = sentences[0]
+    for sentence in sentences[1:]:
+        if len(taken) + len(sentence) > LONGEST_TEXT:
+            break
+        taken += " " + sentence
+    return f"{taken[:-1]}." if taken.endswith(":") else taken
+
+
+def gallery_value(
+    state: State,
+    examples: tuple[Example, ...],
+    thumbnails: Mapping[str, Thumbnail] | None = None,
+    folder: str = "",
+    drafts: tuple[Example, ...] = (),
+) -> dict[str, Any]:
+    """Cards, theme, what was wrong with a text that did not open, and the folder that is served. `thumbnails` by the digest of a text."""
+    known = thumbnails or {}
+    return {
+        "drafts": [_draft_card(draft, known.get(digest(draft.text))) for draft in drafts],
+        "examples": [_card(example, known.get(digest(example.text))) for example in examples],
+        "theme": state.theme,
+        "problem": state.notice if state.notebook is None else None,
+        "folder": folder,
+        "can_make": bool(state.folder),
+    }
+
+
+def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
+    """A card whose `name` is the draft's in its address."""
+    name = draft.name.removesuffix(".py")
+    title = title_of(read_document(draft.text)) if draft.title == draft.name else draft.title
+    return {**_card(draft, thumbnail), "name": name, "title": title, "path": Address("draft", name).path}
+
+
+def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
+    """What a card shows; `words` is what a search looks through."""
+    figures: list[str] = []
+    if thumbnail is not None and thumbnail.cycles is not None:
+        figures = [f"{grouped(thumbnail.cycles)} cycles"]
+        if thumbnail.overlap is not None:
+            figures.append(f"{percent_text(thumbnail.overlap)} overlap")
+    words = (example.name, example.title, example.sentence, example.question, example.discussion, example.machine)
+    return {
+        "name": example.name,
+        "title": example.title,
+        "sentence": example.sentence,
+        "facts": example.facts,
+        "figures": figures,
+        "discussion": example.discussion,
+        "question": example.question,
+        "machine": example.machine,
+        "words": " ".join((*words, *example.calls)).lower(),
+        "changed": example.changed if example.path is not None else None,
+        "thumbnail": thumbnail,
+    }

@@ -1,0 +1,151 @@
+"""The top bar's value: what is open, on which machine, is it tested, what does it cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ....engine.hwsim import Report, preset_names
+from ....engine.ir import TilewrightError
+from ...document.editing.machine_parameters import turned_paths
+from ...state.derived import CHECK_STOPPED, Store, attempt
+from ...state.model import DEFAULT_MACHINE, State
+from ..labels.numbers import change_of, grouped, percent_text, size_text
+from ..notebook.file_status import file_value
+from .export_kinds import EXPORT_KINDS
+
+Figure = dict[str, Any]
+
+MENU = [{"key": k.key, "label": k.label, "help": k.help, "group": k.group} for k in EXPORT_KINDS]
+"""The forms that the notebook can be taken away in."""
+
+
+def headline_value(state: State, store: Store) -> dict[str, Any]:
+    """Title, machines, verdict, figures, what undo, redo and save can do.
+
+    A figure: label, value, hint, level ("bad": more than there is), changes [{text, trend, against, hint}].
+    """
+    machine = store.machine(state)
+    name = DEFAULT_MACHINE if isinstance(machine, TilewrightError) else machine.name
+    presets = preset_names()
+    return {
+        "title": state.title,
+        "machine": name,
+        "machines": presets if name in presets else (*presets, name),
+        "verdict": verdict_value(state, store),
+        "figures": figures(state, store),
+        "can_undo": bool(state.past),
+        "can_redo": bool(state.future),
+        "changed_figures": len(_turned(state, store)),
+        "comparing": state.comparison is not None,
+        "theme": state.theme,
+        "unsaved": state.unsaved,
+        "saves": state.unsaved or state.is_draft,
+        "leaving": state.loses_work,
+        "exports": MENU,
+        "file": file_value(state),
+    }
+
+
+def _turned(state: State, store: Store) -> tuple[str, ...]:
+    """The figures of the machine that the notebook changes."""
+    machine = store.machine(state)
+    if state.notebook is None or isinstance(machine, TilewrightError):
+        return ()
+    found = attempt("figures", lambda: turned_paths(state.notebook.document, machine) if state.notebook else ())
+    return () if isinstance(found, TilewrightError) else found
+
+
+def verdict_value(state: State, store: Store) -> dict[str, Any]:
+    """status ("checking", "tested", "proved", "failed", "unknown"), a sentence, and whether a person stopped the check."""
+    if state.moment is None:
+        return {"status": "unknown", "detail": "There is no program"}
+    verdict = store.verdict(state, state.moment.schedule)
+    if verdict is None:
+        return {"status": "checking", "detail": "Runs the program and the original on the same random inputs"}
+    stopped = verdict.detail == CHECK_STOPPED
+    return {"status": verdict.status, "detail": verdict.detail, "stopped": stopped}
+
+
+def figures(state: State, store: Store) -> list[Figure]:
+    """Cycles with the change, bound, overlap, peak of each memory; one figure that says why where the machine cannot run it."""
+    report = store.report_now(state)
+    if report is None:
+        return (
+            []
+            if state.moment is None
+            else [_figure("Cycles", "…", hint="The program is being simulated", level="none")]
+        )
+    if isinstance(report, TilewrightError):
+        return [_figure("Cycles", "–", hint=report.refusal.message, level="none")]
+    found = [_cycles(state, store, report)]
+    data = store.remember("json", (report,), report.to_json)
+    bound = data.get("bound")
+    if isinstance(bound, int) and bound:
+        times = f"{report.cycles / bound:.2f} × the bound: no engine or memory port could be done sooner"
+        found.append(_figure("Bound", grouped(bound), hint=times))
+    found.append(
+        _figure(
+            "Overlap", percent_text(data["overlap"]), hint="Part of the DMA's busy cycles with a compute engine busy"
+        )
+    )
+    return found + peak_figures(data["memory"])
+
+
+def _cycles(state: State, store: Store, report: Report) -> Figure:
+    figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
+    if state.before is None or state.shown is None:
+        return figure
+    machine = store.machine(state)
+    # What was never shown is simulated after the paint.
+    before = store.known("report", (store.costed(state, state.before.schedule), machine))
+    if isinstance(before, TilewrightError):
+        return figure | {"hint": "The machine could not run the program before the last step"}
+    if before is None:
+        return figure
+    changes = [_change(before, report, "the step before")]
+    original = store.known("report", (store.costed(state, state.shown.states[0].schedule), machine))
+    if isinstance(original, Report):
+        changes.append(_change(original, report, "the original"))
+    return figure | {"changes": changes}
+
+
+def _change(before: Report, now: Report, what: str) -> dict[str, str]:
+    text, trend = change_of(before.cycles, now.cycles)
+    return {"text": text, "trend": trend, "against": what, "hint": f"Against {what}: {grouped(before.cycles)} cycles"}
+
+
+def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
+    """One figure for each memory that has a capacity and is used; the banks of one memory stand in one figure."""
+    groups: dict[str, list[tuple[str, int, int]]] = {}
+    for name, entry in memory.items():
+        capacity = entry["capacity_bytes"]
+        if name == "global" or not capacity:
+            continue
+        bank = re.fullmatch(r"(.+)\[(\d+)\]", name)
+        groups.setdefault(bank[1] if bank else name, []).append(
+            (bank[2] if bank else "", entry["peak_bytes"], capacity)
+        )
+    return [_peak(scope, banks) for scope, banks in groups.items() if any(peak for _, peak, _ in banks)]
+
+
+def _peak(scope: str, banks: list[tuple[str, int, int]]) -> Figure:
+    capacity = max(c for _, _, c in banks)
+    unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
+    each = [_scaled(peak, scale) for _, peak, _ in banks]
+    peaks = " · ".join(each) if len(set(each)) > 1 else each[0]
+    over = any(peak > limit for _, peak, limit in banks)
+    lines = [f"{scope}{f'[{bank}]' if bank else ''}: {size_text(p)} of {size_text(c)}" for bank, p, c in banks]
+    hint = "\n".join([*lines, "More than there is"] if over else lines)
+    label = f"Peak {scope.removeprefix('local.')}"
+    value = f"{peaks} / {_scaled(capacity, scale)} {unit}{f' ×{len(banks)}' if len(banks) > 1 else ''}"
+    return _figure(label, value, hint=hint, level="bad" if over else "")
+
+
+def _scaled(size_bytes: int, scale: int) -> str:
+    return str(size_bytes // scale) if size_bytes % scale == 0 else f"{size_bytes / scale:.1f}"
+
+
+def _figure(label: str, value: str, *, hint: str = "", level: str = "") -> Figure:
+    return {"label": label, "value": value, "changes": [], "hint": hint, "level": level}

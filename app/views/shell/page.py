@@ -1,0 +1,41 @@
+"""What the page as a whole shows: which screen, which theme, which pane, whether two programs are compared, and what could not be done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...state.addresses import NEW_DRAFT
+from ...state.model import State
+from ..notebook.file_status import question_value
+from ..notebook.versions import versions_value
+
+
+def page_value(state: State, problem_count: int) -> dict[str, Any]:
+    """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there).
+
+    `question`: where two versions of the file clash; `versions`: its earlier ones. `save_as`: saving asks for a name.
+    `unsaved`: whether leaving would lose something that was done here. `address` is the path of the page behind the server's prefix; None
+    leaves it as it is. `revision` is another number for each text of the notebook; `durable`: whether the disk has it.
+    """
+    notice = (
+        state.notice
+        if state.notebook is not None and state.notice is not None and state.notice.where == "page"
+        else None
+    )
+    mark = "• " if state.unsaved else ""
+    return {
+        "screen": "gallery" if state.notebook is None else "notebook",
+        "theme": state.theme,
+        "pane": state.pane,
+        "comparing": state.comparison is not None,
+        "title": f"{mark}{state.title} · Tilewright" if state.title else "Tilewright",
+        "notice": notice,
+        "question": question_value(state),
+        "versions": versions_value(state),
+        "save_as": (state.file is None or state.is_draft) and bool(state.folder),
+        "address": None if state.address in (None, NEW_DRAFT) else state.address.path,
+        "unsaved": state.loses_work,
+        "revision": state.revision,
+        "durable": state.durable,
+        "problem_count": problem_count,
+    }

@@ -1,0 +1,207 @@
+"""The state as data for programs: what the API answers with. Nothing here is worked out: what is not known yet is said to be pending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from ....engine.hwsim import Machine, Report
+from ....engine.ir import PrimFunc, TilewrightError
+from ...document import with_origins
+from ...document.editing.branches import branches
+from ...state.derived import Store
+from ...state.model import State
+from ..labels.row_ids import row_ids
+from ..notebook.file_status import file_state
+from ..notebook.steps import items_of
+from ..problems.lints import lints_now
+from ..problems.value import problems_value
+from ..tree.rows import tree_rows
+
+ROW_FACTS = (
+    "id",
+    "parent",
+    "depth",
+    "kind",
+    "name",
+    "extent",
+    "loop_kind",
+    "reduces",
+    "iters",
+    "reads",
+    "writes",
+    "variable",
+)
+
+Known = Any | None
+"""A part, or None while it is worked out."""
+
+
+def summary(state: State) -> dict[str, Any]:
+    """What a list of sessions says of one."""
+    notebook = state.notebook
+    return {
+        "title": state.title,
+        "path": None if notebook is None else notebook.document.path,
+        "open": notebook is not None,
+        "unsaved": state.unsaved,
+    }
+
+
+def account(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+    """The wanted parts of `PARTS`, and the names of those that are not known yet."""
+    told = {part: PARTS[part](state, store) for part in parts}
+    return told, [part for part, value in told.items() if value is None and state.notebook is not None]
+
+
+def _notebook(state: State, _: Store) -> Known:
+    """Title, path, text, what undo and redo can do, the chosen row, the step that is looked at, and the text's first error."""
+    notebook = state.notebook
+    return {
+        **summary(state),
+        "text": "" if notebook is None else notebook.document.text,
+        "error": None if notebook is None or notebook.error is None else notebook.error.refusal.to_json(),
+        "undo": len(state.past),
+        "redo": len(state.future),
+        "steps_shown": state.step_count,
+        "looks_back": state.looks_back,
+        "row": state.selected,
+        "buffer": state.buffer,
+        "pane": state.pane,
+        "comparison": None if state.comparison is None else [state.comparison.a.key, state.comparison.b.key],
+    }
+
+
+def _file(state: State, _: Store) -> Known:
+    """The notebook's file: name, draft (whether the server keeps it for a notebook that was not saved), status ("none", "new", "saving",
+    "saved", "failed", "asking"), durable, error (why it cannot be saved, or has no history), told (what was done unasked), and `clash` with
+    another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]}, which the intent Resolve answers."""
+    return file_state(state)
+
+
+def _cells(state: State, _: Store) -> Known:
+    """The cells in the file's order: index, kind, text with its marker."""
+    if state.notebook is None:
+        return []
+    cells = enumerate(state.notebook.document.cells)
+    return [{"index": index, "kind": cell.kind, "text": cell.text} for index, cell in cells]
+
+
+def _steps(state: State, store: Store) -> Known:
+    """The lines of the schedule: item (its number among all), step (among those that are on), text, line, status ("applied", "failed",
+    "skipped", "off") and the error of the one that failed."""
+    notebook = state.notebook
+    items = () if notebook is None else items_of(notebook, store) or ()
+    told: list[dict[str, Any]] = []
+    for item in items:
+        assert notebook is not None
+        step = notebook.steps[item.step] if item.step is not None and item.step < len(notebook.steps) else None
+        status = "off" if not item.on else "skipped" if step is None else step.status
+        error = None if step is None or step.error is None else step.error.refusal.to_json()
+        place = {"item": item.index, "step": item.step, "line": item.place.line, "text": item.text}
+        told.append(place | {"status": status, "error": error})
+    return told
+
+
+def _branches(state: State, _: Store) -> Known:
+    """The branches of the notebook: name, and whether it is the one that is shown."""
+    if state.notebook is None:
+        return []
+    return [{"name": b.name, "current": b.current} for b in branches(state.notebook.document)]
+
+
+def _tree(state: State, store: Store) -> Known:
+    """The loop nest, parents first: id, parent, depth, kind ("loop", "block"), name, and of a loop extent, loop_kind, reduces, of a block
+    iters, reads, writes."""
+    func = _func(state)
+    if func is None:
+        return []
+    rows = store.remember("told rows", (func, state.moment), lambda: tree_rows(func, moment=state.moment))
+    return [{name: row[name] for name in ROW_FACTS if name in row} for row in rows]
+
+
+def _script(state: State, store: Store) -> Known:
+    """The program at the step that is shown, as TVMScript."""
+    return "" if state.moment is None else store.script(state.moment.schedule)
+
+
+def _python(state: State, store: Store) -> Known:
+    """The schedule as Python for Apache TVM, or {"error"}."""
+    return "" if state.moment is None else _or_error(store.exported(state.moment))
+
+
+def _machine(state: State, store: Store) -> Known:
+    """The machine with all its figures, by the paths that TurnKnob takes, or {"error"}."""
+    machine = store.machine(state)
+    return msgspec.to_builtins(machine) if isinstance(machine, Machine) else _or_error(machine)
+
+
+def _report(state: State, store: Store) -> Known:
+    """What the machine does with the program, or {"error"}; as `tilewright run --json` prints it."""
+    report = known_report(state, store)
+    if not isinstance(report, Report):
+        return _or_error(report)
+    assert state.shown is not None, "what is simulated is shown"
+    return with_origins(report, state.shown, state.step_count).to_json()
+
+
+def known_report(state: State, store: Store) -> Report | TilewrightError | None:
+    """The report of the picture as far as it is known; None while it is not."""
+    if state.moment is None:
+        return None
+    machine = store.machine(state)
+    if isinstance(machine, TilewrightError):
+        return machine
+    return store.known("report", (store.costed(state, state.moment.schedule), machine))
+
+
+def _verdict(state: State, store: Store) -> Known:
+    """Whether the program computes what it did: status ("proved", "tested", "failed", "unknown") and a sentence."""
+    verdict = None if state.moment is None else store.verdict(state, state.moment.schedule)
+    return None if verdict is None else {"status": verdict.status, "detail": verdict.detail}
+
+
+def _problems(state: State, store: Store) -> Known:
+    """Errors, refusals and lints: severity, code, message, rows, fixes (for ApplyFix, tried before they are offered)."""
+    linted = lints_now(state, store)
+    report = known_report(state, store)
+    if report is None or (isinstance(report, Report) and (linted is None or not linted.is_complete)):
+        return None
+    return problems_value(state, store)["problems"]
+
+
+def _rows(state: State, _: Store) -> Known:
+    """The ids of all rows of the tree, in its order."""
+    func = _func(state)
+    return [] if func is None else list(row_ids(func))
+
+
+def _func(state: State) -> PrimFunc | None:
+    return None if state.moment is None else state.moment.schedule.func
+
+
+def _or_error(value: Any) -> Any:
+    return {"error": value.refusal.to_json()} if isinstance(value, TilewrightError) else value
+
+
+PARTS: dict[str, Callable[[State, Store], Known]] = {
+    "notebook": _notebook,
+    "file": _file,
+    "cells": _cells,
+    "steps": _steps,
+    "branches": _branches,
+    "rows": _rows,
+    "tree": _tree,
+    "script": _script,
+    "python": _python,
+    "machine": _machine,
+    "report": _report,
+    "verdict": _verdict,
+    "problems": _problems,
+}
+"""What may be asked for by name. A docstring says what a part holds; docs/api.md is made of them."""
+
+USUAL = ("notebook", "file", "steps", "tree")
+"""The parts of an answer that names none."""

@@ -1,0 +1,257 @@
+"""A report as the tables a timeline is drawn from: lanes, kinds of tasks, cells of memory, what is waited for. Times are as played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ....engine.hwsim import Density, Folding, Kind, Report
+from ....engine.hwsim.replay import CAUSES
+
+Column = npt.NDArray[np.int64]
+
+
+class Spans(NamedTuple):
+    """Intervals, and which entry of a table each is of; ordered by their starts."""
+
+    starts: Column
+    ends: Column
+    of: Column
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A slot of a buffer in row `row`: it stands on the cells before it, from byte `low` on."""
+
+    row: int
+    label: str
+    buffer: str
+    slot: int
+    low: int
+    size_bytes: int
+
+
+class WaitKind(msgspec.Struct, frozen=True):
+    """What an engine (lane `lane`) waits for: `what` is a cell, a port, a queue or another engine; `block` has it in hand."""
+
+    lane: int
+    cause: str
+    what: str = ""
+    buffer: str = ""
+    block: str = ""
+
+
+class Scene:
+    """The tables of one report. Engines without tasks and memories without tiles are left out, and so is global memory."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        line = report.timeline
+        self.line = line
+        self.length = int(line.there.max(initial=0))
+        names = list(report.engines)
+        self.engines = [name for name in names if report.engines[name].tasks]
+        self.lane_of = np.array([self.engines.index(n) if n in self.engines else -1 for n in names], np.int64)
+        self.rows = [name for name, m in report.memory.items() if m.peak_bytes and m.scope != "global"]
+        numbers, first = np.unique(line.numbers, return_inverse=True)
+        self.kinds: list[Kind] = [report.segments.kind(n) for n in numbers.tolist()]
+        self.kind_of: Column = first.astype(np.int64)
+        self.templates = list({k.template: k for k in self.kinds}.values())
+        place = {k.template: n for n, k in enumerate(self.templates)}
+        self.template_of_kind = np.array([place[k.template] for k in self.kinds], np.int64)
+        self.cells, self._cell_of = _cells(report, self.rows)
+        self.waits, self.wait_spans = _waits(self)
+
+    @cached_property
+    def folding(self) -> Folding:
+        """The clock on this timeline."""
+        return Folding(self.line.repeats, self.length)
+
+    @cached_property
+    def unfolded(self) -> Folding:
+        """The time of the timeline as its own clock."""
+        return Folding((), self.length)
+
+    @cached_property
+    def task_spans(self) -> Spans:
+        """The tasks, by template."""
+        return Spans(self.line.starts, self.line.ends, self.template_of_kind[self.kind_of])
+
+    @cached_property
+    def overlaps(self) -> Spans:
+        """Where at least two engines are busy."""
+        line = self.line
+        times = np.unique(np.concatenate([line.starts, line.ends]))
+        if len(times) < 2:
+            return _spans([], [], [])
+        delta = np.zeros(len(times), np.int64)
+        np.add.at(delta, np.searchsorted(times, line.starts), 1)
+        np.add.at(delta, np.searchsorted(times, line.ends), -1)
+        both = np.concatenate([[False], np.cumsum(delta)[:-1] > 1, [False]])
+        starts, ends = np.flatnonzero(both[1:] & ~both[:-1]), np.flatnonzero(both[:-1] & ~both[1:])
+        return Spans(times[starts], times[ends], np.zeros(len(starts), np.int64))
+
+    @cached_property
+    def tile_spans(self) -> tuple[Spans, Spans]:
+        """While cells are filled, and while they are live."""
+        start, filled, end, cell = self.report.occupancy.tiles.columns()
+        shown = np.isin(cell, np.array(list(self._cell_of), np.int64))
+        of = np.array([self._cell_of[c] for c in cell[shown].tolist()], np.int64)
+        fills, lives = Spans(start[shown], filled[shown], of), Spans(filled[shown], end[shown], of)
+        return _ordered(fills), _ordered(lives)
+
+    @cached_property
+    def steps(self) -> list[tuple[Column, Column, Column]]:
+        """For each memory: times, and the live and allocated bytes from each on."""
+        each = [self.report.occupancy.steps[row] for row in self.rows]
+        return [
+            (np.array(s.times, np.int64), np.array(s.live, np.int64), np.array(s.allocated, np.int64)) for s in each
+        ]
+
+    @cached_property
+    def bands(self) -> tuple[tuple[str, int], ...]:
+        """What a density counts: ("task", template), ("wait", kind), ("overlap", 0), ("fill", cell), ("live", cell)."""
+        cells = [(what, n) for what in ("fill", "live") for n in range(len(self.cells))]
+        tasks = [("task", n) for n in range(len(self.templates))]
+        return (*tasks, *(("wait", n) for n in range(len(self.waits))), ("overlap", 0), *cells)
+
+    @cached_property
+    def by_the_clock(self) -> Density:
+        """How much of each band comes between moments of the clock."""
+        return self._density(self.folding)
+
+    @cached_property
+    def as_played(self) -> Density:
+        """The same for times of the timeline."""
+        return self._density(self.unfolded) if self.line.repeats else self.by_the_clock
+
+    @cached_property
+    def busy(self) -> Density:
+        """How busy each engine is between moments of the clock and, as the last band, at least two of them."""
+        tasks = self.task_spans
+        lanes = np.array([self.engines.index(k.engine) for k in self.templates], np.int64)
+        by_lane = Spans(tasks.starts, tasks.ends, lanes[tasks.of])
+        return _density((by_lane, self.overlaps), (len(self.engines), 1), self.folding)
+
+    def tasks_between(self, start: int, end: int, *, folded: bool) -> int:
+        """How many tasks begin from `start` to `end`, exclusive, in times of the timeline or of the clock."""
+        starts = self.line.starts
+        if folded:
+            return int(np.count_nonzero((start <= starts) & (starts < end)))
+        begun = self._begun.before([start, end])
+        return int(begun[1, 0] - begun[0, 0])
+
+    @cached_property
+    def _begun(self) -> Density:
+        """How many tasks began by a moment of the clock: each lasts one cycle of the timeline."""
+        starts = self.line.starts
+        return _density((Spans(starts, starts + 1, np.zeros(len(starts), np.int64)),), (1,), self.folding)
+
+    def _density(self, folding: Folding) -> Density:
+        each = (self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans)
+        sizes = (len(self.templates), len(self.waits), 1, len(self.cells), len(self.cells))
+        return _density(each, sizes, folding)
+
+
+def _density(each: Sequence[Spans], sizes: Sequence[int], folding: Folding) -> Density:
+    """Of several sets of spans with so many bands each."""
+    firsts = np.cumsum([0, *sizes])
+    starts, ends = (np.concatenate([s[n] for s in each]) for n in (0, 1))
+    of = np.concatenate([s.of + first for s, first in zip(each, firsts.tolist(), strict=False)])
+    return Density(starts, ends, of, int(firsts[-1]), folding)
+
+
+def _spans(starts: list[int], ends: list[int], of: list[int]) -> Spans:
+    return Spans(np.array(starts, np.int64), np.array(ends, np.int64), np.array(of, np.int64))
+
+
+def _ordered(spans: Spans) -> Spans:
+    """Those that last at all, by their starts."""
+    lasting = np.flatnonzero(spans.ends > spans.starts)
+    order = lasting[np.argsort(spans.starts[lasting], kind="stable")]
+    return Spans(spans.starts[order], spans.ends[order], spans.of[order])
+
+
+def _cells(report: Report, rows: list[str]) -> tuple[list[Cell], dict[int, int]]:
+    """The cells that tiles live in, row by row, and the engine's numbers of them."""
+    numbers, first = np.unique(report.occupancy.tiles.columns()[3], return_index=True)
+    cells: list[Cell] = []
+    places: dict[int, int] = {}
+    heights = dict.fromkeys(rows, 0)
+    for number, at in zip(numbers.tolist(), first.tolist(), strict=True):
+        tile = report.occupancy.tiles[at]
+        if tile.row in heights:
+            places[number] = len(cells)
+            row, low = rows.index(tile.row), heights[tile.row]
+            cells.append(Cell(row, tile.label, tile.buffer, tile.slot, low, tile.size_bytes))
+            heights[tile.row] += tile.size_bytes
+    return cells, places
+
+
+def _waits(scene: Scene) -> tuple[list[WaitKind], Spans]:
+    """What engines wait for, and when: in the gap before a task, or (for a port) while it runs."""
+    line, program = scene.line, scene.report.program
+    rows = [(s.task, CAUSES.index(s.cause), s.cell, s.by, s.cycles) for s in line.stalls]
+    task, cause, cell, by, cycles = np.array(rows, np.int64).reshape(-1, 5).T
+    is_port = cause == CAUSES.index("port")
+    starts = np.where(is_port, line.ends[task] - cycles, np.maximum(line.starts[task] - cycles, _before(scene)[task]))
+    ends = np.where(is_port, line.ends[task], line.starts[task])
+    templates = np.array([v.template for v in program.variants] + [-1], np.int64)
+    blamed = np.where(cause == CAUSES.index("issue"), by, templates[np.where(by < 0, -1, by)])
+    key = np.stack([scene.lane_of[line.engines[task]], cause, cell, blamed], axis=1)
+    distinct, number = np.unique(key, axis=0, return_inverse=True)
+    # Cells of one slot have one label.
+    said = [_wait_kind(scene, *row) for row in distinct.tolist()]
+    kinds = list(dict.fromkeys(said))
+    of = np.array([kinds.index(kind) for kind in said], np.int64)[number.reshape(-1)]
+    return _with_turns(scene, kinds, Spans(starts, ends, of))
+
+
+def _before(scene: Scene) -> Column:
+    """When the engine (or its unit) was done with the task before each."""
+    line = scene.line
+    units = np.array(scene.report.program.machine.units, np.int64)[line.engines]
+    order = np.argsort(units, kind="stable")
+    before = np.zeros(len(units), np.int64)
+    same = units[order][1:] == units[order][:-1]
+    before[order[1:]] = np.where(same, line.ends[order[:-1]], 0)
+    return before
+
+
+def _wait_kind(scene: Scene, lane: int, cause: int, cell: int, blamed: int) -> WaitKind:
+    program = scene.report.program
+    name = str(CAUSES[cause])
+    if name == "issue":
+        return WaitKind(lane, name, f"queue of {program.machine.unit_names[blamed]}")
+    if name == "port":
+        return WaitKind(lane, name, program.ports[cell].name)
+    placement = program.places.of_cell[cell]
+    return WaitKind(lane, name, placement.label(cell), placement.buffer.name, program.templates[blamed].name)
+
+
+def _with_turns(scene: Scene, kinds: list[WaitKind], spans: Spans) -> tuple[list[WaitKind], Spans]:
+    """With the turns of other engines of a unit, and with the time after an engine's last task."""
+    line, machine = scene.line, scene.report.program.machine
+    parts = [spans]
+    kinds = list(kinds)
+    lanes = np.array([k.lane for k in kinds], np.int64)
+    for number, lane in enumerate(scene.lane_of.tolist()):
+        if lane < 0:
+            continue
+        for mate, other in enumerate(scene.lane_of.tolist()):
+            if mate != number and other >= 0 and machine.units[mate] == machine.units[number]:
+                its = line.engines == mate
+                waiting = lanes[spans.of] == other if len(kinds) and len(lanes) else np.zeros(0, bool)
+                starts = np.concatenate([line.starts[its], spans.starts[waiting]])
+                ends = np.concatenate([line.ends[its], spans.ends[waiting]])
+                parts.append(Spans(starts, ends, np.full(len(starts), len(kinds), np.int64)))
+                kinds.append(WaitKind(lane, "unit", machine.engines[mate].name))
+        last = int(line.free[machine.units[number]])
+        if last < scene.length:
+            parts.append(_spans([last], [scene.length], [len(kinds)]))
+            kinds.append(WaitKind(lane, "idle"))
+    return kinds, _ordered(Spans(*(np.concatenate([p[n] for p in parts]) for n in range(3))))

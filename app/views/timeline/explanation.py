@@ -1,0 +1,326 @@
+"""Which step explains most of a difference in cycles.
+
+Two moments of one schedule: each step between them was simulated, the one with the largest part of the difference is named. Of two
+schedules: each step that only one of them has is left out by itself and the rest made again; the one whose absence changes most is
+named. Where no step explains half of the difference, two may do it together: copies into two slots overlap nothing while what they
+wait for is elsewhere. Then pairs are left out, those of one primitive first.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import msgspec
+
+from ....engine.hwsim import Machine, Report
+from ....engine.hwsim.parts import GROUPS
+from ....engine.ir import PrimFunc, TilewrightError
+from ....engine.lower import with_sizes
+from ....engine.schedule import PRIMITIVES
+from ...document import Notebook, NotebookStep, sizes_for
+from ...document.editing.remove_step import replay_without
+from ...state.comparison import side_state
+from ...state.derived import Store, attempt, report_of
+from ...state.model import State
+from ..labels.numbers import grouped
+from ..machine.parameters import meaning_of, spoken
+
+MOST_STEPS = 60
+"""So many steps are left out one by one."""
+
+MOST_PAIRS = 40
+"""So many pairs of steps are left out, where no step by itself explains most."""
+
+NAMED = 5
+
+BETWEEN = "Each step between the two was simulated"
+LEFT_OUT = "Each step that only one of them has was left out by itself, and the later ones made again"
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What one step or two of side `side` change: cycles without them and with them, or before and after. `steps` are numbers and texts;
+    `also` are steps that cannot be without them."""
+
+    side: str
+    steps: tuple[tuple[int, str], ...]
+    before: int
+    after: int
+    also: int = 0
+
+    @property
+    def number(self) -> str:
+        """`3`, or `3 + 5`."""
+        return " + ".join(str(number) for number, _ in self.steps)
+
+    @property
+    def text(self) -> str:
+        return " and ".join(text for _, text in self.steps)
+
+    @property
+    def change(self) -> int:
+        return self.after - self.before
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """The effects that are known so far, of `total`; `more` steps are not looked at. `pairs` are those of two steps."""
+
+    effects: tuple[Effect, ...]
+    done: int
+    total: int
+    more: int = 0
+    pairs: tuple[Effect, ...] = ()
+
+
+def explanation_value(state: State, store: Store) -> dict[str, Any]:
+    """text, how (it was decided), effects {side, number, text, change, part, trend}, done and total while it is being worked out."""
+    assert state.comparison is not None
+    a, b = (side_state(state, side) for side in (state.comparison.a, state.comparison.b))
+    known = between(a, b, store) if a.shown is b.shown else explained_now(a, b, store)
+    machines = store.machine(a), store.machine(b)
+    how = BETWEEN if a.shown is b.shown else LEFT_OUT
+    how += "; they run on different machines" if machines[0] is not machines[1] else ""
+    reports = [store.known("report", (_func(side, store), store.machine(side))) for side in (a, b)]
+    how += f"; {known.more} more such steps were not tried" if known is not None and known.more else ""
+    if known is None or not all(isinstance(report, Report) for report in reports):
+        return _value("", how)
+    if known.done < known.total:
+        return _value(
+            f"Looking for the {'steps' if known.pairs else 'step'} that explain{'' if known.pairs else 's'} most…",
+            how,
+            done=known.done,
+            total=known.total,
+        )
+    difference = reports[1].cycles - reports[0].cycles
+    if difference and not known.total and machines[0] is not machines[1]:
+        return _value(f"The steps are the same: {_machines_apart(*machines)} makes the difference", "")
+    return _said(known, difference, how, one_schedule=a.shown is b.shown, turned=a.step_count > b.step_count)
+
+
+def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, turned: bool) -> dict[str, Any]:
+    if not difference:
+        return _value("Both take the same cycles", how if known.effects else "")
+    sign = -1 if turned else 1
+    singles, pairs = _ranked(known.effects, difference, sign), _ranked(known.pairs, difference, sign)
+    best = next(iter(singles), None)
+    both = next(iter(pairs), None)
+    together = (
+        not explains_most(singles, difference, sign)
+        and explains_most(pairs, difference, sign)
+        and both is not None
+        and (best is None or abs(both.change) > abs(best.change))
+    )
+    shown = sorted(known.effects, key=lambda e: -abs(e.change))[:NAMED]
+    if together and both is not None:
+        shown = [both, *shown[: NAMED - 1]]
+        if not one_schedule:
+            how += "; where none explained half of it, pairs of steps were left out"
+    effects = [_effect(e, difference, sign if one_schedule else None) for e in shown]
+    named = both if together else best
+    if named is None:
+        return _value("No single step explains it", how, effects)
+    word = "explains most" if explains_most([named], difference, sign) else "explains more than any other"
+    return _value(
+        _sentence(named, "together explain most" if together else word, difference, sign, one_schedule), how, effects
+    )
+
+
+def _ranked(effects: Sequence[Effect], difference: int, sign: int) -> list[Effect]:
+    """Those that explain a difference, the largest first: what makes B faster explains that it is, and so does what makes A slower."""
+    way = {"": sign, "A": -1, "B": 1}
+    return sorted((e for e in effects if way[e.side] * e.change * difference > 0), key=lambda e: -abs(e.change))
+
+
+def explains_most(effects: Sequence[Effect], difference: int, sign: int) -> bool:
+    """Whether one of them makes at least half of the difference."""
+    return any(2 * abs(e.change) >= abs(difference) for e in _ranked(effects, difference, sign))
+
+
+def _sentence(effect: Effect, explains: str, difference: int, sign: int, one_schedule: bool) -> str:
+    part = 100 * sign * effect.change / difference
+    share = f", {part:.0f} % of the difference" if one_schedule else ""
+    many = len(effect.steps) > 1
+    numbers = " and ".join(str(number) for number, _ in effect.steps)
+    where = f"Step{'s' if many else ''} {numbers}{'' if one_schedule else f' of {effect.side}'}"
+    also = (
+        f" (with {effect.also} later {'step' if effect.also == 1 else 'steps'} that cannot be without {'them' if many else 'it'})"
+        if effect.also
+        else ""
+    )
+    if one_schedule and many:
+        cycles = f"{grouped(abs(effect.change))} cycles {'fewer' if effect.change < 0 else 'more'}"
+    elif one_schedule:
+        cycles = f"{grouped(effect.before)} → {grouped(effect.after)} cycles"
+    else:
+        cycles = (
+            f"without {'both' if many else 'it'} {grouped(effect.before)} cycles in place of {grouped(effect.after)}"
+        )
+    return f"{where}, {effect.text}, {explains}: {cycles}{share}{also}"
+
+
+def _machines_apart(a: Machine | TilewrightError, b: Machine | TilewrightError) -> str:
+    """The figures that two machines differ in, or their names."""
+    assert isinstance(a, Machine) and isinstance(b, Machine)
+    if a.name != b.name:
+        return f"{b.name} in place of {a.name}"
+    paths = [
+        "clock_hz",
+        *(f"{group}.{p.name}.{f}" for group in GROUPS for p in a.parts(group) for f in p.__struct_fields__),
+    ]
+    changed = [path for path in paths if not path.endswith(".source") and a.figure(path) != b.figure(path)]
+    return ", ".join(_turned(path, a, b) for path in changed)
+
+
+def _turned(path: str, a: Machine, b: Machine) -> str:
+    """`read bandwidth of ddr 26 B/cycle → 52 B/cycle`."""
+    owner, _, field = path.rpartition(".")
+    of = f" of {owner.rpartition('.')[2]}" if owner else ""
+    return f"{meaning_of(field).label}{of} {spoken(field, a.figure(path))} → {spoken(field, b.figure(path))}"
+
+
+def _effect(effect: Effect, difference: int, sign: int | None) -> dict[str, Any]:
+    change = effect.change
+    trend = "better" if change < 0 else "worse" if change > 0 else "same"
+    mark = "−" if change < 0 else "+" if change > 0 else "±"
+    return {
+        "side": effect.side,
+        "number": effect.number,
+        "text": effect.text,
+        "change": f"{mark}{grouped(abs(change))}",
+        "trend": trend,
+        "part": 0.0 if sign is None else sign * change / difference,
+        "size": abs(change),
+    }
+
+
+def _value(
+    text: str, how: str, effects: list[dict[str, Any]] | None = None, done: int = 0, total: int = 0
+) -> dict[str, Any]:
+    return {"text": text, "how": how, "effects": effects or [], "done": done, "total": total}
+
+
+# Two moments of one schedule.
+
+
+def between(a: State, b: State, store: Store) -> Explained | None:
+    """The steps between two moments of one notebook, as far as their programs were simulated."""
+    if a.shown is None:
+        return None
+    first, last = sorted((a.step_count, b.step_count))
+    machine = store.machine(a)
+    reports = [store.known("report", (store.costed(a, m.schedule), machine)) for m in a.shown.states[first : last + 1]]
+    if any(report is None for report in reports):
+        return Explained((), sum(report is not None for report in reports), len(reports))
+    numbers = step_numbers(a.shown.steps)
+    effects: list[Effect] = []
+    before = next((r for r in reports if isinstance(r, Report)), None)
+    for step, report in zip(a.shown.steps[first:last], reports[1:], strict=True):
+        if not isinstance(report, Report) or before is None:
+            continue  # the machine cannot run it: what comes of it is the step's that makes it run
+        if report.cycles != before.cycles:
+            text = " ".join(step.text.split())
+            effects.append(Effect("", ((numbers.get(step.index, 0), text),), before.cycles, report.cycles))
+        before = report
+    return Explained(tuple(effects), len(reports), len(reports), pairs=tuple(_summed(effects)))
+
+
+def _summed(effects: Sequence[Effect]) -> Iterator[Effect]:
+    """Two steps of one schedule together: what each changes adds up."""
+    for one, other in combinations(effects, 2):
+        yield Effect("", (*one.steps, *other.steps), one.before, one.before + one.change + other.change)
+
+
+def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
+    """Steps that change the program are counted from 1, as in the notebook; queries have no number."""
+    changing = [step.index for step in steps if step.call.method in PRIMITIVES]
+    return {index: number for number, index in enumerate(changing, 1)}
+
+
+# Two schedules.
+
+
+def explained_now(a: State, b: State, store: Store) -> Explained | None:
+    """What a study found so far."""
+    return store.known("explanation", study_of(a, b, store)) if a.moment is not None and b.moment is not None else None
+
+
+def study_of(a: State, b: State, store: Store) -> tuple[object, ...]:
+    """What an explanation is about."""
+    return a.moment, b.moment, store.machine(a), store.machine(b)
+
+
+def explaining(
+    a: State, b: State, machines: tuple[Machine, Machine], reports: tuple[Report, Report]
+) -> Iterator[Explained]:
+    """What is known after each step that is left out. Takes a simulation each: not for the server's own thread."""
+    own = list(_own_steps(a, b))
+    todo = own[:MOST_STEPS]
+    effects: list[Effect] = []
+    if not todo:
+        yield Explained((), 0, 0)
+    pairs: list[Effect] = []
+    more = len(own) - len(todo)
+
+    def without(which: int, *steps: NotebookStep) -> Iterator[Effect]:
+        side = (a, b)[which]
+        assert side.shown is not None
+        effect = _left_out(side.shown, side.step_count, steps, machines[which], reports[which], "AB"[which])
+        if effect is not None:
+            yield effect
+
+    for done, (which, step) in enumerate(todo, 1):
+        effects += without(which, step)
+        if done < len(todo):
+            yield Explained(tuple(effects), done, len(todo), more)
+    difference = reports[1].cycles - reports[0].cycles
+    wanted = [] if explains_most(effects, difference, 1) else list(_pairs_of(todo))
+    total = len(todo) + len(wanted)
+    yield Explained(tuple(effects), len(todo), total, more)
+    for done, (which, *both) in enumerate(wanted, len(todo) + 1):
+        pairs += without(which, *both)
+        yield Explained(tuple(effects), done, total, more, tuple(pairs))
+
+
+def _pairs_of(own: Sequence[tuple[int, NotebookStep]]) -> Iterator[tuple[int, NotebookStep, NotebookStep]]:
+    """Two steps of one side: of one primitive first, then those that stand near each other."""
+    pairs = [(which, one, other) for (which, one), (at, other) in combinations(own, 2) if which == at]
+    pairs.sort(key=lambda pair: (pair[1].call.method != pair[2].call.method, abs(pair[2].index - pair[1].index)))
+    yield from pairs[:MOST_PAIRS]
+
+
+def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:
+    """The steps that only one side has, those of B first: which side, which step."""
+    assert a.shown is not None and b.shown is not None
+    steps = tuple(
+        [s for s in side.shown.steps[: side.step_count] if s.call.method in PRIMITIVES] for side in (a, b) if side.shown
+    )
+    texts = [[" ".join(step.text.split()) for step in own] for own in steps]
+    codes = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes()
+    changed = [code for code in codes if code[0] != "equal"]
+    yield from ((1, step) for _, _, _, low, high in changed for step in steps[1][low:high])
+    yield from ((0, step) for _, low, high, _, _ in changed for step in steps[0][low:high])
+
+
+def _left_out(
+    notebook: Notebook, count: int, steps: Sequence[NotebookStep], machine: Machine, report: Report, side: str
+) -> Effect | None:
+    without = attempt("without", lambda: replay_without(notebook, count, *(step.index for step in steps)))
+    if isinstance(without, TilewrightError):
+        return None
+    found = report_of(sized(notebook, without.moment.schedule.described), machine)
+    if not isinstance(found, Report):
+        return None
+    numbers = step_numbers(notebook.steps)
+    told = tuple((numbers.get(step.index, 0), " ".join(step.text.split())) for step in steps)
+    return Effect(side, told, found.cycles, report.cycles, len(without.dropped))
+
+
+def sized(notebook: Notebook, func: PrimFunc) -> PrimFunc:
+    """The program with the notebook's sizes."""
+    return with_sizes(func, sizes_for(func, notebook.sizes)).func
+
+
+def _func(side: State, store: Store) -> PrimFunc | None:
+    return None if side.moment is None else store.costed(side, side.moment.schedule)

@@ -1,0 +1,260 @@
+"""The timeline's value: the tables that its bars, marks and words are made of, and the first window. `lens` makes the further windows.
+
+Lanes of engines and rows of memories are numbered as they are listed; a task's `kind`, a tile's cell and a wait's kind are entries of
+tables, so that an event travels as a few numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ....engine.analysis import ProgramIndex
+from ....engine.hwsim import MemoryReport, Report
+from ....engine.ir import BlockRealize, For, TilewrightError, loops_and_blocks
+from ....engine.schedule import Schedule
+from ...state.derived import Store
+from ...state.model import State
+from ..labels.blank import blank_value
+from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.palette import buffer_colours
+from ..labels.row_ids import RowIds, row_ids
+from .data import Cell, Scene, WaitKind
+from .waits import step_to_blame
+from .window import edges_of, packed, window
+
+HEADROOM = 1.35
+"""A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
+
+NEARLY_EMPTY = 2
+
+OVERVIEW_BINS = 240
+
+OTHER = 9
+"""The colour of what belongs to no buffer."""
+
+LISTS = ("repeats", "engines", "rows", "cells", "templates", "kinds", "waits", "figures", "buffers")
+
+NOTHING: dict[str, Any] = {
+    "report": 0,
+    "cycles": 0,
+    "length": 0,
+    "note": "",
+    "blank": None,
+    "lines": {},
+    **{name: [] for name in LISTS},
+}
+
+BLANK = "Here stands what each engine does when, what it waits for, and what lies in each memory."
+
+Message = dict[str, Any]
+
+
+def timeline_value(state: State, store: Store) -> dict[str, Any]:
+    """All that the timeline shows of the picture; the same object as long as nothing changed but the theme. Without a report: why."""
+    report = store.report_now(state)
+    if isinstance(report, TilewrightError):
+        refusal = report.refusal
+        expected = f" Expected: {refusal.expected}." if refusal.expected else ""
+        blank = blank_value(state, store, BLANK)
+        return {**NOTHING, "note": f"{refusal.message}.{expected}", "blank": blank}
+    if state.moment is None:
+        return NOTHING
+    if report is None:
+        return {**NOTHING, "note": "The program is being simulated"}
+    schedule = state.moment.schedule
+    return store.remember("timeline", (report, schedule.func), lambda: value_of(report, schedule, store))
+
+
+def scene_of(report: Report, store: Store) -> Scene:
+    """The tables of a report, made once."""
+    return store.remember("scene", (report,), lambda: Scene(report))
+
+
+def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]:
+    """The value of a report, in the names and colours of the schedule's program."""
+    func = schedule.func
+    scene = scene_of(report, store)
+    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+    ids = store.remember("row-ids", (func,), lambda: row_ids(func))
+    scales = [_scale(report.memory[name], scene, row) for row, name in enumerate(scene.rows)]
+    return {
+        "report": id(report),
+        "cycles": report.cycles,
+        "length": scene.length,
+        "repeats": _repeats(scene),
+        "engines": [_engine(report, name) for name in scene.engines],
+        "rows": [_row(report, name, scale) for name, scale in zip(scene.rows, scales, strict=True)],
+        "cells": [_cell(cell, scales[cell.row], colours) for cell in scene.cells],
+        "templates": _templates(scene, ids, store.index(func), colours),
+        "kinds": [
+            {"template": int(t), "reads": k.reads, "writes": k.writes}
+            for k, t in zip(scene.kinds, scene.template_of_kind.tolist(), strict=True)
+        ],
+        "waits": [_wait(wait, ids, colours) for wait in scene.waits],
+        "lines": store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
+        "overview": _overview(scene),
+        "window": window(scene, 0, scene.length, folded=True),
+        "figures": _figures(report),
+        "buffers": _buffers(report, scene, colours),
+        "note": "",
+    }  # fmt: skip
+
+
+def answer(state: State, store: Store, message: Message) -> Message | None:
+    """What the browser asked for: another window, the cycle at which a task starts, the step that is to blame for a wait. None for other
+    messages, and where there is no report any more.
+
+    Raises KeyError, TypeError and ValueError for messages of another make.
+    """
+    report = store.report_now(state)
+    if not isinstance(report, Report):
+        return None
+    if message["kind"] == "blame":
+        step, text = step_to_blame(state, store, str(message["buffer"]), str(message["block"]))
+        return {"kind": "blamed", "step": step, "text": text}
+    return answer_of(report, store, message)
+
+
+def answer_of(report: Report, store: Store, message: Message) -> Message | None:
+    """The answers that need a report only: windows and starts of tasks."""
+    if message["kind"] not in ("window", "find"):
+        return None
+    scene = scene_of(report, store)
+    about = {"ticket": message["ticket"], "report": id(report)}
+    if message["kind"] == "window":
+        start, end = int(message["start"]), int(message["end"])
+        return {"kind": "window", **about, "window": window(scene, start, end, folded=bool(message["folded"]))}
+    place = tuple(int(i) for i in message["place"])
+    template = scene.templates[int(message["template"])].template
+    return {"kind": "found", **about, "cycle": _start_of(scene, template, place)}
+
+
+def _start_of(scene: Scene, template: int, place: tuple[int, ...]) -> int | None:
+    """When the task of a template at `place` starts, by the clock."""
+    segments = scene.report.segments
+    variants = range(int(scene.line.numbers.max(initial=-1)) + 1)
+    return scene.line.find(np.array([segments.kind(n).template == template for n in variants], bool), place)
+
+
+def _repeats(scene: Scene) -> list[dict[str, Any]]:
+    """What is drawn once and comes `extra` more times; `level` counts the repeats around it, `names` and `extents` are of its loops."""
+    found: list[dict[str, Any]] = []
+    levels = scene.folding.levels()
+    for number, repeat in enumerate(scene.line.repeats):
+        first = scene.kind_of[repeat.first] if repeat.first < repeat.last else None
+        loops = scene.kinds[first].loops[repeat.depth :][: len(repeat.extents)] if first is not None else ()
+        base = scene.line.places[repeat.first][repeat.depth :][: len(repeat.extents)] if first is not None else ()
+        found.append(
+            {
+                "start": repeat.start, "end": repeat.end, "cycles": repeat.cycles, "extra": repeat.extra, "first": repeat.first,
+                "last": repeat.last, "depth": repeat.depth, "extents": repeat.extents, "iterations": repeat.iterations,
+                "level": levels.get(number, 0), "names": [loop.name for loop in loops], "base": base,
+            }
+        )  # fmt: skip
+    return found
+
+
+def _engine(report: Report, name: str) -> dict[str, Any]:
+    engine = report.engines[name]
+    return {
+        "name": name, "kind": engine.kind, "busy": engine.busy, "tasks": engine.tasks,
+        "waits": {cause: cycles for cause, cycles in engine.stall.items() if cycles},
+    }  # fmt: skip
+
+
+def _scale(memory: MemoryReport, scene: Scene, row: int) -> int:
+    """Bytes that the height of the row stands for: the capacity; less where that would leave nothing to see, more where it is exceeded."""
+    needed = max(memory.peak_bytes, sum(cell.size_bytes for cell in scene.cells if cell.row == row))
+    if needed * NEARLY_EMPTY < memory.capacity_bytes:
+        return max(1, round(needed * HEADROOM))
+    return max(memory.capacity_bytes, needed)
+
+
+def _row(report: Report, name: str, scale: int) -> dict[str, Any]:
+    """A memory: `limit` is where its capacity lies in the row's height, 0 where it is out of sight."""
+    memory = report.memory[name]
+    peak, capacity = size_text(memory.peak_bytes), size_text(memory.capacity_bytes)
+    over = memory.peak_bytes > memory.capacity_bytes
+    near = scale >= memory.capacity_bytes
+    return {
+        "name": name.removeprefix("local."), "scope": name, "scale": scale, "capacity": memory.capacity_bytes,
+        "limit": memory.capacity_bytes / scale if near else 0.0, "text": f"{peak} of {capacity}", "over": over,
+    }  # fmt: skip
+
+
+def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> dict[str, Any]:
+    """What an engine waits for; `row` is that of the block which has it in hand."""
+    return {
+        "lane": wait.lane, "cause": wait.cause, "what": wait.what, "buffer": wait.buffer, "block": wait.block,
+        "colour": colours.get(wait.buffer, OTHER), "row": ids.of(wait.block) if wait.block in ids.values() else "",
+    }  # fmt: skip
+
+
+def _cell(cell: Cell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
+    """A slot of a buffer; `low` and `high` are parts of its row's height."""
+    return {
+        "row": cell.row, "label": cell.label, "buffer": cell.buffer, "colour": colours.get(cell.buffer, OTHER),
+        "bytes": size_text(cell.size_bytes), "low": cell.low / scale, "high": (cell.low + cell.size_bytes) / scale,
+    }  # fmt: skip
+
+
+def _templates(scene: Scene, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What tasks are of: their block, the loops around, and the rows of the tree for both."""
+    rows = {handle: row for row, handle in ids.items()}
+    found: list[dict[str, Any]] = []
+    for kind in scene.templates:
+        touched = [label.partition("#")[0] for label in (*kind.writes, *kind.reads)]
+        blocks = [name for name in kind.blocks if name in rows]
+        # Passes make some loops anew: these are known by their names among those around the block.
+        above = [loop.loop_var for name in blocks for loop in reversed(index.loops_of(name))]
+        around = {var.name: rows[var] for var in above if var in rows}
+        loops = [
+            {"name": x.name, "row": rows.get(x.var) or around.get(x.name, ""), "extent": x.extent} for x in kind.loops
+        ]
+        found.append(
+            {
+                "lane": scene.engines.index(kind.engine), "block": kind.block, "rows": [rows[name] for name in blocks], "loops": loops,
+                "colour": next((colours[name] for name in touched if name in colours), OTHER),
+            }
+        )  # fmt: skip
+    return found
+
+
+def _lines(schedule: Schedule, ids: RowIds, store: Store) -> dict[str, int]:
+    """Row of the tree -> the line of the TVMScript text that it stands on."""
+    positions = store.printed(schedule).positions
+    rows = {handle: row for row, handle in ids.items()}
+    found: dict[str, int] = {}
+    for stmt in loops_and_blocks(schedule.func.body):
+        handle = stmt.loop_var if isinstance(stmt, For) else stmt.block.name
+        node = stmt.block if isinstance(stmt, BlockRealize) and stmt.block in positions else stmt
+        if handle in rows and node in positions:
+            found[rows[handle]] = positions[node][0].line
+    return found
+
+
+def _overview(scene: Scene) -> dict[str, Any]:
+    """The whole run by the clock: how busy each engine is, bin by bin, and how much of it at least two are."""
+    edges = edges_of(0, max(1, scene.report.cycles), OVERVIEW_BINS)
+    *lanes, both = map(packed, scene.busy.shares(edges).T)
+    return {"count": len(edges) - 1, "lanes": lanes, "overlap": both}
+
+
+def _figures(report: Report) -> list[tuple[str, str]]:
+    figures = [
+        ("Overlap", percent_text(report.overlap)),
+        ("Tasks", grouped(sum(e.tasks for e in report.engines.values()))),
+    ]
+    if all(memory.scope == "global" or not memory.peak_bytes for memory in report.memory.values()):
+        figures.append(("On chip", "nothing"))
+    return figures
+
+
+def _buffers(report: Report, scene: Scene, colours: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The buffers that bars stand for."""
+    names = {cell.buffer for cell in scene.cells}
+    names |= {row.buffer for row in report.traffic if row.destination == "global"}
+    return [{"name": name, "colour": index} for name, index in colours.items() if name in names]

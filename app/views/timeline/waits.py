@@ -1,0 +1,106 @@
+"""What engines wait for, and which step of the schedule brought that in: the line to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....engine.export import names_in, step_of, steps_of
+from ....engine.hwsim import Origin, Report
+from ...document import NotebookStep
+from ...document import State as Moment
+from ...state.derived import Store
+from ...state.model import State
+from ..labels.numbers import grouped, percent_text
+
+CAUSES = {
+    "data": "operand not there yet",
+    "slot": "no slot free",
+    "issue": "queue full",
+    "port": "others on the port",
+    "unit": "another engine's turn",
+}
+
+MOST = 6
+"""Waits that are shown; the rest are together."""
+
+
+def made_by(moments: Sequence[Moment], store: Store) -> dict[str, int]:
+    """For each block and buffer the step (from 1 on) that made it, 0 for those of the program."""
+    return steps_of(
+        (moment.schedule.func for moment in moments),
+        lambda func: store.remember("names", (func,), lambda: names_in(func)),
+    )
+
+
+def wait_rows(
+    engines: Mapping[str, Any], moments: Sequence[Moment], steps: Sequence[NotebookStep], store: Store
+) -> list[tuple[str, str, str]]:
+    """(who waits for what, cycles, the words for it) of the longest waits; `engines` is of a report's JSON."""
+    waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"]]
+    waits.sort(key=lambda entry: -entry[1]["cycles"])
+    made = made_by(moments, store) if waits else {}
+    rows: list[tuple[str, str, str]] = []
+    for engine, wait in waits[:MOST]:
+        what = wait["buffer"] or wait["block"]
+        rows.append((f"{engine} ← {what}", grouped(wait["cycles"]), _words(wait, made, steps)))
+    rest = sum(wait["cycles"] for _, wait in waits[MOST:])
+    if rest:
+        rows.append((f"{len(waits) - MOST} more", grouped(rest), "Shorter waits"))
+    return rows
+
+
+def step_to_blame(state: State, store: Store, buffer: str, block: str) -> tuple[int, str]:
+    """The step that brought in what an engine waits for, with its text; 0 for what the program had before all steps. Where a report is
+    looked at without its schedule, the one that it knows."""
+    if state.shown is None:
+        return 0, ""
+    if not state.shown.steps:
+        return _known_origin(store.report_now(state), buffer, block)
+    moments = state.shown.states[: state.step_count + 1]
+    step = step_of(made_by(moments, store), buffer, block) or 0
+    steps = state.shown.steps
+    return (step, " ".join(steps[step - 1].text.split())) if 0 < step <= len(steps) else (0, "")
+
+
+def _known_origin(report: object, buffer: str, block: str) -> tuple[int, str]:
+    engines = report.engines.values() if isinstance(report, Report) else ()
+    found = (w.origin for e in engines for w in e.waits if (w.buffer, w.block) == (buffer, block))
+    origin = next((o for o in found if o is not None), Origin(0))
+    return origin.step, " ".join(origin.text.split())
+
+
+def blame_section(state: State, report: Report) -> dict[str, Any] | None:
+    """For the inspector: the wait that was clicked on the timeline, in all; None once no engine of the report waits for that."""
+    blamed = state.blamed
+    engine = report.engines.get(blamed.engine) if blamed is not None else None
+    if blamed is None or engine is None:
+        return None
+    cycles = sum(
+        w.cycles for w in engine.waits if (w.cause, w.buffer, w.block) == (blamed.cause, blamed.buffer, blamed.block)
+    )
+    if not cycles:
+        return None
+    rows = [
+        ("cycles", grouped(cycles), "All waits of this engine for this, over the run"),
+        ("of the run", percent_text(cycles / max(1, report.cycles)), ""),
+        ("cause", CAUSES.get(blamed.cause, blamed.cause), ""),
+        *((name, value, "") for name, value in (("buffer", blamed.buffer), ("held by", blamed.block)) if value),
+    ]
+    title = f"{blamed.engine} waits"
+    return {"title": title, "kind": "timeline", "swatch": None, "rows": rows, "note": "", "buffer": blamed.buffer}
+
+
+def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
+    block, buffer = wait["block"], wait["buffer"]
+    why = {
+        "data": f"Until {block} has filled {buffer}",
+        "slot": f"Until {block} is done with {buffer}: no slot of it is free",
+        "issue": f"Its task had not been issued yet: the {block} was full",
+        "unit": f"While {block} had its turn: both are one unit",
+        "port": f"While it ran, for bursts of other engines on the {block}",
+    }[wait["cause"]]
+    step = step_of(made, buffer, block) or 0
+    if not 0 < step <= len(steps):
+        return why
+    return f"{why}. Step {step}: {steps[step - 1].text}"

@@ -1,0 +1,184 @@
+"""A stretch of the timeline as the browser draws it: every task, wait and tile where there is room for them, else how much of each bin of
+time they take. Nothing grows with trip counts: what is outside of the stretch is not gone through.
+
+Folded, times are those of the timeline as played (what repeats is there once); else of the clock. Both travel relative to `start`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....engine.hwsim import Folding
+from ....engine.hwsim.folding import Stretch
+from .data import Column, Scene, Spans
+
+MAX_EVENTS = 1_500
+"""More tasks than this are drawn as bins: a browser draws so many rectangles with their labels in a few milliseconds."""
+
+BINS = 360
+"""At most: a bin is then about two pixels wide."""
+
+MAX_NUMBERS = 24_000
+"""Of all bands together."""
+
+CORNERS = 600
+"""Of a line of bytes; with more of them it is the least and the most of each bin."""
+
+Window = dict[str, Any]
+
+
+def window(scene: Scene, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS) -> Window:
+    """What there is from `start` to `end`, exclusive. `exact` says whether it is all of it or bins: more than `most` tasks are bins."""
+    folding = scene.unfolded if folded else scene.folding
+    total = scene.length if folded else scene.report.cycles
+    start = min(max(0, start), max(0, total - 1))
+    end = min(max(start + 1, end), max(total, start + 1))
+    exact = scene.tasks_between(start, end, folded=folded) <= most
+    found: Window = {"folded": folded, "start": start, "end": end, "exact": exact}
+    if exact:
+        stretches = list(folding.stretches(start, end))
+        fills, lives = scene.tile_spans
+        found |= {
+            "tasks": _tasks(scene, start, end, folded=folded),
+            "waits": _pieces(scene.wait_spans, stretches, start),
+            "fills": _pieces(fills, stretches, start),
+            "lives": _pieces(lives, stretches, start),
+        }
+    else:
+        found["bins"] = _bins(scene, start, end, folded=folded)
+    return found | {"bytes": _bytes(scene, folding, start, end)}
+
+
+def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]:
+    """kind, start, length, place (iterations of the loops around), and folded the row: so that iterations of a repeat can be counted on."""
+    line = scene.line
+    if folded:
+        rows = np.flatnonzero((line.starts < end) & (np.maximum(line.there, line.starts + 1) > start))
+        later = np.zeros(len(rows), np.int64)
+        places = [line.places[n] for n in rows.tolist()]
+    else:
+        found = list(line.unrolled(start, end))
+        rows = np.array([r.row for r in found], np.int64)
+        later = np.array([r.later for r in found], np.int64)
+        places = [r.place for r in found]
+    order = np.argsort(line.starts[rows] + later, kind="stable")
+    rows, later = rows[order], later[order]
+    return {
+        "kind": scene.kind_of[rows].tolist(),
+        "start": (line.starts[rows] + later - start).tolist(),
+        "length": (line.ends[rows] - line.starts[rows]).tolist(),
+        "place": [places[n] for n in order.tolist()],
+        "row": rows.tolist() if folded else [],
+    }
+
+
+def _pieces(spans: Spans, stretches: Iterable[Stretch], origin: int) -> dict[str, list[int]]:
+    """The intervals as they come in the stretches; what a seam between two of these cuts is one again."""
+    reach = np.maximum.accumulate(spans.ends) if len(spans.ends) else spans.ends
+    found: list[tuple[npt.NDArray[Any], ...]] = []
+    for x in stretches:
+        first, last = int(np.searchsorted(reach, x.start, "right")), int(np.searchsorted(spans.starts, x.end))
+        starts, ends, of = spans.starts[first:last], spans.ends[first:last], spans.of[first:last]
+        kept = ends > x.start
+        starts, ends, of = starts[kept], ends[kept], of[kept]
+        later = x.later - origin
+        low, high = np.maximum(starts, x.start) + later, np.minimum(ends, x.end) + later
+        found.append((low, high, of, starts < x.start, ends > x.end))
+    if not found:
+        return {"start": [], "length": [], "of": []}
+    low, high, of, goes_before, goes_on = (np.concatenate(c) for c in zip(*found, strict=True))
+    order = np.lexsort((low, of))
+    low, high, of, goes_before, goes_on = (c[order] for c in (low, high, of, goes_before, goes_on))
+    joins = (of[1:] == of[:-1]) & (low[1:] == high[:-1]) & goes_on[:-1] & goes_before[1:]
+    begins = np.flatnonzero(np.concatenate([[True], ~joins])) if len(low) else np.zeros(0, np.int64)
+    until = np.concatenate([begins[1:], [len(low)]])[: len(begins)] - 1
+    starts, ends, of = low[begins], high[until], of[begins]
+    order = np.argsort(starts, kind="stable")
+    return {"start": starts[order].tolist(), "length": (ends - starts)[order].tolist(), "of": of[order].tolist()}
+
+
+def edges_of(start: int, end: int, bins: int) -> list[int]:
+    """The cycles that cut a stretch into bins of about the same width."""
+    bins = max(1, min(bins, end - start))
+    return [start + (end - start) * n // bins for n in range(bins + 1)]
+
+
+def _bins(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]:
+    """The share of each bin that every band takes, as bytes in base 64; bands that take nothing are left out."""
+    bands = scene.bands
+    edges = edges_of(start, end, min(BINS, max(60, MAX_NUMBERS // max(1, len(bands)))))
+    shares = (scene.as_played if folded else scene.by_the_clock).shares(edges)
+    found: dict[str, list[tuple[int, str]]] = {"task": [], "wait": [], "overlap": [], "fill": [], "live": []}
+    for n, (what, number) in enumerate(bands):
+        if shares[:, n].any():
+            found[what].append((number, packed(shares[:, n])))
+    return {"count": len(edges) - 1, **found}
+
+
+def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    """Shares from 0 to 1 as bytes in base 64. What is not nothing stays so: nobody looks idle who is not."""
+    values = np.asarray(shares, np.float64)
+    levels = np.clip(np.ceil(values * 255 - 1e-9), 0, 255)
+    return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
+
+
+def _bytes(scene: Scene, folding: Folding, start: int, end: int) -> list[dict[str, Any]]:
+    """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` where there is more than one value to a bin."""
+    stretches = list(islice(folding.stretches(start, end), CORNERS + 1))
+    binned: _Binned | None = None
+    found: list[dict[str, Any]] = []
+    for columns in scene.steps:
+        exact = _corners(*columns, stretches, start) if len(stretches) <= CORNERS else None
+        if exact is None:
+            binned = binned or _Binned(folding, start, end)
+            exact = binned.of(*columns)
+        found.append(exact)
+    return found
+
+
+def _corners(
+    times: Column, live: Column, allocated: Column, stretches: Sequence[Stretch], origin: int
+) -> dict[str, Any] | None:
+    """Every corner of the lines; None where these are too many."""
+    cuts: list[tuple[Column, Column]] = []
+    count = 0
+    for x in stretches:
+        first, last = int(np.searchsorted(times, x.start, "right")) - 1, int(np.searchsorted(times, x.end))
+        numbers = np.arange(max(0, first), last)
+        cuts.append((np.maximum(times[numbers], x.start) + x.later - origin, numbers))
+        count += len(numbers)
+        if count > CORNERS:
+            return None
+    if not count:
+        return {"at": [0], "live": [0], "allocated": [0], "least": []}
+    at, numbers = (np.concatenate(c) for c in zip(*cuts, strict=True))
+    changes = np.concatenate([[True], (np.diff(live[numbers]) != 0) | (np.diff(allocated[numbers]) != 0)])
+    at, numbers = at[changes], numbers[changes]
+    return {"at": at.tolist(), "live": live[numbers].tolist(), "allocated": allocated[numbers].tolist(), "least": []}
+
+
+class _Binned:
+    """The least and the most of lines in bins of a stretch of time. What each bin shows of the timeline is found once for all lines."""
+
+    def __init__(self, folding: Folding, start: int, end: int) -> None:
+        edges = edges_of(start, end, BINS // 2)
+        seen = [(n, x.start, x.end) for n, (low, high) in enumerate(pairwise(edges)) for x in folding.seen(low, high)]
+        self._bins, self._from, self._until = np.array(seen, np.int64).T
+        self._at = [edge - start for edge in edges[:-1]]
+
+    def of(self, times: Column, live: Column, allocated: Column) -> dict[str, Any]:
+        first = np.maximum(np.searchsorted(times, self._from, "right") - 1, 0)
+        last = np.maximum(np.searchsorted(times, self._until), first + 1)
+        most, least, held = (np.zeros(len(self._at), np.int64) for _ in range(3))
+        least += np.iinfo(np.int64).max
+        pairs = np.stack([first, last], axis=1).reshape(-1)
+        for how, column, into in ((np.maximum, live, most), (np.minimum, live, least), (np.maximum, allocated, held)):
+            # Every other stretch between indices is one of ours; the one more entry lets the last of them end where the line does.
+            how.at(into, self._bins, how.reduceat(np.append(column, column[-1:]), pairs)[::2])
+        return {"at": self._at, "live": most.tolist(), "allocated": held.tolist(), "least": least.tolist()}

@@ -1,0 +1,1 @@
+"""The loop tree: rows, costs, drop targets and predictions."""

@@ -1,0 +1,90 @@
+"""What each row of the tree costs with all that is below it: busy cycles of engines, and bytes copied from memory to memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from ....engine.analysis import ProgramIndex
+from ....engine.hwsim import Report, Traffic
+from ....engine.ir import Block, BlockRealize, For, PrimFunc, loops_and_blocks
+from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.row_ids import row_ids
+from .targets import iterations
+
+COMPACT = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+
+
+def row_costs(func: PrimFunc, report: Report) -> dict[str, Any]:
+    """Row id -> {cycles, bytes: {share (0 to 1), text, tip}}; rows without either are left out.
+
+    A block has the cycles of the tasks made of it and the bytes it copies, a loop those of the blocks below. `share` is of the whole run:
+    of its cycles, of all bytes. Engines work side by side, so shares may add up to more than one.
+    """
+    busy, moved = _cycles_of_blocks(report), _bytes_of_blocks(func, report)
+    index, ids = ProgramIndex(func), row_ids(func)
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for stmt in loops_and_blocks(func.body):
+        if not isinstance(stmt, BlockRealize):
+            continue
+        own = busy.get(stmt.block.name, 0), moved.get(stmt.block.name, 0)
+        if not any(own):
+            continue
+        for row in (stmt, *index.path(stmt)):
+            handle = row.loop_var if isinstance(row, For) else row.block.name if isinstance(row, BlockRealize) else None
+            if handle is not None and row is not func.body:
+                total = sums[ids.of(handle)]
+                total[0] += own[0]
+                total[1] += own[1]
+    all_bytes = report.copied_bytes
+    return {row: _cost(cycles, copied, report.cycles, all_bytes) for row, (cycles, copied) in sums.items()}
+
+
+def compact(number: int) -> str:
+    """`41.2k`: three digits and a letter."""
+    for scale, letter in COMPACT:
+        if number >= scale:
+            return f"{number / scale:.3g}{letter}"
+    return str(number)
+
+
+def _cost(cycles: int, copied: int, all_cycles: int, all_bytes: int) -> dict[str, Any]:
+    part, moved = cycles / max(1, all_cycles), copied / max(1, all_bytes)
+    return {
+        "cycles": {
+            "share": round(min(1.0, part), 4),
+            "text": compact(cycles),
+            "tip": f"{grouped(cycles)} busy cycles of engines, {percent_text(part)} of the run",
+        },
+        "bytes": {
+            "share": round(min(1.0, moved), 4),
+            "text": size_text(copied),
+            "tip": f"{size_text(copied)} copied, {percent_text(moved)} of all bytes",
+        },
+    }
+
+
+def _cycles_of_blocks(report: Report) -> dict[str, int]:
+    found: dict[str, int] = defaultdict(int)
+    for task in report.tasks:
+        found[task.block] += task.cycles
+    return found
+
+
+def _bytes_of_blocks(func: PrimFunc, report: Report) -> dict[str, int]:
+    """Each copy's bytes to the blocks that make it; to several by how much each of them runs."""
+    index = ProgramIndex(func)
+    blocks = [s.block for s in loops_and_blocks(func.body) if isinstance(s, BlockRealize) and s is not func.body]
+    found: dict[str, int] = defaultdict(int)
+    for traffic in report.traffic:
+        makers = [block for block in blocks if _copies(block, traffic)]
+        weights = [max(1, iterations(index, block.name) or 1) for block in makers]
+        for block, weight in zip(makers, weights, strict=True):
+            found[block.name] += traffic.bytes * weight // sum(weights)
+    return found
+
+
+def _copies(block: Block, traffic: Traffic) -> bool:
+    reads = [r.buffer for r in block.reads if r.buffer.scope == traffic.source]
+    writes = [w.buffer for w in block.writes if w.buffer.scope == traffic.destination]
+    return bool(reads and writes) and any(b.name == traffic.buffer for b in (*reads, *writes))

@@ -1,0 +1,118 @@
+"""What a drop would change, from the reports of the program as it is and as it would be: told before the drop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....engine.analysis import ProgramIndex
+from ....engine.hwsim import Report
+from ....engine.ir import TilewrightError
+from ..labels.numbers import change_of, grouped, size_text
+from .targets import TIMES, iterations, ratio_text
+
+Line = dict[str, str]
+
+Answer = Report | TilewrightError | None
+
+MOST_TIMES = 2
+"""A drop that makes something fit is worth up to so many times the cycles."""
+
+SAID = {"better": "better", "worse": "worse", "same": "no change", "": ""}
+
+
+def prediction_value(
+    now: Answer, then: Answer, before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]
+) -> dict[str, Any]:
+    """A legal drop in figures: {costly, trend, label, lines: [{name, text, change, sign, trend, word}], why}.
+
+    `costly` is legal but worse: more cycles, a block that runs more often, or more than a memory holds; `why` says which, in sentences.
+    `label` is a few characters for the row.
+    """
+    runs = _recompute(before, after, blocks)
+    why = [f"{name} runs {ratio_text(b, a)}{TIMES} as often" for name, a, b in runs if b > a]
+    parts = _often([ratio_text(b, a) for _, a, b in runs if b > a])
+    lines = [_run_line("Recompute" if len(runs) == 1 else f"Recompute of {name}", a, b) for name, a, b in runs]
+    if isinstance(then, TilewrightError):
+        refusal = then.refusal
+        text = f"the machine could not run it: {refusal.message}"
+        return _value([text, *why], ["not on this machine", *parts], lines, "worse")
+    if then is None or now is None or isinstance(now, TilewrightError):
+        if isinstance(then, Report):
+            lines.insert(0, _line("Cycles", grouped(then.cycles)))
+        return _value(why, parts, lines, "worse" if why else "")
+    cycles = _change("Cycles", now.cycles, then.cycles, grouped)
+    moved = _change("Bytes moved", now.copied_bytes, then.copied_bytes, size_text)
+    peaks, over, fits = _peaks(now, then)
+    if cycles["trend"] == "worse":
+        why.insert(0, f"{cycles['change']} cycles")
+    label = [f"fits {', '.join(fits)}"] * bool(fits) + [f"{cycles['change']} cycles", *parts]
+    if moved["trend"] != "same":
+        label.append(f"{moved['change']} bytes")
+    label += [f"over {name}" for name, _ in over]
+    lines = [cycles, moved, *lines, *peaks]
+    if fits and not over and then.cycles < MOST_TIMES * now.cycles:
+        # What did not fit could not run at all.
+        return {**_value(why, label, lines, "better"), "costly": False}
+    return _value(why + [text for _, text in over], label, lines, cycles["trend"])
+
+
+def _often(times: list[str]) -> list[str]:
+    """How often blocks would run, in a few characters."""
+    if len(set(times)) < 2:
+        return [f"runs {TIMES}{t}" for t in times[:1]]
+    return [f"run {TIMES}{', '.join(times)}"]
+
+
+def _value(why: list[str], parts: list[str], lines: list[Line], trend: str) -> dict[str, Any]:
+    return {"costly": bool(why), "trend": trend, "label": " · ".join(parts), "lines": lines, "why": why}
+
+
+def _recompute(before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]) -> list[tuple[str, int, int]]:
+    """(block, iterations now, iterations then), where both are numbers."""
+    pairs = (
+        (b, iterations(before, b), iterations(after, b)) for b in blocks if before.has_block(b) and after.has_block(b)
+    )
+    return [(name, now, then) for name, now, then in pairs if now is not None and then is not None]
+
+
+def _run_line(name: str, now: int, then: int) -> Line:
+    change = f"{TIMES}{ratio_text(then, now)}" if now else ""
+    trend = "same" if then == now else "worse" if then > now else "better"
+    return _line(name, f"{grouped(now)} → {grouped(then)}", change, trend)
+
+
+def _change(name: str, now: int, then: int, text: Any) -> Line:
+    change, trend = change_of(now, then)
+    return _line(name, f"{text(now)} → {text(then)}", change, trend)
+
+
+def _line(name: str, text: str, change: str = "", trend: str = "") -> Line:
+    return {"name": name, "text": text, "change": change, "sign": trend, "trend": trend, "word": SAID[trend]}
+
+
+def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]], list[str]]:
+    """A line for each memory that is used; (memory, sentence) for those that would hold more than they can, and more than now; those
+    that hold too much now and would not."""
+    lines: list[Line] = []
+    over: list[tuple[str, str]] = []
+    fits: list[str] = []
+    for name, memory in then.memory.items():
+        was, limit, peak = (
+            now.memory[name].peak_bytes if name in now.memory else 0,
+            memory.capacity_bytes,
+            memory.peak_bytes,
+        )
+        short = name.removeprefix("local.")
+        if not limit or name == "global" or not (was or peak):
+            continue
+        line = _change(f"Peak {short}", was, peak, size_text)
+        line["text"] += f" of {size_text(limit)}"
+        lines.append(line)
+        if peak > limit:
+            line |= {"word": "over capacity", "trend": "worse"}
+            if peak > was or was <= limit:
+                over.append((short, f"{name} would hold {size_text(peak)} of {size_text(limit)}"))
+        elif was > limit:
+            line |= {"word": "fits", "trend": "better"}
+            fits.append(short)
+    return lines, over, fits

@@ -1,0 +1,310 @@
+"""The loop tree as data. `tree_rows` is here; ids, menus and drop targets are in files of their own, and found here too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ....engine.analysis import ProgramIndex
+from ....engine.ir import (
+    Annotation,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Cast,
+    Expr,
+    For,
+    IntImm,
+    Node,
+    PrimFunc,
+    Stmt,
+    Var,
+    build,
+    children,
+    uses_var,
+    walk,
+)
+from ...document import State as Moment
+from ..labels.buffer_ids import buffer_ids
+from ..labels.numbers import size_text
+from ..labels.palette import buffer_colours
+from ..labels.row_ids import RowIds, row_ids
+from ..labels.sizes import annotation_text, buffer_bytes, plain_text
+from ..menus import row_menus
+from .targets import drop_targets
+
+__all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "tree_rows"]
+
+Row = dict[str, Any]
+
+_KIND_LABELS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled"}
+
+
+Known = dict[Node, tuple[object, Row]]
+"""What rows say that follows from their statement alone, and from what else: most statements of a program are those of the one before."""
+
+
+def tree_rows(
+    func: PrimFunc,
+    live_bytes: Mapping[Buffer, int] | None = None,
+    moment: Moment | None = None,
+    known: Known | None = None,
+) -> list[Row]:
+    """The loops and blocks below the root, parents first in text order.
+
+    Every row: id, parent ("" at the top), depth, kind ("loop" or "block"), name, detail, badges [{text, tone, tip}], tooltip.
+    A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
+    `live_bytes` are the sizes of buffers after compaction, where they are known: the memory that is really held. Of a `moment` of a
+    notebook, a row also has `by`, the primitives that were called on it or made it (then it is `made`), and `variable`, where it is called
+    otherwise there. `known` is of the program before, and of this one afterwards.
+    """
+    rows = _Rows(func, live_bytes or {}, moment, known or {})
+    made = list(rows.below(func.body, parent="", depth=0))
+    if known is not None:
+        known.clear()
+        known.update(rows.now_known)
+    return made
+
+
+class _Rows:
+    """One walk over a program, with what every row needs to know of it."""
+
+    def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int], moment: Moment | None, known: Known) -> None:
+        self.known = known
+        self.now_known: Known = {}
+        self.func = func
+        self.ids: RowIds = row_ids(func)
+        self.index = ProgramIndex(func)
+        self.colours = buffer_colours(func)
+        self.buffer_names = {buffer: name for name, buffer in buffer_ids(func).items()}
+        self.live_bytes = live_bytes
+        self.calls = calls_on(moment)
+        self.made = made_by_calls(moment)
+        self.variables = variables_of(moment)
+
+    def below(self, node: Node, parent: str, depth: int) -> Iterator[Row]:
+        """The rows of what stands below `node`."""
+        for child in children(node):
+            if isinstance(child, Expr | Buffer | BufferRegion):
+                continue
+            row = self._row(child, parent, depth)
+            if row is None:
+                yield from self.below(child, parent, depth)
+            else:
+                yield row
+                yield from self.below(child, row["id"], depth + 1)
+
+    def _row(self, node: Node, parent: str, depth: int) -> Row | None:
+        place = {"parent": parent, "depth": depth}
+        if isinstance(node, For):
+            said = self._said(node, None, lambda: self._loop(node))
+            return {"id": self.ids.of(node.loop_var), **place, **said, **self._told(node.loop_var)}
+        if isinstance(node, BlockRealize):
+            block = node.block
+            held = [self.live_bytes.get(b) for b in _buffers((*block.writes, *block.reads))]
+            said = self._said(node, held, lambda: self._block(node))
+            return {"id": self.ids.of(block.name), **place, **said, **self._flow(block), **self._told(block.name)}
+        return None
+
+    def _said(self, node: Node, of: object, make: Callable[[], Row]) -> Row:
+        """`make()`, or what it gave for the same statement and the same `of`."""
+        found = self.known.get(node)
+        entry = found if found is not None and found[0] == of else (of, make())
+        self.now_known[node] = entry
+        return entry[1]
+
+    def _told(self, handle: Var | str) -> Row:
+        """What the notebook says of a loop or block, where it says something."""
+        told: Row = {}
+        if by := self.calls.get(handle):
+            told["by"] = by
+        if handle in self.made:
+            told["made"] = True
+        name = handle.name if isinstance(handle, Var) else handle
+        if (variable := self.variables.get(handle, name)) != name:
+            told["variable"] = variable
+        return told
+
+    def _loop(self, loop: For) -> Row:
+        extent = plain_text(loop.extent)
+        kind = loop.thread_tag or _KIND_LABELS.get(loop.kind, "")
+        below = self.index.child_blocks(loop)
+        start = "" if build.is_const(loop.min, 0) else f"{plain_text(loop.min)}, {plain_text(loop.min)} + "
+        iterates = sorted({f"{r.block.name}.{name}" for r in below for name in _driven(r, loop.loop_var)})
+        lines = [f"for {loop.loop_var.name} in range({start}{extent})"]
+        if kind:
+            lines[0] += f"  {kind}"
+        lines.append(f"iterates {', '.join(iterates)}" if iterates else "no block below uses it")
+        lines.extend(f"{key} = {annotation_text(value)}" for key, value in loop.annotations)
+        return {
+            "kind": "loop",
+            "name": loop.loop_var.name,
+            "extent": extent,
+            "detail": kind,
+            "loop_kind": loop.kind,
+            "reduces": any(_driven(r, loop.loop_var, "reduce") for r in below),
+            "badges": [_annotation_badge(key, value) for key, value in loop.annotations],
+            "tooltip": "\n".join(lines),
+        }
+
+    def _block(self, realize: BlockRealize) -> Row:
+        block = realize.block
+        return {
+            "kind": "block",
+            "name": block.name,
+            "detail": _what_it_does(block),
+            "iters": [{"name": iv.var.name, "type": iv.iter_type} for iv in block.iter_vars],
+            "badges": _block_badges(realize),
+            "tooltip": self._block_tooltip(realize),
+        }
+
+    def _flow(self, block: Block) -> Row:
+        """The buffers of a block: their colours and names are told apart in the whole program."""
+        return {
+            "reads": [self._buffer(b) for b in _buffers(block.reads) if not _is_written(block, b)],
+            "writes": [self._buffer(b) for b in _buffers(block.writes)],
+        }
+
+    def _buffer(self, buffer: Buffer) -> Row:
+        return {
+            "id": self.buffer_names.get(buffer, ""),
+            "name": buffer.name,
+            "scope": buffer.scope,
+            "bytes": size_text(self._bytes(buffer)),
+            "colour": self.colours.get(buffer, 0),
+        }
+
+    def _bytes(self, buffer: Buffer) -> int | None:
+        return self.live_bytes.get(buffer, buffer_bytes(buffer))
+
+    def _block_tooltip(self, realize: BlockRealize) -> str:
+        block = realize.block
+        lines = [
+            f"{_region_text(r)}  ←  {', '.join(map(_region_text, block.reads)) or 'constants'}" for r in block.writes
+        ]
+        pairs = zip(block.iter_vars, realize.iter_values, strict=True)
+        lines.extend(f"{iv.var.name} = {plain_text(value)}   {iv.iter_type}" for iv, value in pairs)
+        if not build.is_true(realize.predicate):
+            lines.append(f"only where {plain_text(realize.predicate)}")
+        for buffer in _buffers((*block.writes, *block.reads)):
+            whole, live = buffer_bytes(buffer), self.live_bytes.get(buffer)
+            held = f", {size_text(live)} live" if live is not None and live != whole else ""
+            lines.append(
+                f"{buffer.name}: {_shape_text(buffer)} {buffer.dtype} {buffer.scope}, {size_text(whole)}{held}"
+            )
+        lines.extend(f"{key} = {annotation_text(value)}" for key, value in block.annotations)
+        return "\n".join(lines)
+
+
+def calls_on(moment: Moment | None) -> dict[Var | str, list[str]]:
+    """Loop or block -> the primitives that made it or were called on it, in order."""
+    found: dict[Var | str, list[str]] = {}
+    for step in () if moment is None else moment.schedule.trace.steps:
+        if not step.changes:
+            continue
+        given = [item for _, value in step.arguments for item in (value if isinstance(value, tuple) else (value,))]
+        for handle in dict.fromkeys(item for item in (*step.results, *given) if isinstance(item, Var | str)):
+            methods = found.setdefault(handle, [])
+            if step.method not in methods:
+                methods.append(step.method)
+    return found
+
+
+def made_by_calls(moment: Moment | None) -> set[Var | str]:
+    """The loops and blocks that the program did not have at first."""
+    steps = () if moment is None else moment.schedule.trace.steps
+    return {handle for step in steps if step.changes for handle in step.results}
+
+
+def variables_of(moment: Moment | None) -> dict[Var | str, str]:
+    """Loop or block -> the newest variable that holds it alone."""
+    names = {} if moment is None else moment.names
+    return {handle: name for name, handle in names.items() if isinstance(handle, Var | str)}
+
+
+def _buffers(regions: Iterable[BufferRegion]) -> list[Buffer]:
+    """The buffers of `regions`, each once."""
+    return list(dict.fromkeys(r.buffer for r in regions))
+
+
+def _is_written(block: Block, buffer: Buffer) -> bool:
+    return any(w.buffer is buffer for w in block.writes)
+
+
+def _driven(realize: BlockRealize, loop: Var, iter_type: str | None = None) -> list[str]:
+    """Names of the block's iterators whose value uses `loop`."""
+    return [
+        iv.var.name
+        for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        if iter_type in (None, iv.iter_type) and uses_var(value, loop)
+    ]
+
+
+def _what_it_does(block: Block) -> str:
+    """A word or two: "copy", "reduces over vk", "nested blocks"."""
+    reduced = [iv.var.name for iv in block.iter_vars if iv.iter_type == "reduce"]
+    if _has_blocks(block.body):
+        return "nested blocks"
+    if block.init is not None or reduced:
+        return f"reduces over {', '.join(reduced)}" if reduced else "reduction"
+    if isinstance(block.body, BufferStore):
+        value = block.body.value
+        value = value.value if isinstance(value, Cast) else value
+        if isinstance(value, BufferLoad):
+            return "copy"
+        if not any(isinstance(n, BufferLoad) for n in walk(value)):
+            return "fill"
+    return "compute"
+
+
+def _has_blocks(stmt: Stmt) -> bool:
+    return any(isinstance(n, BlockRealize) for n in walk(stmt))
+
+
+def _block_badges(realize: BlockRealize) -> list[Row]:
+    badges: list[Row] = []
+    if realize.block.init is not None:
+        badges.append(
+            {"text": "init", "tone": "", "tip": "the result is initialised at the first iteration of the reduction"}
+        )
+    if not build.is_true(realize.predicate):
+        badges.append({"text": "if", "tone": "warn", "tip": f"only where {plain_text(realize.predicate)}"})
+    badges.extend(_annotation_badge(key, value) for key, value in realize.block.annotations)
+    return badges
+
+
+def _annotation_badge(key: str, value: Annotation) -> Row:
+    if key == "double_buffer_scope":
+        return {"text": "\u00d72", "tone": "accent", "tip": "double buffered: two slots take turns"}
+    text = annotation_text(value)
+    short = key.rsplit(".", 1)[-1]
+    return {
+        "text": short if text in ("1", "True", "T.bool(True)") else f"{short} {text}"[:32],
+        "tone": "",
+        "tip": f"{key} = {text}",
+    }
+
+
+def _region_text(region: BufferRegion) -> str:
+    parts: list[str] = []
+    for axis in region.region:
+        low = plain_text(axis.min)
+        if build.is_const(axis.extent, 1):
+            parts.append(low)
+        elif isinstance(axis.extent, IntImm) and isinstance(axis.min, IntImm):
+            parts.append(f"{low}:{axis.min.value + axis.extent.value}")
+        else:
+            parts.append(f"{low} : +{plain_text(axis.extent)}")
+    return f"{region.buffer.name}[{', '.join(parts)}]"
+
+
+def _shape_text(buffer: Buffer) -> str:
+    groups: list[list[str]] = [[]]
+    for position, extent in enumerate(buffer.shape):
+        if position in buffer.axis_separators:
+            groups.append([])
+        groups[-1].append(plain_text(extent))
+    return "".join(f"({', '.join(group)})" for group in groups)

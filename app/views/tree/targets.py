@@ -1,0 +1,294 @@
+"""Where a block may be dropped, and what it would do there: told before the drop, so that nobody has to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any
+
+import msgspec
+
+from ....engine.analysis import ProgramIndex
+from ....engine.ir import (
+    BlockRealize,
+    For,
+    PrimFunc,
+    Refusal,
+    Stmt,
+    TilewrightError,
+    Var,
+    build,
+    child_stmts,
+    dtype,
+    uses_var,
+)
+from ....engine.schedule import Schedule, Target
+from ..labels.numbers import grouped, size_text
+from ..labels.row_ids import RowIds, row_ids
+from ..labels.sizes import buffer_bytes
+
+Entry = dict[str, Any]
+
+TIMES = "\u00d7"
+
+MOVES = ("compute_at", "reverse_compute_at")
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a legal move would do: `costly` when the block runs more iterations than now; `note` is a few characters, `text` a sentence,
+    `held` the part of it that is about memory."""
+
+    costly: bool = False
+    note: str = ""
+    text: str = ""
+    held: str = ""
+
+
+def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[Entry]]:
+    """Row id of each block (of `blocks`, by name, where given) -> where it may be moved, an entry a loop.
+
+    An entry: {loop, legal, costly, primitive, note, reason, held, code, fix}. `reason` says why not, or what the move would do.
+    Nothing is applied to `schedule`.
+    """
+    ids = row_ids(schedule.func)
+    wanted = [name for name in ids.values() if isinstance(name, str)] if blocks is None else list(blocks)
+    return {ids.of(block): [_entry(schedule, ids, block, t) for t in schedule.legal_targets(block)] for block in wanted}
+
+
+def _entry(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Entry:
+    refusal = target.refusal
+    if refusal is not None:
+        return _answer(ids, target.loop, target.primitive, _reason(refusal, _placed_by(schedule, block)), refusal)
+    effect = _effect(schedule, block, target)
+    entry = _answer(ids, target.loop, target.primitive, effect.text)
+    return {**entry, "costly": effect.costly, "note": effect.note, "held": effect.held}
+
+
+def targets_of(schedule: Schedule, rows: Sequence[str]) -> list[Entry]:
+    """Where the blocks or the loops of `rows` may be dropped, together: entries as in `drop_targets`; none for rows of both kinds."""
+    ids = row_ids(schedule.func)
+    handles = [ids[row] for row in rows if row in ids]
+    blocks = [handle for handle in handles if isinstance(handle, str)]
+    loops = [handle for handle in handles if isinstance(handle, Var)]
+    if len(blocks) == len(rows) == 1:
+        return drop_targets(schedule, blocks)[rows[0]]
+    if len(blocks) == len(rows) > 1:
+        return _targets_of_several(schedule, ids, blocks)
+    return loop_targets(schedule, loops) if len(loops) == len(rows) else []
+
+
+def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) -> list[Entry]:
+    """One entry a loop: legal where all of them can be moved there, one after the other."""
+    single = [[t for t in schedule.legal_targets(block) if t.legal] for block in blocks]
+    possible = {target.loop for targets in single for target in targets}
+    entries: list[Entry] = []
+    for loop in schedule.index.loops:
+        made = moves_of(schedule, blocks, loop.loop_var) if loop.loop_var in possible else None
+        if isinstance(made, list):
+            text = "\n".join(f"{method} {block}" for method, block in made)
+            entries.append(_answer(ids, loop.loop_var, " + ".join(dict.fromkeys(m for m, _ in made)), text))
+        else:
+            why = (
+                made.refusal
+                if made is not None
+                else Refusal("not-for-all", "none of the chosen blocks can be moved here")
+            )
+            entries.append(_answer(ids, loop.loop_var, "compute_at", _reason(why, ""), why))
+    return entries
+
+
+def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple[str, str]] | TilewrightError:
+    """(primitive, block) in an order in which all of `blocks` can be moved to `loop`, else what refused the last of them.
+
+    A producer goes behind its consumers, so the last in the text is tried first.
+    """
+    trial = schedule.copy()
+    left = sorted(blocks, key=schedule.index.position, reverse=True)
+    made: list[tuple[str, str]] = []
+    error: TilewrightError | None = None
+    while left:
+        for block, method in ((b, m) for b in left for m in MOVES):
+            try:
+                getattr(trial, method)(block, loop)
+            except TilewrightError as refused:
+                error = refused
+                continue
+            made.append((method, block))
+            left.remove(block)
+            break
+        else:
+            assert error is not None
+            return error
+    return made
+
+
+def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
+    """Where loops may be dropped among those that stand directly in one another with them: an entry a loop, legal ones with `order`."""
+    ids, chain = row_ids(schedule.func), loop_chain(schedule.index, moved[0])
+    entries: list[Entry] = []
+    for loop in (f.loop_var for f in schedule.index.loops):
+        if loop in moved:
+            continue
+        if loop not in chain or not set(moved) <= set(chain):
+            names = ", ".join(m.name for m in moved)
+            text = f"{loop.name} is not in one chain with {names}: only loops that stand directly in one another can be reordered"
+            entries.append(_answer(ids, loop, "reorder", text, Refusal("not-in-one-chain", text)))
+            continue
+        order = reordered(chain, moved, loop)
+        try:
+            schedule.copy().reorder(*order)
+        except TilewrightError as error:
+            entries.append(_answer(ids, loop, "reorder", _reason(error.refusal, ""), error.refusal))
+        else:
+            text = f"new order: {', '.join(v.name for v in order)}"
+            entries.append({**_answer(ids, loop, "reorder", text), "order": [ids.of(v) for v in order]})
+    return entries
+
+
+def loop_chain(index: ProgramIndex, loop: Var) -> list[Var]:
+    """The loops that stand directly in one another around and below `loop`, outermost first: those it can be reordered with."""
+    top = index.loop(loop)
+    while isinstance(outer := index.parent(top), For):
+        top = outer
+    chain = [top.loop_var]
+    while isinstance(top.body, For):
+        top = top.body
+        chain.append(top.loop_var)
+    return chain
+
+
+def reordered(chain: Sequence[Var], moved: Sequence[Var], target: Var) -> list[Var]:
+    """The part of `chain` that changes, with `moved` brought to the place of `target`: what reorder is called with."""
+    going = [loop for loop in chain if loop in moved]
+    rest = [loop for loop in chain if loop not in moved]
+    inward = chain.index(going[0]) < chain.index(target)
+    at = rest.index(target) + inward
+    order = [*rest[:at], *going, *rest[at:]]
+    changed = [n for n, (a, b) in enumerate(zip(chain, order, strict=True)) if a is not b]
+    return order[changed[0] : changed[-1] + 1] if changed else order
+
+
+def _answer(ids: RowIds, loop: Var, primitive: str, reason: str, refusal: Refusal | None = None) -> Entry:
+    return {
+        "loop": ids.of(loop),
+        "legal": refusal is None,
+        "costly": False,
+        "primitive": primitive,
+        "note": "",
+        "reason": reason,
+        "code": "" if refusal is None else refusal.code,
+        "fix": [] if refusal is None else list(refusal.fix),
+    }
+
+
+def _reason(refusal: Refusal, placed_by: str) -> str:
+    lines = [refusal.message]
+    if refusal.found:
+        lines.append(f"found: {refusal.found}")
+    if refusal.expected:
+        lines.append(f"expected: {refusal.expected}")
+    if refusal.code == "loop-around-block" and placed_by:
+        out = "(undo, or \u00d7 beside the step)"
+        lines.append(f"to place it further out, take {placed_by} out of the schedule {out}, then drop it again")
+    return "\n".join(lines)
+
+
+def _placed_by(schedule: Schedule, block: str) -> str:
+    """The last call that moved `block` to where it is: "compute_at(A_local, ko)"; "" where it stands as the program has it."""
+    for step in reversed(schedule.trace.steps):
+        if step.method in MOVES and step.argument("block") == block:
+            return f"{step.method}({block}, {step.argument('loop').name})"
+    return ""
+
+
+def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
+    """How often the block runs after the move, and how much of its buffer one turn of the loop fills."""
+    index = schedule.index
+    assert target.after is not None
+    above = _place(index, target.after, block)
+    now, then = iterations(index, block), _product(above)
+    notes, lines = [], []
+    costly = now is not None and then is not None and then > now
+    if now is not None and then is not None:
+        if then > now:
+            notes.append(f"{TIMES}{ratio_text(then, now)}")
+        often = "as often as now" if then == now else f"{ratio_text(then, now)}{TIMES} as often as now"
+        lines.append(f"runs {often}: {grouped(then)} iterations")
+    held = _held(index, above, target)
+    if held is not None:
+        notes.append(held[0])
+        lines.append(held[1])
+    return Effect(costly, " ".join(notes), "\n".join(lines), held[1] if held is not None else "")
+
+
+def ratio_text(a: int, b: int) -> str:
+    """ "2.91", "4", "2 048": three digits, or all of them before the point."""
+    return grouped(round(a / b)) if a >= 100 * b else f"{a / b:.3g}"
+
+
+def _place(before: ProgramIndex, after: PrimFunc, block: str) -> tuple[Stmt, ...]:
+    """The block where it stands now, behind the statements around it; what the program before had too does not contain it."""
+    stack: list[tuple[Stmt, ...]] = [(after.body,)]
+    while stack:
+        path = stack.pop()
+        last = path[-1]
+        if isinstance(last, BlockRealize) and last.block.name == block:
+            return path
+        stack += [
+            (*path, child) for child in child_stmts(last) if isinstance(child, Stmt) and before.parent(child) is None
+        ]
+    raise AssertionError(f"{block} is gone")
+
+
+def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[str, str] | None:
+    """(bytes, sentence) of the intermediate that need only be held for one turn of the loop; None where that is not known."""
+    realize = above[-1]
+    assert isinstance(realize, BlockRealize)
+    producing = target.primitive == "compute_at"
+    found = [r for r in (realize.block.writes if producing else realize.block.reads) if not index.is_param(r.buffer)]
+    shape = _turn(above, realize, target)
+    if len(found) != 1 or shape is None:
+        return None
+    # What one turn reads is as many elements as it has iterations only where it reads them one by one.
+    if not producing and not all(build.is_const(axis.extent, 1) for axis in found[0].region):
+        return None
+    buffer = found[0].buffer
+    whole = buffer_bytes(buffer)
+    if whole is None:
+        return None
+    size = size_text(min(whole, dtype.size_bytes(buffer.dtype) * prod(shape)))
+    extents = f" {TIMES} ".join(map(str, shape)) or "1"
+    does = "fills" if producing else "takes"
+    return size, f"one turn of {target.loop.name} {does} {extents} of {buffer.name}: {size} of {size_text(whole)}"
+
+
+def _turn(above: Sequence[Stmt], realize: BlockRealize, target: Target) -> tuple[int, ...] | None:
+    """Extents of the loops below the target that drive the block's spatial iterators, outermost first; None when one is symbolic."""
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    values = [value for iter_var, value in pairs if iter_var.iter_type == "spatial"]
+    loops = [stmt for stmt in above if isinstance(stmt, For)]
+    shape: list[int] = []
+    for loop in loops[[f.loop_var for f in loops].index(target.loop) + 1 :]:
+        extent = build.int_value(loop.extent)
+        if extent is None:
+            return None
+        if extent > 1 and any(uses_var(value, loop.loop_var) for value in values):
+            shape.append(extent)
+    return tuple(shape)
+
+
+def iterations(index: ProgramIndex, block: str) -> int | None:
+    """How many times the body of `block` is reached, by the extents of all loops around it; None when one is symbolic."""
+    return _product(index.path(index.realize(block)))
+
+
+def _product(around: Iterable[Stmt]) -> int | None:
+    """The turns of all loops among the statements; None when one is symbolic."""
+    count = 1
+    for outer in around:
+        if isinstance(outer, For):
+            extent = build.int_value(outer.extent)
+            if extent is None:
+                return None
+            count *= extent
+    return count

@@ -1,0 +1,35 @@
+"""The rows of the picture's loop tree and what they cost, as the page and pictures of it show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....engine.hwsim import Report
+from ...state.derived import Store
+from ...state.model import State
+from ..inspector.value import held_buffers
+from ..labels.sizes import buffer_bytes
+from .costs import row_costs
+from .rows import tree_rows
+from .structure import marked_rows
+
+
+def rows_now(state: State, store: Store) -> list[dict[str, Any]]:
+    """`tree_rows` of what is shown, what the last step changed marked; the same object as long as nothing changed."""
+    assert state.moment is not None
+    told = state.moment
+    func = told.schedule.func
+    held = held_buffers(state, func, store)
+    live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
+    known = store.remember("said of rows", (), dict)
+    rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told, known))
+    return marked_rows(rows, state, store)
+
+
+def costs_now(state: State, store: Store) -> dict[str, Any]:
+    """`row_costs` of what is shown; none without a report."""
+    assert state.moment is not None
+    func, report = state.moment.schedule.func, store.report_now(state)
+    if not isinstance(report, Report):
+        return {}
+    return store.remember("costs", (func, report), lambda: row_costs(func, report))
