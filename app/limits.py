@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from ..engine.execute.memory import MAX_ELEMENTS
-from ..engine.hwsim.timeline import MAX_COUNT
+from ..engine.hwsim.replay.timeline import MAX_COUNT
 from ..engine.script import MAX_DEPTH, MAX_LINE_CHARACTERS
 
 MEBI = 1 << 20

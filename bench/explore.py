@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import tilewright
 from tilewright.engine.explore import Settings, Space, Study, explore
-from tilewright.engine.explore.job import job_of
-from tilewright.engine.explore.looking import Looking
-from tilewright.engine.explore.sampling import TURN, Sampled
-from tilewright.engine.explore.trials import Bench, Question
-from tilewright.engine.explore.workers import Processes
+from tilewright.engine.explore.search.estimator import Looking
+from tilewright.engine.explore.search.sampler import TURN, Sampled
+from tilewright.engine.explore.trials.evaluator import Bench, Question
+from tilewright.engine.explore.workers.job import job_of
+from tilewright.engine.explore.workers.pool import Processes
 from tilewright.engine.hwsim import Machine, load_machine
 
 EXAMPLES = Path(__file__).parents[1] / "static" / "examples"

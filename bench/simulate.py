@@ -22,16 +22,16 @@ from typing import Any, TypeVar
 
 import tilewright
 from tilewright.engine.hwsim import MAX_TASKS, Machine, MachineError, load_machine, read_machine, simulate
-from tilewright.engine.hwsim.conflicts import known_clashes
-from tilewright.engine.hwsim.nest import read_nest
-from tilewright.engine.hwsim.occupancy import occupancy
-from tilewright.engine.hwsim.place import place
-from tilewright.engine.hwsim.replay import Clocks
-from tilewright.engine.hwsim.shared import SharedClocks
+from tilewright.engine.hwsim.access.bank_conflicts import known_clashes
+from tilewright.engine.hwsim.access.placement import place
+from tilewright.engine.hwsim.replay.exclusive import Clocks
+from tilewright.engine.hwsim.replay.occupancy import occupancy
+from tilewright.engine.hwsim.replay.shared_ports import SharedClocks
+from tilewright.engine.hwsim.replay.steady import clocks_of, play
+from tilewright.engine.hwsim.replay.timeline import timeline_of
 from tilewright.engine.hwsim.simulate import tasks_of
-from tilewright.engine.hwsim.steady import clocks_of, play
-from tilewright.engine.hwsim.tasks import make_tasks
-from tilewright.engine.hwsim.timeline import timeline_of
+from tilewright.engine.hwsim.tasks.nest import read_nest
+from tilewright.engine.hwsim.tasks.tree import make_tasks
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.lower import planned
 from tilewright.engine.schedule import Schedule

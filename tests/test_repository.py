@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = {
     "prove": ("engine/prove",),
-    "explore": ("engine/explore/sampling.py", "engine/explore/cluster.py"),
+    "explore": ("engine/explore/search/sampler.py", "engine/explore/workers/cluster.py"),
     "jupyter": ("app/jupyter", "app/components/widget.py"),
 }
 """The only files that import what an extra declares."""

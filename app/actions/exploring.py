@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...engine.explore import Point, Settings
-from ...engine.explore.outcome import require_objectives
+from ...engine.explore.trials.outcome import require_objectives
 from ...engine.hwsim import Machine, load_machine
 from ...engine.ir import Refusal
 from ..document import Document, DocumentError, Notebook, evaluate

@@ -15,8 +15,8 @@ import msgspec
 
 from ...engine.execute import Verdict
 from ...engine.explore import Settings, Status, Trial
-from ...engine.explore.kept import Kept, fingerprint
-from ...engine.explore.study import front_of
+from ...engine.explore.trials.study import front_of
+from ...engine.explore.trials.study_store import Kept, fingerprint
 from ...engine.ir import TilewrightError
 from ..actions.exploring import machine_of
 from ..document import Notebook, evaluate, read_document

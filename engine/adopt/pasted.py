@@ -17,7 +17,7 @@ from ..ir import IRModule, Place, PrimFunc, TilewrightError
 from ..schedule import Schedule
 from ..script import CallStep, Note, ParseError, Ref, parse, read_calls
 from ..script.errors import parse_error
-from ..script.source import Source
+from ..script.reading.source import Source
 from ..te import is_te, read_te
 from .instructions import of_call
 from .trace import Replay, do_one

@@ -1,16 +1,16 @@
 """Search over schedules with holes: a space, what each of its candidates costs on a machine, and the best of those that were tried."""
 
 from ..adopt import Hole, HoleError
-from .anchor import AnchorError
-from .auto import Auto, auto_space
-from .kept import StoreError
-from .outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
-from .pareto import Front, dominates
-from .search import ExploreError, explore, offers_of, verdict_of
-from .space import Point, Space, SpaceError, space_of
-from .study import Checking, Method, Offer, Progress, Settings, Study, Trial
-from .trials import Bench, Limits, Question
-from .workers import InProcess, Workers, WorkersError
+from .search.loop import ExploreError, explore, offers_of, verdict_of
+from .search.pareto import Front, dominates
+from .space.derived_space import Auto, auto_space
+from .space.model import Point, Space, SpaceError, space_of
+from .space.tiling_target import AnchorError
+from .trials.evaluator import Bench, Limits, Question
+from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
+from .trials.study import Checking, Method, Offer, Progress, Settings, Study, Trial
+from .trials.study_store import StoreError
+from .workers.pool import InProcess, Workers, WorkersError
 
 __all__ = [
     "CYCLES",

@@ -1,19 +1,21 @@
 """What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
 
-from .cache_report import CacheCounts, CachedTask, CacheRow
-from .cache_run import cache_counts
-from .choose import copy_path
+from .access.element_addresses import Bed, Listing, Share, Spots, Unit, Use, bed_of, share_of, through, uses_of
+from .access.placement import Placement, row_name
+from .caches.report import CacheCounts, CachedTask, CacheRow
+from .caches.run import cache_counts
+from .cost.estimate import Look, look_at
+from .cost.lower_bound import Least, first_peaks, least_of
 from .errors import MachineError
-from .figures import operations_per_cycle
-from .folding import Density, Folding
-from .least import Least, first_peaks, least_of
-from .look import Look, look_at
-from .machine import Machine
-from .machine_file import load_machine, preset_names, read_machine
-from .occupancy import Occupancy, Steps, Tile, Tiles
-from .parts import Bus, Cache, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
-from .place import Placement, row_name
-from .report import (
+from .machine.machine_file import load_machine, preset_names, read_machine
+from .machine.model import Machine
+from .machine.parts import Bus, Cache, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
+from .replay.occupancy import Occupancy, Steps, Tile, Tiles
+from .replay.steady import MAX_TASKS, Repeat
+from .replay.time_map import Density, Folding
+from .replay.timeline import Timeline
+from .report.metrics import operations_per_cycle
+from .report.model import (
     Bound,
     EngineAccess,
     EngineReport,
@@ -33,10 +35,8 @@ from .report import (
 )
 from .sensitivity import Knob, Trial, ranked, sensitivity, trials, tried
 from .simulate import simulate, simulate_tasks, tasks_of
-from .spots import Bed, Listing, Share, Spots, Unit, Use, bed_of, share_of, through, uses_of
-from .steady import MAX_TASKS, Repeat
-from .tasks import TaskProgram, Template
-from .timeline import Timeline
+from .tasks.engine_selection import copy_path
+from .tasks.tree import TaskProgram, Template
 
 __all__ = [
     "MAX_TASKS",

@@ -10,10 +10,10 @@ import msgspec
 from ..ir import PrimFunc
 from ..lower import Plan, planned
 from .errors import MachineError
-from .machine import Machine
-from .report import Report
+from .machine.model import Machine
+from .replay.steady import MAX_TASKS
+from .report.model import Report
 from .simulate import simulate
-from .steady import MAX_TASKS
 
 FASTER = ("bytes_per_cycle", "read_bytes_per_cycle", "write_bytes_per_cycle", "vector_bytes", "tile_rows", "tile_columns", "tile_depth",
           "rows", "columns", "queue_tasks", "banks", "capacity_bytes")  # fmt: skip

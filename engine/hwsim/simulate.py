@@ -6,16 +6,16 @@ from msgspec.structs import replace
 
 from ..ir import BlockRealize, PrimFunc, refusing_depth
 from ..lower import LowerError, Plan, Renewed, missing_sizes, planned
-from .cached import MAX_ACCESSES, cached
+from .access.placement import place
+from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
-from .figures import report_of
-from .machine import Machine
-from .nest import read_nest
-from .place import place
-from .report import Report
-from .steady import MAX_TASKS, WHOLE, play
-from .tasks import TaskProgram, make_tasks
-from .timeline import Timeline, require_countable, timeline_of
+from .machine.model import Machine
+from .replay.steady import MAX_TASKS, WHOLE, play
+from .replay.timeline import Timeline, require_countable, timeline_of
+from .report.metrics import report_of
+from .report.model import Report
+from .tasks.nest import read_nest
+from .tasks.tree import TaskProgram, make_tasks
 
 EXAMPLE_SIZE = 256
 """What is proposed for a size that nobody gave."""

@@ -4,12 +4,12 @@ from .errors import LowerError
 from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
 from .pipeline import PASSES, Allocation, Pass, Plan, allocations, lower, plan, planned
-from .renewed import Renewed
+from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
+from .pipelining.software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
+from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
+from .rewrite_result import Renewed
 from .scopes import is_shared_over
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
-from .slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
-from .software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
-from .stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
 
 __all__ = [
     "BANKS_KEY",

@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_fields
 from ..arith import simplify
 from ..ir import Buffer, Expr, PrimFunc, Range, allocated_buffers, build
 from .access import Axes, Change, Indices, change_buffers
-from .renewed import Renewed
+from .rewrite_result import Renewed
 
 
 def flatten_buffer(func: PrimFunc) -> PrimFunc:

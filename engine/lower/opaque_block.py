@@ -21,7 +21,7 @@ from ..ir import (
     substitute,
 )
 from .errors import refuse
-from .slots import bank_notes, banks_noted
+from .pipelining.slots import bank_notes, banks_noted
 
 
 def lower_opaque_block(func: PrimFunc) -> PrimFunc:

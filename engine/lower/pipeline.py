@@ -8,9 +8,6 @@ from functools import cached_property
 import msgspec
 
 from ..ir import Buffer, Expr, For, PrimFunc, Var, allocated_buffers, build, loops_around_allocations, refusing_depth
-from .allocation import plan_buffer_allocation
-from .compact import compact_buffer_allocation, compacted
-from .double_buffer import doubled_buffers, inject_double_buffer
 from .errors import LowerError, refuse
 from .flatten import flat_buffer, flatten_buffer
 from .init_block import lower_init_block
@@ -18,9 +15,12 @@ from .match_buffer import lower_match_buffer
 from .no_op import remove_no_op
 from .opaque import convert_blocks_to_opaque
 from .opaque_block import lower_opaque_block
-from .renewed import Renewed
+from .pipelining.double_buffer import doubled_buffers, inject_double_buffer
+from .pipelining.software_pipeline import inject_software_pipeline, pipelined
+from .rewrite_result import Renewed
 from .simplify import simplify_stmts
-from .software_pipeline import inject_software_pipeline, pipelined
+from .storage.allocation import plan_buffer_allocation
+from .storage.compact import compact_buffer_allocation, compacted
 
 
 class Pass(msgspec.Struct, frozen=True, eq=False):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from ..ir import Annotations, Block, Buffer, BufferRegion, Expr, IntImm, build
-from .slots import BANKS_KEY, DOUBLE_BUFFER_KEY
+from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY
 
 ALIGN_KEY = "buffer_dim_align"
 

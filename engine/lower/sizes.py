@@ -13,7 +13,7 @@ from ..arith import simplify
 from ..ir import Buffer, Expr, For, Node, PrimFunc, Var, build, free_vars, rewrite, substitute, walk
 from ..ir import dtype as dt
 from .errors import refuse
-from .renewed import Renewed
+from .rewrite_result import Renewed
 from .simplify import simplify_stmts
 
 

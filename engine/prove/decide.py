@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 import islpy as isl
@@ -37,7 +37,7 @@ _CONTEXTS: list[isl.Context] = []
 
 
 @contextmanager
-def _context() -> Iterator[isl.Context]:
+def _context() -> Generator[isl.Context]:
     """A context for one decision, without a limit. Contexts are reused: islpy 2026.2 frees none, 100 KB for each decision."""
     context = _CONTEXTS.pop() if _CONTEXTS else isl.Context()
     try:

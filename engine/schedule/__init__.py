@@ -4,7 +4,7 @@ from .context import BlockRV, LoopRV
 from .errors import ScheduleError
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .primitives import PRIMITIVES, Primitive
-from .primitives.targets import Target
+from .primitives.motion.targets import Target
 from .schedule import Schedule, State
 from .trace import Step, Trace
 

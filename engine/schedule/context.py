@@ -29,7 +29,7 @@ from ..ir import (
 )
 from ..lower import PIPELINE_KEYS, Plan, names_of_parts, pipeline_fault, planned
 from .errors import ScheduleError, refuse
-from .vectors import has_vectors
+from .rules.vectors import has_vectors
 
 LoopRV = Var
 """The handle of a loop: its variable."""

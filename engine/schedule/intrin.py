@@ -21,7 +21,7 @@ from ..execute import Verdict, verify
 from ..ir import Block, BlockRealize, Buffer, IRModule, PrimFunc, replace_buffers, structural_equal
 from ..script import parse
 from .errors import refuse
-from .vectors import with_thread_loops
+from .rules.vectors import with_thread_loops
 
 Function = PrimFunc | IRModule | str
 """A function, a module of one function, or the TVMScript text of one."""

@@ -11,7 +11,7 @@ from .context import BlockRV, Context, LoopRV
 from .errors import refuse
 from .intrin import TensorIntrin
 from .primitives import PRIMITIVES
-from .primitives.kinds import AnnotationLike
+from .primitives.loops.kinds import AnnotationLike
 
 M = TypeVar("M", IndexMap, RegionMap)
 IndexMapLike = IndexMap | Callable[..., Any]

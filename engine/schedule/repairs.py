@@ -14,9 +14,9 @@ from ..ir import BlockRealize, For, Proposal, Refusal, Stmt, Var, called_with
 from ..lower import PIPELINE_KEYS
 from .context import Context
 from .errors import ScheduleError
-from .moves import drives_reduction
 from .primitives import PRIMITIVES
-from .primitives.loops import blocks_beside
+from .primitives.loops.transforms import blocks_beside
+from .rules.block_motion import drives_reduction
 
 Arguments = Mapping[str, object]
 

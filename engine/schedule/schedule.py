@@ -34,11 +34,11 @@ from .errors import ScheduleError, refuse
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .methods import Calls
 from .primitives import PRIMITIVES
-from .primitives.targets import Target, legal_targets
-from .primitives.tensorize import described
+from .primitives.blocks.tensorize import described
+from .primitives.motion.targets import Target, legal_targets
 from .repairs import with_repair
+from .rules.vectors import with_thread_loops
 from .trace import Step, Trace, renamed
-from .vectors import with_thread_loops
 
 
 class State(msgspec.Struct, frozen=True, eq=False):

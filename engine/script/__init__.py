@@ -2,10 +2,10 @@
 
 from .calls import CallStep, CallValue, Ref, is_value, read_calls
 from .errors import ParseError
-from .modules import Note, Parsed, parse
-from .print_expr import expr_text
-from .printer import Printed, print_program, to_script
-from .source import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS, Positions, is_text
+from .printing.expressions import expr_text
+from .printing.programs import Printed, print_program, to_script
+from .reading.modules import Note, Parsed, parse
+from .reading.source import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS, Positions, is_text
 from .syntax import find_tree, python_tree
 
 __all__ = [

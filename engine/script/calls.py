@@ -24,10 +24,10 @@ from ..ir import (
     walk,
 )
 from ..ir import dtype as dt
-from . import static
 from .errors import ParseError
-from .expressions import ExpressionReader
-from .source import PositionTable, Source
+from .reading import static
+from .reading.expressions import ExpressionReader
+from .reading.source import PositionTable, Source
 
 MAX_ITEMS = 256
 """More items in one list, or axes in one index map, are refused."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ..arith import prove_equal
 from ..ir import Expr, build
 from ..script import expr_text
-from ..script.intrinsics import parameters
-from ..script.scope import Value
+from ..script.reading.intrinsics import parameters
+from ..script.reading.scope import Value
 from .model import Tensor
 from .stages import Event, Layout
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
 from ..ir import dtype as dt
-from ..script.intrinsics import INTRINSICS, parameters
-from ..script.scope import Value
+from ..script.reading.intrinsics import INTRINSICS, parameters
+from ..script.reading.scope import Value
 from . import binds, reductions, stages
 from .model import (
     Axis,

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ..ir import Buffer, Expr, Range, Var
-from ..script.scope import Foreign, Scope
+from ..script.reading.scope import Foreign, Scope
 
 
 class Axis(msgspec.Struct, Foreign, frozen=True, eq=False):

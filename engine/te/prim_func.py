@@ -26,7 +26,7 @@ from ..ir import (
     walk,
 )
 from ..ir.stmt import For
-from ..script.blocks import unique_name
+from ..script.reading.blocks import unique_name
 from .model import Axis, Compute, Operation, Reduction, Tensor
 
 

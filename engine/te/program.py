@@ -14,7 +14,7 @@ from ..schedule import Schedule
 from ..script import Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
-from ..script.source import Source
+from ..script.reading.source import Source
 from .model import Compute, Operation, Placeholder, Tensor
 from .prim_func import Made, inputs, make_prim_func
 from .reader import TEReader

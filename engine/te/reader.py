@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from ..ir import FAULTS, BufferLoad, Expr, Place, Var, build
 from ..ir import dtype as dt
-from ..script import operators
 from ..script.errors import parse_error
-from ..script.expressions import ExpressionReader
-from ..script.scope import Foreign, Value
-from ..script.source import PositionTable, Source
-from ..script.static import fold
+from ..script.reading import operators
+from ..script.reading.expressions import ExpressionReader
+from ..script.reading.scope import Foreign, Value
+from ..script.reading.source import PositionTable, Source
+from ..script.reading.static import fold
 from . import functions, reductions, stage_calls, stages
 from .model import Axis, Cached, Function, Names, Operation, Reducer, Reduction, Runtime, Slice, Tensor
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..ir import Add, Expr, Max, Min, Mul, Range, Var, build
 from ..ir import dtype as dt
-from ..script.intrinsics import INTRINSICS, parameters
-from ..script.scope import Value
+from ..script.reading.intrinsics import INTRINSICS, parameters
+from ..script.reading.scope import Value
 from .model import Axis, Function, Reducer, Reduction
 from .sizes import require_small
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..ir import AXIS_SEPARATOR, Buffer, Expr, IndexMap, Var
-from ..script.intrinsics import parameters
-from ..script.scope import Value
+from ..script.reading.intrinsics import parameters
+from ..script.reading.scope import Value
 from .model import Axis, Cached, Compute, Function, Operation, Tensor, ThreadAxis
 from .sizes import require_small
 from .stages import Event, Separator, Stage, TESchedule

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..ir import Expr, Var
-from ..script.scope import Foreign, Value
+from ..script.reading.scope import Foreign, Value
 from .model import Axis, Operation, Tensor
 from .prim_func import needed
 

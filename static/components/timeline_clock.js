@@ -1,4 +1,4 @@
-// Where a moment of the clock lies on a timeline whose repeats are drawn once, and back: engine/hwsim/folding.py in the browser.
+// Where a moment of the clock lies on a timeline whose repeats are drawn once, and back: engine/hwsim/replay/time_map.py in the browser.
 
 class Span {
   constructor(number, repeat) {

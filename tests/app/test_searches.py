@@ -84,7 +84,7 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
         made.set()
         return Verdict("proved", "as it was told")
 
-    monkeypatch.setattr("tilewright.engine.explore.search.verdict_of", checked)
+    monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", checked)
     watcher = Watcher()
     state = act(with_holes(), Explore())
     watcher.look(state)
@@ -95,7 +95,9 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
     watcher.look(act(state, StopExploring()))
     assert watcher.found.standing == "stopped" and watcher.found.checking is None
     goes_on.set()
-    monkeypatch.setattr("tilewright.engine.explore.search.verdict_of", lambda *_: Verdict("tested", "another time"))
+    monkeypatch.setattr(
+        "tilewright.engine.explore.search.loop.verdict_of", lambda *_: Verdict("tested", "another time")
+    )
     watcher.look(act(watcher.state, GoOnExploring()))
     watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
     said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]

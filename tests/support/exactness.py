@@ -17,7 +17,7 @@ from support.sources import matmul
 from support.task_trees import task_program
 
 from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
-from tilewright.engine.hwsim.steady import Played, play
+from tilewright.engine.hwsim.replay.steady import Played, play
 from tilewright.engine.ir import AXIS_SEPARATOR, PrimFunc
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse

@@ -81,7 +81,7 @@ def _counts(name: str, block: str, c: Counts) -> str:
 
 _PAGE = """# Caches against cachegrind
 
-The cache model (`engine/hwsim/cache.py`) counts accesses and misses of a program's own stream of addresses. Held
+The cache model (`engine/hwsim/caches/model.py`) counts accesses and misses of a program's own stream of addresses. Held
 against it: the same scheduled program exported as C (`to_c(accesses="exact")`), compiled, and run under `valgrind
 --tool=cachegrind`. The counts are equal, to the last one, block by block: reads, writes, read and write misses of
 both levels.

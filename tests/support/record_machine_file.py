@@ -1,4 +1,4 @@
-"""Writes docs/machine-file.md anew, out of the types of `engine/hwsim/parts.py`. Run it when a test says that it is out of date:
+"""Writes docs/machine-file.md anew, out of the types of `engine/hwsim/machine/parts.py`. Run it when a test says that it is out of date:
 
 PYTHONPATH=tests python -m support.record_machine_file
 """
@@ -15,8 +15,8 @@ from msgspec import inspect
 
 from tilewright.app.views.machine.parameters import meaning_of
 from tilewright.engine.hwsim import Bus, Cache, Machine, Memory, load_machine, preset_names
-from tilewright.engine.hwsim.machine_file import ENGINE_TYPES
-from tilewright.engine.hwsim.parts import GROUPS, MOST, AnyEngine, meanings
+from tilewright.engine.hwsim.machine.machine_file import ENGINE_TYPES
+from tilewright.engine.hwsim.machine.parts import GROUPS, MOST, AnyEngine, meanings
 
 PAGE = Path(__file__).parents[2] / "docs" / "machine-file.md"
 
@@ -59,7 +59,7 @@ A machine is a TOML file: memories, engines, and the caches and buses between th
 expected, and the fix where there is one. How these figures become cycles: [the simulator](simulator.md). How they are turned in the
 app: [the machine's figures](guide/machine.md).
 
-This page is made of the types in `engine/hwsim/parts.py` by `PYTHONPATH=tests python -m support.record_machine_file`, and a test
+This page is made of the types in `engine/hwsim/machine/parts.py` by `PYTHONPATH=tests python -m support.record_machine_file`, and a test
 holds it true. The smallest machine with a memory on the chip:
 
 ```toml

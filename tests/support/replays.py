@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from tilewright.engine.hwsim.replay import Clocks, Stall, Variant
-from tilewright.engine.hwsim.shared import SharedClocks
+from tilewright.engine.hwsim.replay.exclusive import Clocks, Stall, Variant
+from tilewright.engine.hwsim.replay.shared_ports import SharedClocks
 
 ENDLESS = 1_000_000
 

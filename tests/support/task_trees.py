@@ -8,10 +8,10 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from tilewright.engine.hwsim.alike import Run
-from tilewright.engine.hwsim.replay import Variant
-from tilewright.engine.hwsim.tasks import TaskLoop
-from tilewright.engine.hwsim.variants import NOTHING
+from tilewright.engine.hwsim.replay.exclusive import Variant
+from tilewright.engine.hwsim.tasks.periodicity import Run
+from tilewright.engine.hwsim.tasks.tree import TaskLoop
+from tilewright.engine.hwsim.tasks.variants import NOTHING
 
 LONG = (1, 2, 3, 5, 8, 17, 40)
 

@@ -12,7 +12,7 @@ from typing import Any
 from ....engine.adopt import Hole, hole_of, is_hole
 from ....engine.adopt.holes import EXAMPLE
 from ....engine.explore import CYCLES, ENERGY, PEAK, TRAFFIC, Figures, Settings, Trial
-from ....engine.explore.outcome import figures_of
+from ....engine.explore.trials.outcome import figures_of
 from ....engine.hwsim import Machine, Report, row_name
 from ....engine.ir import TilewrightError
 from ...actions.exploring import machine_of, schedule_text, with_searched

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ....engine.explore.layouts import Candidate, candidates_of
+from ....engine.explore.space.layout_choices import Candidate, candidates_of
 from ....engine.ir import BufferLoad, BufferStore, Call, IntImm, walk
 from ..labels.numbers import size_text
 from .subject import Chosen

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ....engine.explore.layouts import Candidate, by_map
+from ....engine.explore.space.layout_choices import Candidate, by_map
 from ....engine.ir import Refusal, TilewrightError
 from ....engine.schedule import Schedule
 from ..labels.buffer_ids import Access

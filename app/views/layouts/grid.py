@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ....engine.explore.layouts import Candidate
+from ....engine.explore.space.layout_choices import Candidate
 from ....engine.hwsim import Bed, Report, Spots, Use, uses_of
 from ...state.model import Look
 from .trials import Trial, placed, run_of

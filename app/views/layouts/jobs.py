@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ....engine.explore.layouts import NOW, Candidate
+from ....engine.explore.space.layout_choices import NOW, Candidate
 from ...state.derived import Store
 from ...state.model import State
 from .draft import Reading, read_draft

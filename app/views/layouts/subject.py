@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ....engine.analysis import ProgramIndex
-from ....engine.explore.layouts import Candidate, Subject, candidates_of
+from ....engine.explore.space.layout_choices import Candidate, Subject, candidates_of
 from ....engine.hwsim import Bed, Machine, Report
 from ....engine.ir import Buffer, PrimFunc, build
 from ....engine.schedule import Schedule

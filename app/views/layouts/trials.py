@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ....engine.adopt import call_method
-from ....engine.explore.layouts import Candidate
+from ....engine.explore.space.layout_choices import Candidate
 from ....engine.hwsim import Bed, Machine, Report, Use, bed_of, through, uses_of
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
 from ....engine.lower import planned, with_sizes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....engine.explore.layouts import NOW, Candidate, by_map
+from ....engine.explore.space.layout_choices import NOW, Candidate, by_map
 from ...state.derived import Store
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text, size_text

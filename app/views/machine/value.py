@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....engine.hwsim import Machine, MachineError, Report, load_machine
-from ....engine.hwsim.parts import GROUPS, KINDS, Cache, Memory, Part, meanings
+from ....engine.hwsim.machine.parts import GROUPS, KINDS, Cache, Memory, Part, meanings
 from ....engine.ir import TilewrightError
 from ...document.editing.machine_parameters import named_machine, turned_paths, without_turns
 from ...document.machine import read_machine

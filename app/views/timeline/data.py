@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....engine.hwsim import Density, Folding, Kind, Report
-from ....engine.hwsim.replay import CAUSES
+from ....engine.hwsim.replay.exclusive import CAUSES
 
 Column = npt.NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ....engine.hwsim import Machine, Report
-from ....engine.hwsim.parts import GROUPS
+from ....engine.hwsim.machine.parts import GROUPS
 from ....engine.ir import PrimFunc, TilewrightError
 from ....engine.lower import with_sizes
 from ....engine.schedule import PRIMITIVES

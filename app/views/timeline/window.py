@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....engine.hwsim import Folding
-from ....engine.hwsim.folding import Stretch
+from ....engine.hwsim.replay.time_map import Stretch
 from .data import Column, Scene, Spans
 
 MAX_EVENTS = 1_500

@@ -9,31 +9,13 @@ import msgspec
 
 from ...ir import called_with
 from ..context import Context, Result
-from ..settled import settled
-from . import (
-    block_layout,
-    blockize,
-    buffer_access,
-    cache,
-    cache_index,
-    compute_at,
-    copy_at,
-    epilogue,
-    inline,
-    kinds,
-    layout,
-    loops,
-    memory,
-    nests,
-    overlap,
-    pad_einsum,
-    padding,
-    reduction,
-    reindex,
-    rfactor,
-    rolling,
-    tensorize,
-)
+from ..rules.finalize import settled
+from .blocks import blockize, tensorize
+from .copies import buffer_access, cache, cache_index, copy_at, reindex
+from .layout import block_layout, buffer_layout, memory, pad_einsum, padding
+from .loops import kinds, nests, overlap, transforms
+from .motion import compute_at, inline, rolling
+from .reduction import decompose, epilogue, rfactor
 
 Returns = Literal["nothing", "one", "many"]
 
@@ -64,9 +46,9 @@ class Primitive(msgspec.Struct, frozen=True):
 PRIMITIVES: dict[str, Primitive] = {
     p.name: p
     for p in (
-        Primitive(loops.split, "many"),
-        Primitive(loops.fuse, "one"),
-        Primitive(loops.reorder),
+        Primitive(transforms.split, "many"),
+        Primitive(transforms.fuse, "one"),
+        Primitive(transforms.reorder),
         Primitive(nests.tile, "many"),
         Primitive(nests.add_unit_loop, "one"),
         Primitive(nests.loop_partition, "many"),
@@ -97,12 +79,12 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive(memory.set_scope),
         Primitive(memory.storage_align),
         Primitive(memory.unsafe_set_dtype),
-        Primitive(layout.transform_layout),
-        Primitive(layout.set_layout),
-        Primitive(layout.set_axis_separator),
+        Primitive(buffer_layout.transform_layout),
+        Primitive(buffer_layout.set_layout),
+        Primitive(buffer_layout.set_axis_separator),
         Primitive(block_layout.transform_block_layout),
         Primitive(block_layout.reorder_block_iter_var),
-        Primitive(reduction.decompose_reduction, "one"),
+        Primitive(decompose.decompose_reduction, "one"),
         Primitive(rfactor.rfactor, "one"),
         Primitive(padding.decompose_padding, "one"),
         Primitive(pad_einsum.pad_einsum),

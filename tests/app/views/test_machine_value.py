@@ -15,7 +15,7 @@ from tilewright.app.views.machine.capacities import offers, real_sizes
 from tilewright.app.views.machine.parameters import MEANINGS, figure_text, figure_value, steps
 from tilewright.app.views.machine.value import FIXED, machine_value
 from tilewright.engine.hwsim import Machine, MachineError, load_machine, preset_names, sensitivity
-from tilewright.engine.hwsim.parts import GROUPS, meanings
+from tilewright.engine.hwsim.machine.parts import GROUPS, meanings
 from tilewright.engine.ir import TilewrightError
 
 MACHINES = [load_machine(name) for name in preset_names()]

@@ -14,14 +14,15 @@ from support.layers import Layer
 from support.spaces import gemm_space
 
 from tilewright.engine.adopt import Hole
-from tilewright.engine.explore import Bench, Figures, Outcome, Question, Settings, Space, Trial, prefixes, space_of
-from tilewright.engine.explore.ahead import Ahead
-from tilewright.engine.explore.looking import Looking
-from tilewright.engine.explore.prefixes import Prefixes, Refused
-from tilewright.engine.explore.sampling import Sampled
-from tilewright.engine.explore.scale import Scale
-from tilewright.engine.explore.space import Point
-from tilewright.engine.explore.walks import rank_of, sights_of
+from tilewright.engine.explore import Bench, Figures, Outcome, Question, Settings, Space, Trial, space_of
+from tilewright.engine.explore.search.candidate_pool import Ahead
+from tilewright.engine.explore.search.estimator import Looking
+from tilewright.engine.explore.search.local_search import rank_of, sights_of
+from tilewright.engine.explore.search.sampler import Sampled
+from tilewright.engine.explore.space import prefixes
+from tilewright.engine.explore.space.model import Point
+from tilewright.engine.explore.space.parameter_axis import Scale
+from tilewright.engine.explore.space.prefixes import Prefixes, Refused
 from tilewright.engine.hwsim import Look, load_machine, look_at
 from tilewright.engine.ir import TilewrightError, structural_equal
 from tilewright.engine.script import read_calls

@@ -27,10 +27,10 @@ from tilewright.engine.explore import (
     dominates,
     explore,
 )  # fmt: skip
-from tilewright.engine.explore import search as search_module
-from tilewright.engine.explore import trials as trials_module
-from tilewright.engine.explore.study import Enough, front_of
-from tilewright.engine.explore.trials import Answer, Task
+from tilewright.engine.explore.search import loop as search_module
+from tilewright.engine.explore.trials import evaluator as trials_module
+from tilewright.engine.explore.trials.evaluator import Answer, Task
+from tilewright.engine.explore.trials.study import Enough, front_of
 from tilewright.engine.hwsim import Report, TaskProgram, load_machine, simulate
 
 GEMMINI = load_machine("gemmini")

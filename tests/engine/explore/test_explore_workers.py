@@ -34,14 +34,14 @@ from tilewright.engine.explore import (
     WorkersError,
     explore,
     space_of,
-    trials,
 )
-from tilewright.engine.explore import workers as workers_module
-from tilewright.engine.explore.job import answer_from, encoded, job_from, job_of, task_from
-from tilewright.engine.explore.walks import Walk
-from tilewright.engine.explore.wire import HEAD_BYTES
-from tilewright.engine.explore.worker import within
-from tilewright.engine.explore.workers import Hand, Processes
+from tilewright.engine.explore.search.local_search import Walk
+from tilewright.engine.explore.trials import evaluator as trials
+from tilewright.engine.explore.workers import pool as workers_module
+from tilewright.engine.explore.workers.job import answer_from, encoded, job_from, job_of, task_from
+from tilewright.engine.explore.workers.pipe import HEAD_BYTES
+from tilewright.engine.explore.workers.pool import Hand, Processes
+from tilewright.engine.explore.workers.process import within
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.schedule import Intrinsics
 from tilewright.engine.script import read_calls
@@ -175,7 +175,7 @@ def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives() 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells how much a process has")
 def test_given_more_memory_than_there_may_be_then_an_error_and_not_the_end_of_the_machine() -> None:
     code = (
-        "from tilewright.engine.explore.worker import limit_memory\n"
+        "from tilewright.engine.explore.workers.process import limit_memory\n"
         "limit_memory(1 << 24)\n"
         "try:\n    bytearray(1 << 28)\nexcept MemoryError:\n    print('refused')\n"
     )

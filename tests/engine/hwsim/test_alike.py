@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.arith import Analyzer
-from tilewright.engine.hwsim.alike import Behaviour, Run, runs_of
-from tilewright.engine.hwsim.grid import values
+from tilewright.engine.hwsim.tasks.grid import values
+from tilewright.engine.hwsim.tasks.periodicity import Behaviour, Run, runs_of
 from tilewright.engine.ir import Expr, Range, Var, build
 
 INNER = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.engine.hwsim import Finding, load_machine
-from tilewright.engine.hwsim.bank_conflicts import conflict_findings
+from tilewright.engine.hwsim.report.bank_conflict_finding import conflict_findings
 from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.engine.hwsim import Lost, Machine, Moved, boxes, load_machine, simulate, vectors
+from tilewright.engine.hwsim import Lost, Machine, Moved, load_machine, simulate
+from tilewright.engine.hwsim.access import vectors
+from tilewright.engine.hwsim.tasks import boxes
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

@@ -18,7 +18,7 @@ from support.sources import HEADER
 
 from tilewright.engine import ir
 from tilewright.engine.hwsim import CachedTask, Machine, MachineError, cache_counts, read_machine
-from tilewright.engine.hwsim.cache import Asked, Level
+from tilewright.engine.hwsim.caches.model import Asked, Level
 from tilewright.engine.ir import PrimFunc, build
 from tilewright.engine.ir import dtype as dt
 from tilewright.engine.lower import lower

@@ -9,7 +9,7 @@ from support.sources import matmul
 
 from tilewright.engine.export import report_text
 from tilewright.engine.hwsim import Machine, load_machine, simulate
-from tilewright.engine.hwsim.cache_run import cache_counts
+from tilewright.engine.hwsim.caches.run import cache_counts
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

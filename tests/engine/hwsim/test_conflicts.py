@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.hwsim import Memory
-from tilewright.engine.hwsim.conflicts import (
+from tilewright.engine.hwsim.access.bank_conflicts import (
     Banking,
     Clashes,
     Elements,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.machines import PLAIN
 
 from tilewright.engine.hwsim import Machine, read_machine
-from tilewright.engine.hwsim.conflicts import banking
+from tilewright.engine.hwsim.access.bank_conflicts import banking
 from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule

@@ -12,8 +12,8 @@ from support.machines import plain
 from support.sources import matmul
 
 from tilewright.engine.hwsim import DmaEngine, load_machine, simulate
-from tilewright.engine.hwsim.cost import Tiling
-from tilewright.engine.hwsim.descriptors import Descriptor
+from tilewright.engine.hwsim.access.descriptors import Descriptor
+from tilewright.engine.hwsim.cost.model import Tiling
 from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

@@ -17,8 +17,8 @@ from support.task_trees import task_program
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.hwsim.errors import MachineError
-from tilewright.engine.hwsim.folding import Density, Folding
-from tilewright.engine.hwsim.steady import Played, play
+from tilewright.engine.hwsim.replay.steady import Played, play
+from tilewright.engine.hwsim.replay.time_map import Density, Folding
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 

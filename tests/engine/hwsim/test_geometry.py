@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.arith import Analyzer
-from tilewright.engine.hwsim.geometry import Runs, box_elements, courses, domain, layout, runs
-from tilewright.engine.hwsim.work import Access
+from tilewright.engine.hwsim.tasks.geometry import Runs, box_elements, courses, domain, layout, runs
+from tilewright.engine.hwsim.tasks.work import Access
 from tilewright.engine.ir import Buffer, Range, Var, build
 
 extents = st.lists(st.integers(1, 5), min_size=1, max_size=4)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.integers import points, value
 
 from tilewright.engine.hwsim import MachineError
-from tilewright.engine.hwsim.grid import MAX_AXES, MAX_POINTS, UnknownValueError, axes, values
+from tilewright.engine.hwsim.tasks.grid import MAX_AXES, MAX_POINTS, UnknownValueError, axes, values
 from tilewright.engine.ir import Buffer, Range, Select, Var, build
 
 I, J = Var("i"), Var("j")  # noqa: E741

@@ -16,10 +16,10 @@ from support.programs import programs
 from support.sources import matmul
 
 from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim.replay.steady import play
+from tilewright.engine.hwsim.replay.timeline import timeline_of
 from tilewright.engine.hwsim.simulate import tasks_of
-from tilewright.engine.hwsim.steady import play
-from tilewright.engine.hwsim.tasks import TaskLoop
-from tilewright.engine.hwsim.timeline import timeline_of
+from tilewright.engine.hwsim.tasks.tree import TaskLoop
 from tilewright.engine.ir import (
     Block,
     BlockRealize,

@@ -8,8 +8,8 @@ from support.record_machine_file import PAGE, SECTIONS, SMALLEST, keys_of, machi
 
 import tilewright
 from tilewright.engine.hwsim import simulate
-from tilewright.engine.hwsim.machine_file import read_machine
-from tilewright.engine.hwsim.parts import meanings
+from tilewright.engine.hwsim.machine.machine_file import read_machine
+from tilewright.engine.hwsim.machine.parts import meanings
 
 SOURCE = """
 @T.prim_func

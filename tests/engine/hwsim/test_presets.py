@@ -10,7 +10,7 @@ import pytest
 
 from tilewright import static
 from tilewright.engine.hwsim import load_machine, preset_names, simulate
-from tilewright.engine.hwsim.cost import Cost
+from tilewright.engine.hwsim.cost.model import Cost
 from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.replays import by_the_cycle, replay
 
-from tilewright.engine.hwsim.ports import holding_up
-from tilewright.engine.hwsim.replay import Stall, Variant
+from tilewright.engine.hwsim.access.ports import holding_up
+from tilewright.engine.hwsim.replay.exclusive import Stall, Variant
 
 DMA, MATRIX = 0, 1
 

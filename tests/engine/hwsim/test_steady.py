@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from support.task_trees import Loop, Task, task_program
 
 from tilewright.engine.hwsim.errors import MachineError
-from tilewright.engine.hwsim.replay import Variant
-from tilewright.engine.hwsim.steady import Played, play
-from tilewright.engine.hwsim.timeline import Timeline
+from tilewright.engine.hwsim.replay.exclusive import Variant
+from tilewright.engine.hwsim.replay.steady import Played, play
+from tilewright.engine.hwsim.replay.timeline import Timeline
 
 WHOLE = 10**9
 MOST = 8_000

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from support.gemms import array_machine, gemm
 
 from tilewright.engine.hwsim import MachineError, simulate
-from tilewright.engine.hwsim.parts import Dataflow
-from tilewright.engine.hwsim.product import Product
-from tilewright.engine.hwsim.systolic import fold
+from tilewright.engine.hwsim.cost.systolic import fold
+from tilewright.engine.hwsim.machine.parts import Dataflow
+from tilewright.engine.hwsim.tasks.product import Product
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tilewright.engine.export import report_text
 from tilewright.engine.hwsim import Report, load_machine, simulate
-from tilewright.engine.hwsim.conflicts import Banking, Operand, affine_clashes
+from tilewright.engine.hwsim.access.bank_conflicts import Banking, Operand, affine_clashes
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 

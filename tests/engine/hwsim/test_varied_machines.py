@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.sources import matmul
 
 from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
-from tilewright.engine.hwsim.parts import GROUPS
+from tilewright.engine.hwsim.machine.parts import GROUPS
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
 
-from tilewright.engine.script.intrinsics import INTRINSICS
+from tilewright.engine.script.reading.intrinsics import INTRINSICS
 
 TOKEN = re.compile(r"\s+|\w+(?:\.\w+)*|\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*|//|<<|>>|\*\*|[<>=!]=|.", re.DOTALL)
 

@@ -1,0 +1,230 @@
+"""Points by Optuna: TPE for one objective, NSGA-II for several; and beside what it asks for, the neighbours of the best so far.
+
+Half of a batch is what looks best of many (`ahead`). The other half takes by turns the best with another value where no look sees, or a
+point of the front with a hole or two changed, and what Optuna asks for: on lattices like these neighbours find the way down from what
+the sampler found. What does not look as if it would fit waits until there is nothing else. Optuna is told of all. Everything follows
+from the seed and the outcomes, so that a study that is taken up again asks for the same points as before.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from math import inf
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState, create_trial
+
+from ..space.model import Point, Space
+from ..space.parameter_axis import Scale, beside
+from ..trials.outcome import CYCLES, Outcome, vector
+from ..trials.study import Batch, Method, Settings, Trial, add_to
+from .candidate_pool import Ahead
+from .estimator import Looking
+from .local_search import Sight
+from .pareto import Front
+
+POPULATION = 50
+TRIES = 64
+"""Draws for a point that was not tried yet, before one is looked for."""
+
+TURN = 16
+"""Of so many candidates in a batch there is a walk, of fewer one."""
+
+NEAR = 1.1
+"""What looks as if it took so many times the cycles of the best is not tried for its look: a look is seldom so far off."""
+
+BEGINNING = 16
+"""For other objectives than cycles, of which looks tell nothing, only so many of the first points are those that look best."""
+
+ASKED = 4
+"""Times that Optuna is asked for a point that looks as if it would fit."""
+
+WORST = 1e30
+"""What is told of a candidate without figures."""
+
+OVER = 1e6
+"""What does not fit is told as so many times what it takes."""
+
+
+class Sampled:
+    """The points that a seed leads to. No point comes twice."""
+
+    def __init__(self, space: Space, settings: Settings, looking: Looking) -> None:
+        self.method: Method = "tpe" if len(settings.objectives) == 1 else "nsga2"
+        self.total = min(settings.trials, space.size)
+        self._space = space
+        self._objectives = settings.objectives
+        self._looking = looking
+        self._random = random.Random(settings.seed)
+        self._scales = [Scale(hole) for hole in space.holes]
+        self._distributions = {scale.name: _distribution(scale) for scale in self._scales}
+        self._ahead = Ahead(space.default, self._random)
+        self._asked: set[Point] = set()
+        self._waiting: dict[Point, optuna.Trial | None] = {}
+        self._front: Front[Trial] = Front()
+        self._study = _study(settings, self.method)
+
+    def batch(self, size: int) -> Batch:
+        """The next points: the default alone, then what looks best, no batch larger than all before it, so that soon more is known. Its
+        walks are for the batch after it."""
+        before = len(self._asked)
+        if before >= self.total:
+            return Batch(())
+        points = self._batch(min(size, before)) if before else [self._taken(self._space.default)]
+        asked = len(self._asked)
+        is_more = asked < self.total and self._is_looked_for
+        walks = self._ahead.walks(max(1, min(size, asked) // TURN)) if is_more else ()
+        # A batch is made whole and then cut, so that a study of more trials begins like this one.
+        return Batch(tuple(points[: self.total - before]), tuple(walks))
+
+    @property
+    def _is_looked_for(self) -> bool:
+        return self._objectives == (CYCLES,) or len(self._asked) < BEGINNING
+
+    def _batch(self, size: int) -> list[Point]:
+        size = min(size, self._space.size - len(self._asked))
+        points = self._promising(size) if self._is_looked_for else []
+        near = (p for p in self._neighbours() if p not in self._asked and self._is_hopeful(p))
+        for is_near in cycle([True, False]):
+            if len(points) == size:
+                break
+            turn = next(near, None) if is_near else None
+            points.append(self._taken(turn) if turn is not None else self._sampled())
+        return points
+
+    def _promising(self, size: int) -> list[Point]:
+        """For half of a batch the best of what was looked at. What no look sees is as in the best that was tried; of those that look the
+        same it is another one in each."""
+        best = self._front.items[0].point if self._front.items else self._space.default
+        unseen = [best, *self._unseen(best)]
+        alike: Counter[float] = Counter()
+        found: list[Point] = []
+        for rank, point in self._ahead.best(NEAR * self._best_cycles):
+            if len(found) == (size + 1) // 2:
+                break
+            point = self._looking.mixed(point, unseen[alike[rank] % len(unseen)])
+            alike[rank] += 1
+            if point not in self._asked and self._looking.is_hopeful(point, self._best_cycles):
+                found.append(self._taken(point))
+        return found
+
+    @property
+    def _best_cycles(self) -> float:
+        return self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
+
+    def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None:
+        """What came of the points of the last batch, and what its walks came by."""
+        self._ahead.know(sights)
+        for point, look in sights:
+            self._looking.know(point, look)
+        for trial in trials:
+            self._looking.tell(trial.point, trial.outcome)
+            self._hear(trial.point, _told(trial.outcome, self._objectives))
+            add_to(self._front, trial, self._objectives)
+
+    def _hear(self, point: Point, values: tuple[float, ...]) -> None:
+        asked = self._waiting.pop(point, None)
+        if asked is not None:
+            self._study.tell(asked, values)
+        else:
+            self._study.add_trial(self._known(point, values))
+
+    def _sampled(self) -> Point:
+        """What Optuna asks for; where that was tried already, something that was not."""
+        for _ in range(ASKED):
+            asked = self._study.ask(self._distributions)
+            point = tuple(scale.position(asked.params[scale.name]) for scale in self._scales)
+            if point in self._asked:
+                self._study.tell(asked, state=TrialState.FAIL)
+                break
+            if self._is_hopeful(point):
+                self._waiting[point] = asked
+                return self._taken(point)
+            self._study.tell(asked, (WORST,) * len(self._objectives))
+        return self._taken(self._untried())
+
+    def _is_hopeful(self, point: Point) -> bool:
+        """Whether it looks as if it would fit, and might be the best, where it was looked at: here nobody looks."""
+        return not self._looking.has(point) or self._looking.is_hopeful(point, self._best_cycles)
+
+    def _taken(self, point: Point) -> Point:
+        self._asked.add(point)
+        return point
+
+    def _untried(self) -> Point:
+        size = self._space.size
+        left: Point | None = None
+        for _ in range(TRIES):
+            point = self._space.point_at(self._random.randrange(size))
+            if point not in self._asked:
+                if self._is_hopeful(point):
+                    return point
+                left = left or point
+        if left is not None:
+            return left
+        first = self._random.randrange(size)
+        numbers = ((first + n) % size for n in range(size))
+        return next(p for p in map(self._space.point_at, numbers) if p not in self._asked)
+
+    def _unseen(self, point: Point) -> Iterator[Point]:
+        """A point with another value where no look sees, a hole at a time."""
+        for hole in range(len(point)):
+            if hole not in self._looking.scales:
+                yield from beside(point, hole, self._scales[hole])
+
+    def _neighbours(self) -> Iterator[Point]:
+        """The best with another value where no look sees; then points of the front with a hole changed, or two. No end of them, but one
+        of tries."""
+        best = self._front.items
+        if best:
+            yield from self._unseen(best[0].point)
+        for n in range(TRIES * 8 if best else 0):
+            point = list(self._random.choice(best).point)
+            for _ in range(1 + n % 2):
+                hole = self._random.randrange(len(point))
+                near = self._scales[hole].near(point[hole])
+                point[hole] = self._random.choice(near) if near else point[hole]
+            yield tuple(point)
+
+    def _known(self, point: Point, values: Sequence[float]) -> FrozenTrial:
+        params = {scale.name: scale.rank(at) for scale, at in zip(self._scales, point, strict=True)}
+        return create_trial(params=params, distributions=self._distributions, values=list(values))
+
+
+def _distribution(scale: Scale) -> BaseDistribution:
+    """A hole as Optuna sees it."""
+    if scale.is_ordered:
+        return IntDistribution(0, scale.size - 1)
+    return CategoricalDistribution(tuple(range(scale.size)))
+
+
+def _told(outcome: Outcome, objectives: Sequence[str]) -> tuple[float, ...]:
+    """What a sampler is told: figures that fit, else something worse than any of them, and the worse the further off."""
+    if outcome.figures is None:
+        return (WORST,) * len(objectives)
+    found = vector(outcome.figures, objectives)
+    return tuple(v * OVER for v in found) if outcome.status == "over" else found
+
+
+def _study(settings: Settings, method: Method) -> optuna.Study:
+    """Optuna's study, which lives as long as this one: what has to be kept, `kept` keeps."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        return optuna.create_study(
+            directions=[StudyDirection.MINIMIZE] * len(settings.objectives), sampler=_sampler(settings, method)
+        )
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def _sampler(settings: Settings, method: Method) -> optuna.samplers.BaseSampler:
+    if method == "tpe":
+        return optuna.samplers.TPESampler(seed=settings.seed)
+    population = max(8, min(POPULATION, settings.trials // 8))
+    return optuna.samplers.NSGAIISampler(seed=settings.seed, population_size=population)

@@ -1,0 +1,391 @@
+"""A space derived from a program and a machine: tiles from what its memories hold, copies where they may stand, one slot or two.
+
+What comes out is a schedule with holes as a person would write it, to be read, edited and searched:
+
+    tile_i = tilewright.choose("tile i", [64, 16, 32, 128])
+    i_o, i_i = sch.split(i, [None, tile_i], names=["i_o", "i_i"])
+    order = tilewright.choose("order", [["i_o", "j_o", "k_o"], ["j_o", "i_o", "k_o"]])
+    sch.reorder(*order, i_i, j_i, k_i)
+    A_in = sch.cache_read(C, 0, "local.vtcm")
+    A_at = tilewright.choose("A at", ["k_o", "j_o", "i_o"])
+    sch.compute_at(A_in, A_at)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
+
+import msgspec
+
+from ...hwsim import Engine, Machine, MachineError, Memory, VectorEngine, copy_path, simulate
+from ...ir import IRModule, PrimFunc, Var, build
+from ...lower import with_sizes
+from ...schedule import Intrinsics, Schedule
+from .layout_choices import layout_texts
+from .model import Space, space_of
+from .schedule_builder import Author, listed
+from .tiling_target import Dim, Operand, find_anchor
+
+MOST_ORDERS = 6
+FULL = 0.75
+"""Of a memory the first tiles take at most this part: what else is in it comes on top."""
+
+
+class Auto(msgspec.Struct, frozen=True, eq=False):
+    """The space, and its lines as text with the remarks between them, without the one that makes the schedule."""
+
+    space: Space
+    text: str
+
+
+def auto_space(
+    program: IRModule | PrimFunc,
+    machine: Machine,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    schedule_name: str = "sch",
+    intrinsics: Intrinsics | None = None,
+) -> Auto:
+    """A schedule with holes for `program` on `machine`: its largest block tiled, its operands staged where the engine for it takes them
+    from, what follows it done tile by tile. Each line was tried. Raises AnchorError "no-anchor"."""
+    return _Writing(program, machine, sizes or {}, schedule_name, intrinsics).written()
+
+
+class _Writing:
+    """The schedule as it is written."""
+
+    def __init__(
+        self,
+        program: IRModule | PrimFunc,
+        machine: Machine,
+        sizes: Mapping[str, int],
+        name: str,
+        intrinsics: Intrinsics | None,
+    ) -> None:
+        self.program, self.machine, self.sizes, self.intrinsics = program, machine, sizes, intrinsics
+        self.author = Author(program, name, intrinsics)
+        self.sch = name
+        sized = Schedule(with_sizes(self.author.schedule.func, sizes).func)
+        self.anchor = find_anchor(sized.index, machine)
+        self.index = sized.index
+        self.far = machine.far.scope
+        self.outer: list[str] = []
+        self.root = ""
+        self.copies: dict[str, str] = {}
+        self.at = ""
+
+    def written(self) -> Auto:
+        author, anchor = self.author, self.anchor
+        self.block = author.fresh(_word(anchor.block))
+        author.write(f'{self.block} = {self.sch}.get_block("{anchor.block}")')
+        self._tiled()
+        after = self._result()
+        self._operands()
+        for consumer in after:
+            self._follower(consumer)
+        self._laid_out()
+        space = space_of(
+            self.program,
+            author.calls,
+            schedule_name=self.sch,
+            sizes=self.sizes,
+            intrinsics=self.intrinsics,
+        )
+        return Auto(space, "\n".join(author.lines) + "\n")
+
+    # Tiles.
+
+    def _tiled(self) -> None:
+        """The anchor's loops split, the outer ones in an order to choose, the inner ones below them."""
+        author, dims = self.author, self.anchor.dims
+        names = [author.fresh(_word(d.name)) for d in dims]
+        author.write(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {self.sch}.get_loops({self.block})")
+        self._rooted(names[0])
+        first = self._first_tiles()
+        outer: dict[Dim, str] = {}
+        inner: list[str] = []
+        for dim, name in zip(dims, names, strict=True):
+            sizes = [n for n in dim.tiles if self._may_fit(dim, n)] or [dim.tiles[0]]
+            if sizes == [dim.extent]:
+                inner.append(name)
+                continue
+            size, o, i = author.fresh(f"tile_{name}"), author.fresh(f"{name}_o"), author.fresh(f"{name}_i")
+            at = sizes.index(first[dim.iterator]) if first[dim.iterator] in sizes else 0
+            author.hole(size, f"tile {dim.name}", [str(n) for n in sizes], at)
+            author.write(f'{o}, {i} = {self.sch}.split({name}, [None, {size}], names=["{o}", "{i}"])')
+            outer[dim] = o
+            inner.append(i)
+        self._ordered(outer, inner)
+
+    def _rooted(self, name: str) -> None:
+        """A loop around all others, once through, where an operand may be copied whole before anything begins."""
+        if any(map(self._fits_whole, self.anchor.reads)):
+            root = self.author.fresh("root")
+            if self.author.write(
+                f'{root}, {name} = {self.sch}.split({name}, [1, None], names=["{root}", "{name}_all"])'
+            ):
+                self.root = root
+
+    def _fits_whole(self, operand: Operand) -> bool:
+        memory = self._memory_for(operand)
+        whole = {d.iterator: d.extent for d in self.anchor.dims}
+        return memory is not None and operand.footprint(whole) <= FULL * memory.capacity_bytes
+
+    def _ordered(self, outer: Mapping[Dim, str], inner: Sequence[str]) -> None:
+        spatial = [o for d, o in outer.items() if not d.is_reduction]
+        summed = [o for d, o in outer.items() if d.is_reduction]
+        orders = [[*some, *summed] for some in _orders(spatial)]
+        if not spatial and not summed:
+            return
+        if len(orders) > 1:
+            self.author.hole("order", "order", [listed(order) for order in orders])
+            self.author.write(f"{self.sch}.reorder(*order, {', '.join(inner)})")
+            self.at = f"order[{len(spatial) - 1}]" if spatial else ""
+        else:
+            self.author.write(f"{self.sch}.reorder({', '.join([*orders[0], *inner])})")
+            self.at = spatial[-1] if spatial else ""
+        self.outer = list(reversed(orders[0]))
+
+    def _may_fit(self, dim: Dim, size: int) -> bool:
+        """Whether a tile of this size leaves anything that fits, with the others as small as they come."""
+        tile = {d.iterator: d.tiles[0] for d in self.anchor.dims} | {dim.iterator: size}
+        return self._fits(tile, 1.0)
+
+    def _fits(self, tile: Mapping[Var, int], part: float, slots: int = 1) -> bool:
+        anchor = self.anchor
+        held: dict[str, int] = {}
+        for operand in anchor.reads:
+            memory = self._memory_for(operand)
+            if memory is not None:
+                held[memory.name] = held.get(memory.name, 0) + slots * operand.footprint(tile)
+        memory = self._memory_of_result()
+        if memory is not None:
+            held[memory.name] = held.get(memory.name, 0) + anchor.result.footprint(tile)
+        return all(size <= part * self.machine.memory(name).capacity_bytes for name, size in held.items())
+
+    def _first_tiles(self) -> dict[Var, int]:
+        """Tiles to begin with: grown in turn, sums last, as long as two slots of each operand leave room."""
+        tile = {d.iterator: d.tiles[0] for d in self.anchor.dims}
+        for dims in (self.anchor.spatial, self.anchor.summed):
+            growing = list(dims)
+            while growing:
+                dim = min(growing, key=lambda d: tile[d.iterator])
+                larger = [n for n in dim.tiles if n > tile[dim.iterator]]
+                if larger and self._fits_banks({**tile, dim.iterator: larger[0]}):
+                    tile[dim.iterator] = larger[0]
+                else:
+                    growing.remove(dim)
+        return tile
+
+    def _fits_banks(self, tile: Mapping[Var, int]) -> bool:
+        """Whether tiles fit with room to spare, each in one block of its memory."""
+        memory = self._memory_of_result()
+        if memory is not None and self.anchor.result.footprint(tile) > memory.capacity_bytes // memory.blocks:
+            return False
+        return self._fits(tile, FULL, slots=2)
+
+    # Staging.
+
+    def _memory_for(self, operand: Operand) -> Memory | None:
+        """The memory that the engine takes an operand from; None where it takes it from where it is."""
+        return self._nearest(self.anchor.engine.reads, self.anchor.reads.index(operand))
+
+    def _memory_of_result(self) -> Memory | None:
+        return self._nearest(self.anchor.engine.writes, 0)
+
+    def _nearest(self, names: Sequence[str], turn: int) -> Memory | None:
+        memories = [self.machine.memory(name) for name in names]
+        if any(m.scope == self.far for m in memories):
+            return None
+        return memories[min(turn, len(memories) - 1)]
+
+    def _result(self) -> tuple[str, ...]:
+        """The sums in the engine's memory, and out of it tile by tile. The blocks that follow, when they take them from there."""
+        author, anchor, index = self.author, self.anchor, self.index
+        memory = self._memory_of_result()
+        followers = self._followers()
+        if memory is None:
+            return followers
+        if followers and author.write(f'{self.sch}.set_scope({self.block}, 0, "{memory.scope}")'):
+            self._banked(memory)
+            return followers
+        home = self.machine.find_memory(index.block(anchor.block).writes[0].buffer.scope)
+        if home is None or home.name in anchor.engine.writes:
+            return ()
+        author.remark(f"The sums stay in {memory.scope} until a tile is done.")
+        path = [self.machine.find_memory(scope) for scope in copy_path(self.machine, (memory.name,), (home.name,))[:-1]]
+        for stage in reversed([m for m in path if m is not None]):
+            copy = author.fresh(f"{self.block}_out")
+            author.write(f'{copy} = {self.sch}.cache_write({self.block}, 0, "{stage.scope}")')
+            self._moved("reverse_compute_at", copy, self.at)
+        self._banked(memory)
+        return ()
+
+    def _followers(self) -> tuple[str, ...]:
+        """The blocks after the anchor that go over its result element by element, each the only reader of the one before."""
+        found: list[str] = []
+        block = self.anchor.block
+        while True:
+            readers = self.index.consumers(block)
+            if self.index.is_param(self.index.block(block).writes[0].buffer) or len(readers) != 1:
+                return tuple(found)
+            (block,) = readers
+            if self.index.is_reduction(block) or len(self.index.block(block).writes) != 1:
+                return tuple(found)
+            found.append(block)
+
+    def _banked(self, memory: Memory) -> None:
+        """The result over the blocks of its memory by groups of columns, so that a tile may take more than one of them."""
+        shape = [int(n) for n in (build.int_value(e) or 0 for e in self.anchor.result.buffer.shape)]
+        columns = self.anchor.spatial[-1].grain if self.anchor.spatial else 1
+        if memory.blocks < 2 or not shape or shape[-1] % (columns * memory.blocks) or columns < 2:
+            return
+        layout = self.author.fresh("layout")
+        self.author.hole(layout, f"{self.anchor.block} layout", list(_layouts(len(shape), columns, memory.blocks)))
+        if not self.author.write(f'{self.sch}.transform_layout({self.block}, ("write", 0), {layout})'):
+            self.author.lines.pop()
+            self.author.calls.pop()
+
+    def _operands(self) -> None:
+        """Each operand copied to where the engine takes it from, at a loop to choose, in one slot or two."""
+        for turn, operand in enumerate(self.anchor.reads):
+            memory = self._memory_for(operand)
+            if memory is not None:
+                loops = [*self.outer, self.root] if self.root and self._fits_whole(operand) else self.outer
+                self._staged(
+                    self.block,
+                    self.anchor.engine,
+                    operand.buffer.name,
+                    operand.buffer.scope,
+                    operand.position,
+                    turn,
+                    loops,
+                )
+
+    def _staged(
+        self, block: str, engine: Engine, buffer: str, scope: str, position: int, turn: int, around: Sequence[str]
+    ) -> None:
+        author = self.author
+        home = self.machine.find_memory(scope)
+        memory = self._nearest(engine.reads, turn)
+        if home is None or memory is None or home.name in engine.reads:
+            return
+        name = _word(buffer)
+        for stage in copy_path(self.machine, (home.name,), (memory.name,))[1:]:
+            copy = author.fresh(f"{name}_in")
+            if not author.write(f'{copy} = {self.sch}.cache_read({block}, {position}, "{stage}")'):
+                return
+            at = author.fresh(f"{name}_at")
+            loops = [loop for loop in around if self._is_legal(copy, loop)]
+            if not loops:
+                continue
+            author.hole(at, f"{buffer} at", [f'"{loop}"' for loop in loops])
+            self._moved("compute_at", copy, at)
+            self.copies[copy] = buffer
+            self._slots(copy, name, buffer, self.machine.find_memory(stage), turn)
+
+    def _slots(self, copy: str, name: str, buffer: str, memory: Memory | None, turn: int) -> None:
+        author = self.author
+        slots, banks = author.fresh(f"{name}_slots"), author.fresh(f"{name}_banks")
+        count = memory.blocks if memory is not None else 1
+        author.hole(slots, f"{buffer} slots", ["2", "1"])
+        if count < 2:
+            author.write(f"{self.sch}.double_buffer({copy}, slots={slots})")
+            return
+        first = 2 * turn % count
+        author.hole(banks, f"{buffer} banks", [f"[{first}, {(first + 1) % count}]", "None"])
+        author.write(f"{self.sch}.double_buffer({copy}, banks={banks}, slots={slots})")
+
+    def _laid_out(self) -> None:
+        """Layouts of the copies, the layout picker's: over the blocks of their memory, or others where bank conflicts cost cycles."""
+        author, func = self.author, with_sizes(self.author.schedule.described, self.sizes).func
+        try:
+            report = simulate(func, self.machine)
+        except MachineError:
+            return
+        for copy, buffer in self.copies.items():
+            block = author.value(copy)
+            maps = layout_texts(report, author.schedule.index.block(block))
+            layout = author.fresh(f"{_word(buffer)}_layout")
+            fit = [m for m in maps if author.would(f'{self.sch}.transform_layout({copy}, ("write", 0), {m})')]
+            if len(fit) > 1:
+                author.hole(layout, f"{buffer} layout", fit)
+                author.write(f'{self.sch}.transform_layout({copy}, ("write", 0), {layout})')
+
+    def _is_legal(self, copy: str, loop: str) -> bool:
+        block = self.author.value(copy)
+        targets = self.author.schedule.legal_targets(block)
+        return any(t.legal and t.primitive == "compute_at" and t.loop.name == loop for t in targets)
+
+    def _moved(self, method: str, copy: str, at: str) -> None:
+        if at:
+            self.author.write(f"{self.sch}.{method}({copy}, {at})")
+
+    # What follows.
+
+    def _follower(self, block: str) -> None:
+        """A block after the anchor at the tile, on the vector engine, what else it reads beside it, what it writes on its way out."""
+        author, index = self.author, self.index
+        name = author.fresh(_word(block))
+        author.write(f'{name} = {self.sch}.get_block("{block}")')
+        self._moved("reverse_compute_at", name, self.at)
+        engine = self._vector()
+        if engine is None:
+            return
+        node = index.block(block)
+        for position, read in enumerate(node.reads):
+            if index.is_param(read.buffer):
+                self._staged(name, engine, read.buffer.name, read.buffer.scope, position, 0, self.outer)
+        written = node.writes[0].buffer
+        home, memory = self.machine.find_memory(written.scope), self._nearest(engine.writes, 0)
+        if home is None or memory is None or home.name in engine.writes:
+            return
+        if not index.is_param(written):
+            author.write(f'{self.sch}.set_scope({name}, 0, "{memory.scope}")')
+            return
+        for stage in reversed(copy_path(self.machine, (memory.name,), (home.name,))[:-1]):
+            copy = author.fresh(f"{name}_out")
+            author.write(f'{copy} = {self.sch}.cache_write({name}, 0, "{stage}")')
+            self._moved("reverse_compute_at", copy, self.at)
+
+    def _vector(self) -> VectorEngine | None:
+        """The vector engine that reads what the anchor's engine writes."""
+        result = self._memory_of_result()
+        fit = [e for e in self.machine.engines if isinstance(e, VectorEngine)]
+        return next((e for e in fit if result is None or result.name in e.reads), None)
+
+
+def _orders(names: Sequence[str]) -> list[list[str]]:
+    """Orders of loops worth trying: all of them, where they are few; else each loop outermost and innermost in turn."""
+    if len(names) <= 3:
+        return [list(order) for order in permutations(names)]
+    first = [[n, *(m for m in names if m != n)] for n in names]
+    last = [[*(m for m in names if m != n), n] for n in names]
+    found: list[list[str]] = []
+    for order in (list(names), *first, *last):
+        if order not in found:
+            found.append(order)
+    return found[:MOST_ORDERS]
+
+
+def _layouts(rank: int, columns: int, blocks: int) -> Iterator[str]:
+    """Index maps as text: as it is, and groups of columns in turn over the blocks."""
+    axes = [f"i{n}" for n in range(rank)]
+    *before, last = axes
+    head = f"lambda {', '.join(axes)}:"
+    yield f"{head} [{', '.join(axes)}]"
+    parts = [
+        f"{last} // {columns} % {blocks}",
+        "tilewright.AXIS_SEPARATOR",
+        *before,
+        f"{last} // {columns * blocks}",
+        f"{last} % {columns}",
+    ]
+    yield f"{head} [{', '.join(parts)}]"
+
+
+def _word(name: str) -> str:
+    """A variable's name for something called `name`."""
+    word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_") or "x"
+    return f"_{word}" if word[0].isdigit() else word

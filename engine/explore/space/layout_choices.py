@@ -1,0 +1,260 @@
+"""Layouts worth trying for a buffer, each as one schedule call. What a call comes to is for the simulator to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from math import gcd
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from ...hwsim import Bed, Report, bed_of
+from ...ir import Block, build
+
+SEPARATOR = "AXIS_SEPARATOR"
+MOST_ORDERS = 3
+MOST_LAYOUTS = 4
+NAMED = ("banks", "assume_injective_transform", "pad_value")
+TILES = (32, 16, 8, 4)
+WIDE = 16
+"""Bytes of a wide load: rows that begin at multiples of it can be loaded by them."""
+
+
+class Access(Protocol):
+    """A block that reads or writes the buffer: `row` is what calls name it by, `argument` what they name the buffer by."""
+
+    @property
+    def row(self) -> str: ...
+    @property
+    def side(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def argument(self) -> list[Any]: ...
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A layout: the call `method(target, **arguments)`, its arguments as a form sends them. `method` is "" for the layout as it is.
+
+    `index_map` says where elements go, `note` for whom it is meant.
+    """
+
+    key: str
+    title: str
+    note: str
+    method: str = ""
+    target: str = ""
+    arguments: tuple[tuple[str, Any], ...] = ()
+    index_map: str = ""
+
+    @property
+    def text(self) -> str:
+        """The call as people read it."""
+        if not self.method:
+            return ""
+        words = [_argument(name, value) for name, value in self.arguments]
+        return f"sch.{self.method}({', '.join([self.target, *words])})"
+
+
+def _argument(name: str, value: Any) -> str:
+    """As the line in the notebook has it: what a call always has stands by its position."""
+    text = value if name == "index_map" else _word(value)
+    return f"{name}={text}" if name in NAMED else text
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list):
+        value = cast("list[Any]", value)
+        inner = ", ".join(f'"{v}"' if isinstance(v, str) else str(v) for v in value)
+        return f"({inner})" if any(isinstance(v, str) for v in value) else f"[{inner}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+class Subject(msgspec.Struct, frozen=True, eq=False):
+    """What candidates are made for: the block that a call means the buffer by, its declared extents (None where one is symbolic),
+    its axes' names, and where it lies now."""
+
+    access: Access
+    extents: tuple[int, ...] | None
+    names: tuple[str, ...]
+    bed: Bed
+    is_param: bool
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """What is live of each axis; all of it, where the live part has other axes than the buffer."""
+        live, whole = self.bed.shape, self.extents or ()
+        return live if len(live) == len(whole) else whole
+
+
+NOW = Candidate("now", "as it is", "the layout of the program that is shown")
+
+
+def candidates_of(subject: Subject) -> tuple[Candidate, ...]:
+    """Layouts for a buffer, the present one first."""
+    if not subject.names:
+        return (NOW,)
+    found = [NOW, *_orders(subject)]
+    if subject.extents is not None:
+        found += [*_banked(subject), *_tiled(subject), *_swizzled(subject)]
+    found += list(_padded(subject))
+    return tuple({c.key: c for c in found}.values())
+
+
+def mapped(subject: Subject, key: str, title: str, note: str, indices: Sequence[str], *, trusted: bool = False) -> Candidate:  # fmt: skip
+    """A layout by an index map. A `trusted` one is no sum of quotients and remainders: it is tried out element by element."""
+    text = f"lambda {', '.join(subject.names)}: [{', '.join(indices)}]"
+    return by_map(subject.access, text, key, title, note, trusted=trusted)
+
+
+def by_map(access: Access, text: str, key: str, title: str, note: str = "", *, trusted: bool = False) -> Candidate:
+    """The call that lays a buffer out by the map of `text`."""
+    arguments: list[tuple[str, Any]] = [("buffer", access.argument), ("index_map", text)]
+    if trusted:
+        arguments.append(("assume_injective_transform", True))
+    return Candidate(key, title, note, "transform_layout", access.row, tuple(arguments), text)
+
+
+def _orders(subject: Subject) -> Iterator[Candidate]:
+    """The axes in other orders, unit axes left where they are."""
+    rank, tile = len(subject.names), subject.tile
+    wide = [n for n in range(rank) if not tile or n >= len(tile) or tile[n] > 1]
+    if len(wide) < 2:
+        return
+    orders: list[list[int]] = []
+    for chosen in [tuple(reversed(wide)), (*wide[1:], wide[0]), *permutations(wide)][: 2 + 24]:
+        order = list(range(rank))
+        for place, axis in zip(wide, chosen, strict=True):
+            order[place] = axis
+        if order not in orders and order != list(range(rank)):
+            orders.append(order)
+    for order in orders[:MOST_ORDERS]:
+        names = ", ".join(subject.names[n] for n in order)
+        title = "column-major" if rank == 2 else f"order {names}"
+        arguments = (("buffer", subject.access.argument), ("order_or_strides", order))
+        yield Candidate(
+            f"order {order}", title, f"{subject.names[order[-1]]} runs fastest", "set_layout", subject.access.row, arguments,
+            f"lambda {', '.join(subject.names)}: [{names}]",
+        )  # fmt: skip
+
+
+def _banked(subject: Subject) -> Iterator[Candidate]:
+    """Over the physical blocks of a memory: by halves of what is live, or one tile after the other."""
+    blocks = subject.bed.unit.count
+    if subject.bed.unit.kind != "block" or blocks < 2:
+        return
+    assert subject.extents is not None
+    for axis, (name, extent, live) in enumerate(zip(subject.names, subject.extents, subject.tile, strict=True)):
+        if live % blocks == 0 and extent % live == 0:
+            part = live // blocks
+            which = f"{name} // {part}" if live == extent else f"{name} // {part} % {blocks}"
+            rest = [f"{name} % {part}"] if live == extent else [f"{name} // {live}", f"{name} % {part}"]
+            note = f"{'half' if blocks == 2 else f'1/{blocks}'} of {name} in each block"
+            yield mapped(subject, f"parts {axis}", f"[{blocks}][…] parts of {name}", note,
+                         [which, SEPARATOR, *_in_place(subject, {axis: rest})])  # fmt: skip
+        if live < extent and extent % (live * blocks) == 0:
+            rest = [f"{name} // {live * blocks}", f"{name} % {live}"]
+            yield mapped(subject, f"turns {axis}", f"[{blocks}][…] turns of {name}", "one tile after the other, block by block",
+                         [f"{name} // {live} % {blocks}", SEPARATOR, *_in_place(subject, {axis: rest})])  # fmt: skip
+
+
+def _in_place(subject: Subject, new: dict[int, list[str]]) -> list[str]:
+    return [part for n, name in enumerate(subject.names) for part in new.get(n, [name])]
+
+
+def _tiled(subject: Subject) -> Iterator[Candidate]:
+    """Tiles of the last two wide axes, each tile in one piece."""
+    assert subject.extents is not None
+    wide = [n for n, live in enumerate(subject.tile) if live > 1][-2:]
+    if len(wide) < 2:
+        return
+    row, column = wide
+    for size in TILES:
+        if all(subject.tile[n] % size == 0 and subject.extents[n] % size == 0 and subject.tile[n] > size for n in wide):
+            outer = _in_place(subject, {n: [f"{subject.names[n]} // {size}"] for n in wide})
+            inner = [f"{subject.names[row]} % {size}", f"{subject.names[column]} % {size}"]
+            yield mapped(subject, f"tiled {size}", f"tiled {size} × {size}", "each tile in one piece", [*outer, *inner])
+            return
+
+
+def _swizzled(subject: Subject) -> Iterator[Candidate]:
+    """The columns of each row by an exclusive or with its number: a column meets another bank in each row, and nothing is wasted."""
+    unit, size = subject.bed.unit, subject.bed.element_bytes
+    wide = [n for n, live in enumerate(subject.tile) if live > 1][-2:]
+    if unit.kind not in ("bank", "set") or len(wide) < 2 or wide[1] != len(subject.names) - 1:
+        return
+    assert subject.extents is not None
+    i, j = (subject.names[n] for n in wide)
+    live, extent = subject.tile[wide[1]], subject.extents[wide[1]]
+    row = max(1, unit.row_bytes // size)
+    # By rows of banks no two of them meet; in pieces of a wide load, neighbours stay together for it.
+    for per, key, note in (
+        (row, "swizzled", "nothing wasted"),
+        (WIDE // size, "swizzled wide", f"{WIDE} B stay together"),
+    ):
+        width = _power_below(min(unit.count * row // max(per, 1), live // max(per, 1))) if per >= row else 0
+        if width < 2 or extent % (width * per) or (key != "swizzled" and per == row):
+            continue
+        fast = f"{j} % {width} ^ {i} % {width}" if per == 1 else f"{j} // {per} % {width} ^ {i} % {width}"
+        parts = [fast] if per == 1 else [fast, f"{j} % {per}"]
+        if extent > width * per:
+            parts = [f"{j} // {width * per}", *parts]
+        title = "swizzled (xor)" if key == "swizzled" else f"swizzled by {WIDE} B"
+        yield mapped(subject, key, title, f"columns turned by {i}, {note}",
+                     _in_place(subject, {wide[1]: parts}), trusted=True)  # fmt: skip
+
+
+def _power_below(number: int) -> int:
+    return 1 << max(number, 1).bit_length() - 1
+
+
+def _padded(subject: Subject) -> Iterator[Candidate]:
+    """Rows further apart by one row of a bank, or by 16 bytes, as wide loads need it."""
+    access, unit, size = subject.access, subject.bed.unit, subject.bed.element_bytes
+    rank = len(subject.names)
+    if subject.is_param or rank < 2 or access.side != "write":
+        return
+    banked = unit.kind in ("bank", "set")
+    period = max(1, (unit.row_bytes * unit.count if banked else max(unit.row_bytes, 64)) // size)
+    factor = gcd(period, subject.tile[-1] if subject.tile else period)
+    for room in dict.fromkeys((max(size, unit.row_bytes), WIDE) if banked else (WIDE,)):
+        offset = max(1, room // size)
+        if offset >= factor:
+            continue
+        arguments = (("buffer_index", access.position), ("axis", rank - 2), ("factor", factor), ("offset", offset))
+        yield Candidate(
+            f"padded {offset}", f"padded by {offset}", f"rows {offset * size} B further apart", "storage_align", access.row, arguments
+        )  # fmt: skip
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """The block that fills a buffer, as an access."""
+
+    row: str
+    side: str = "write"
+    position: int = 0
+
+    @property
+    def argument(self) -> list[Any]:
+        return [self.side, self.position]
+
+
+def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
+    """Index maps for the buffer that a block fills, as text, the layout as it is first: over the blocks of its memory where it has several,
+    all that are known where bank conflicts cost cycles. None at all where neither is so."""
+    name = block.writes[0].buffer.name
+    placement = next((p for p in report.program.places.placements if p.buffer.name == name), None)
+    bed = None if placement is None else bed_of(report.program, placement.buffer)
+    shape = [build.int_value(e) for e in block.writes[0].buffer.shape]
+    extents = tuple(e for e in shape if e is not None)
+    if bed is None or not extents or len(extents) != len(shape):
+        return ()
+    conflicts = any(name in row.buffers and row.cycles for row in report.conflicts)
+    if bed.unit.kind != "block" and not conflicts:
+        return ()
+    names = tuple(f"i{n}" for n in range(len(extents)))
+    found = candidates_of(Subject(_Written(block.name), extents, names, bed, is_param=False))
+    wanted = [c for c in found if c.index_map and c.method and (conflicts or c.key.startswith(("parts", "turns")))]
+    texts = [c.index_map.replace(SEPARATOR, f"tilewright.{SEPARATOR}") for c in wanted[:MOST_LAYOUTS]]
+    return (f"lambda {', '.join(names)}: [{', '.join(names)}]", *texts)

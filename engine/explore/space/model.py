@@ -1,0 +1,157 @@
+"""A space: a schedule whose lines have holes. A candidate is a choice for each of them, a point: positions among the holes' values.
+
+    sch = tilewright.Schedule(gemm)
+    C = sch.get_block("C")
+    tile = choose("tile", [32, 64, 128])            # a hole, 32 where nobody chooses
+    i, j, k = sch.get_loops(C)
+    io, ii = sch.split(i, [None, tile])
+
+A candidate is made by the schedule's own calls, so that it is legal or refused, never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import msgspec
+
+from ...adopt import Hole, LineState, after_line, filled, hole_of, is_hole
+from ...ir import IRModule, PrimFunc, Refusal, TilewrightError
+from ...schedule import Intrinsics, Schedule
+from ...script import CallStep, CallValue
+
+Point = tuple[int, ...]
+"""Of each hole of a space, in order, the position of its value."""
+
+MOST_HOLES = 64
+
+
+class SpaceError(TilewrightError):
+    """A schedule that is no space to search, or a point that is not in it."""
+
+
+class Space(msgspec.Struct, frozen=True, eq=False):
+    """A program and the lines of its schedule, those that are holes among them, in the order of the text.
+
+    `lines` are what stands below `sch = tilewright.Schedule(program)`; `schedule_name` is that variable. `sizes` are numbers for the
+    program's symbolic sizes, `intrinsics` what `tensorize` finds.
+    """
+
+    program: IRModule | PrimFunc
+    lines: tuple[CallStep, ...]
+    holes: tuple[Hole, ...]
+    schedule_name: str = "sch"
+    sizes: Mapping[str, int] = {}
+    intrinsics: Intrinsics | None = None
+
+    @property
+    def size(self) -> int:
+        """How many points there are."""
+        return prod(len(hole.values) for hole in self.holes)
+
+    @property
+    def default(self) -> Point:
+        """The point that the text means when nobody chooses."""
+        return (0,) * len(self.holes)
+
+    def values_at(self, point: Sequence[int]) -> dict[str, CallValue]:
+        """What is chosen at a point, by the names of the holes."""
+        return {h.name: h.values[at] for h, at in zip(self.holes, require_point(self, point), strict=True)}
+
+    def texts_at(self, point: Sequence[int]) -> dict[str, str]:
+        """The same, as the text has it: for tables, tooltips and titles."""
+        return {h.name: h.texts[at] for h, at in zip(self.holes, require_point(self, point), strict=True)}
+
+    def point_of(self, values: Mapping[str, CallValue]) -> Point:
+        """The point with these values; a hole that is not named keeps its first. Raises SpaceError "no-such-value"."""
+        return tuple(_position(hole, values[hole.name]) if hole.name in values else 0 for hole in self.holes)
+
+    def point_at(self, number: int) -> Point:
+        """The points counted through: the last hole turns fastest."""
+        digits: list[int] = []
+        for hole in reversed(self.holes):
+            number, digit = divmod(number, len(hole.values))
+            digits.append(digit)
+        return tuple(reversed(digits))
+
+    def points(self) -> Iterator[Point]:
+        """All of them, the default first, the last hole turning fastest."""
+        return map(self.point_at, range(self.size))
+
+    def schedule_at(self, point: Sequence[int]) -> LineState:
+        """The schedule with these choices, and the variables of its lines. Raises what the first line that is refused raises."""
+        chosen = self.chosen_at(point)
+        state = start_of(self)
+        for line in self.lines:
+            state = after_line(state, line, self.schedule_name, chosen=chosen)
+        return state
+
+    def chosen_at(self, point: Sequence[int]) -> dict[str, int]:
+        """Positions by the names of the holes, as `after_line` takes them."""
+        return {hole.name: at for hole, at in zip(self.holes, require_point(self, point), strict=True)}
+
+    def filled_at(self, point: Sequence[int]) -> tuple[tuple[int, str], ...]:
+        """The lines that fill the holes, each with the number (in `lines`) of the line that it takes the place of: (3, "tile = 64")."""
+        chosen = self.chosen_at(point)
+        return tuple(
+            (n, filled(line, chosen[hole_of(line).name])) for n, line in enumerate(self.lines) if is_hole(line)
+        )
+
+    def text_at(self, point: Sequence[int]) -> str:
+        """The lines of the schedule with their holes filled."""
+        instead = dict(self.filled_at(point))
+        return "".join(f"{instead.get(n, line.text)}\n" for n, line in enumerate(self.lines))
+
+
+def space_of(
+    program: IRModule | PrimFunc,
+    lines: Sequence[CallStep],
+    *,
+    schedule_name: str = "sch",
+    sizes: Mapping[str, int] | None = None,
+    intrinsics: Intrinsics | None = None,
+) -> Space:
+    """The space that the lines below `sch = tilewright.Schedule(program)` are. Raises HoleError "bad-hole", SpaceError "two-holes"."""
+    holes: dict[str, Hole] = {}
+    for line in lines:
+        if is_hole(line):
+            hole = hole_of(line)
+            if hole.name in holes:
+                raise SpaceError(Refusal("two-holes", f"two holes are called {hole.name!r}", found=line.text[:80],
+                                         expected="a name of its own for each", place=line.place))  # fmt: skip
+            holes[hole.name] = hole
+    if len(holes) > MOST_HOLES:
+        raise SpaceError(Refusal("too-many-holes", f"there are {len(holes)} holes", expected=f"at most {MOST_HOLES}"))
+    return Space(program, tuple(lines), tuple(holes.values()), schedule_name, sizes or {}, intrinsics)
+
+
+def start_of(space: Space) -> LineState:
+    """The moment before the first line."""
+    return LineState(Schedule(space.program, intrinsics=space.intrinsics), {})
+
+
+# A position of a value for each hole.
+def require_point(space: Space, point: Sequence[int]) -> Point:
+    found = tuple(point)
+    if len(found) != len(space.holes) or any(
+        not 0 <= at < len(hole.values) for at, hole in zip(found, space.holes, strict=False)
+    ):
+        sizes = " × ".join(str(len(hole.values)) for hole in space.holes)
+        raise SpaceError(Refusal("no-such-point", f"{found} is no point of the space", expected=f"{sizes} values"))
+    return found
+
+
+def _position(hole: Hole, value: CallValue | Any) -> int:
+    for position, known in enumerate(hole.values):
+        if type(known) is type(value) and known == value:  # True is no 1 here
+            return position
+    if isinstance(value, str) and value in hole.texts:
+        return hole.texts.index(value)  # as written, which is all that an index map is known by
+    raise SpaceError(
+        Refusal("no-such-value", f"{value!r} is no value of {hole.name!r}", expected=", ".join(hole.texts))
+    )
+
+
+__all__ = ["MOST_HOLES", "Point", "Space", "SpaceError", "require_point", "space_of", "start_of"]

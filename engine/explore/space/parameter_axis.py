@@ -1,0 +1,75 @@
+"""A hole as a scale: numbers by their rank, whatever order they stand in; lists by the rank of each number; all else without an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeGuard, cast
+
+from ...adopt import Hole
+from .model import Point
+
+
+class Scale:
+    """The values of one hole."""
+
+    def __init__(self, hole: Hole) -> None:
+        self.name = hole.name
+        self.is_ordered = all(map(_is_number, hole.values))
+        positions = range(len(hole.values))
+        numbers: list[Any] = list(hole.values)
+        self._order = sorted(positions, key=lambda n: numbers[n]) if self.is_ordered else list(positions)
+        self._ranks = _ranks([[value] if self.is_ordered else value for value in numbers])
+        self._near: dict[int, list[int]] = {}
+
+    @property
+    def size(self) -> int:
+        return len(self._order)
+
+    def position(self, rank: int) -> int:
+        return self._order[rank]
+
+    def rank(self, position: int) -> int:
+        return self._order.index(position)
+
+    def near(self, position: int) -> list[int]:
+        """Other values: those with the next number down and up, in lists of each number, where the others are as near as can be; every
+        other one where there is no order."""
+        if position not in self._near:
+            found = self._beside(position) if self._ranks else (n for n in range(self.size) if n != position)
+            self._near[position] = list(dict.fromkeys(found))
+        return self._near[position]
+
+    def _beside(self, position: int) -> Iterator[int]:
+        here = self._ranks[position]
+
+        def distance(other: int, axis: int) -> tuple[int, int]:
+            apart = [abs(a - b) for a, b in zip(here, self._ranks[other], strict=True)]
+            return apart[axis], sum(apart)
+
+        for axis, rank in enumerate(here):
+            below = [n for n, there in enumerate(self._ranks) if there[axis] < rank]
+            above = [n for n, there in enumerate(self._ranks) if there[axis] > rank]
+            for side in filter(None, (below, above)):
+                yield min(side, key=lambda other: distance(other, axis))
+
+
+def beside(point: Point, hole: int, scale: Scale) -> Iterator[Point]:
+    """Points with another value of one hole, near on its scale."""
+    for position in scale.near(point[hole]):
+        yield (*point[:hole], position, *point[hole + 1 :])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _ranks(values: Sequence[object]) -> list[tuple[int, ...]]:
+    """Of each list the ranks of its numbers among those in the same place; nothing where not all are lists of as many numbers."""
+    if not _are_lists(values) or len({len(value) for value in values}) > 1:
+        return []
+    columns = [sorted(set(column)) for column in zip(*values, strict=True)]
+    return [tuple(column.index(n) for n, column in zip(value, columns, strict=True)) for value in values]
+
+
+def _are_lists(values: Sequence[object]) -> TypeGuard[Sequence[Sequence[int]]]:
+    return all(isinstance(v, list | tuple) and all(map(_is_number, cast("Sequence[object]", v))) for v in values)

@@ -1,0 +1,137 @@
+"""Schedules as far as their lines are known: what candidates have in common is applied once, and refused once.
+
+A candidate's lines up to a hole follow from the values of the holes before it. The moments before each hole are kept by these values, so
+that a candidate begins where another one was that chose the same so far.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import TypeGuard, cast
+
+import msgspec
+
+from ...adopt import LineState, after_line, arguments_of, is_hole
+from ...export import named_arguments
+from ...ir import TilewrightError, Var
+from ...script import CallStep, CallValue, Ref, is_value
+from .model import Point, Space, require_point, start_of
+
+MOST_KEPT = 512
+"""Moments that are kept; those go first that nobody came by for the longest time."""
+
+PIPELINE = "pipeline"
+
+LATE = frozenset({"transform_layout", "set_layout", "storage_align", PIPELINE, "annotate", "unannotate"})
+"""Calls that move nothing to another loop or memory."""
+
+
+class Refused(msgspec.Struct, frozen=True, eq=False):
+    """The line that these values are refused at, and why."""
+
+    line: int
+    error: TilewrightError
+
+
+class Prefixes:
+    """The moments of one space."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        holes = [n for n, line in enumerate(space.lines) if is_hole(line)]
+        early = 1 + max(
+            (n for n, line in enumerate(space.lines) if n not in holes and line.method not in LATE), default=-1
+        )
+        self._cuts = sorted({*holes, early, len(space.lines)})
+        self._chosen = [sum(hole < cut for hole in holes) for cut in self._cuts]
+        self._early = self._cuts.index(early)
+        self._late = space.lines[early:]
+        self._seen = _seen_holes(space, self._chosen[self._early], self._late)
+        self._known: OrderedDict[tuple[int, Point], LineState | Refused] = OrderedDict()
+
+    def at(self, point: Point) -> LineState | Refused:
+        """The schedule of a point, or what its first refused line says."""
+        return self._at(require_point(self._space, point), len(self._cuts) - 1)
+
+    def early(self, point: Point) -> LineState | Refused:
+        """The same before the calls in the end that are LATE: all is where it will be, and takes what it will take or less."""
+        return self._at(point, self._early)
+
+    def pipelines(self, point: Point, early: LineState) -> dict[Var, tuple[int, ...]]:
+        """The stages that the late calls give to the statements of loops. What is wrong with a call is left to whoever makes it; raises
+        TilewrightError where a name has no value."""
+        found: dict[Var, tuple[int, ...]] = {}
+        state, chosen = early, self._space.chosen_at(point)
+        for line in self._late:
+            if is_hole(line) or is_value(line):
+                state = after_line(state, line, self._space.schedule_name, chosen=chosen)
+            elif line.method == PIPELINE:
+                try:
+                    given = named_arguments(PIPELINE, *arguments_of(line, state))
+                except TypeError:
+                    continue
+                loop, stages = given["loop"], given["stages"]
+                if isinstance(loop, str):
+                    loop = state.schedule.get_loop(loop)
+                if isinstance(loop, Var) and _are_stages(stages):
+                    found[loop] = tuple(stages)
+        return found
+
+    @property
+    def seen(self) -> tuple[int, ...]:
+        """The holes that decide what of a point is early, and its pipelines."""
+        return self._seen
+
+    def _at(self, point: Point, last: int) -> LineState | Refused:
+        keys = [(cut, point[: self._chosen[cut]]) for cut in range(last + 1)]
+        known = next((cut for cut in range(last, -1, -1) if keys[cut] in self._known), -1)
+        found: LineState | Refused = start_of(self._space) if known < 0 else self._known[keys[known]]
+        if known >= 0:
+            self._known.move_to_end(keys[known])
+        for cut in range(known + 1, last + 1):
+            if isinstance(found, Refused):
+                return found
+            found = self._after(found, keys[cut][1], 0 if cut == 0 else self._cuts[cut - 1], self._cuts[cut])
+            if cut < len(self._cuts) - 1:  # no other candidate comes by where all is chosen
+                self._known[keys[cut]] = found
+                if len(self._known) > MOST_KEPT:
+                    self._known.popitem(last=False)
+        return found
+
+    def _after(self, state: LineState, values: Point, first: int, last: int) -> LineState | Refused:
+        """The moment after some lines."""
+        space = self._space
+        chosen = {hole.name: at for hole, at in zip(space.holes, values, strict=False)}
+        for number in range(first, last):
+            try:
+                state = after_line(state, space.lines[number], space.schedule_name, chosen=chosen)
+            except TilewrightError as error:
+                return Refused(number, error)
+        return state
+
+
+def _are_stages(value: object) -> TypeGuard[Sequence[int]]:
+    return isinstance(value, list | tuple) and all(isinstance(n, int) for n in cast("Sequence[object]", value))
+
+
+def _seen_holes(space: Space, early: int, late: Sequence[CallStep]) -> tuple[int, ...]:
+    named = {
+        name
+        for line in late
+        if line.method == PIPELINE or is_value(line)
+        for name in _names((*line.args, *line.kwargs.values()))
+    }
+    return tuple(n for n, hole in enumerate(space.holes) if n < early or hole.target in named)
+
+
+def _names(value: CallValue) -> Iterator[str]:
+    """The variables that an argument has in it."""
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _names(item)
+
+
+__all__ = ["LATE", "Prefixes", "Refused"]

@@ -1,0 +1,187 @@
+"""The block that a program is about, seen as what can be tiled: its loops by their roles, and how much of each operand a tile takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import msgspec
+
+from ...analysis import ProgramIndex
+from ...arith import linear
+from ...hwsim import Engine, Machine, MatrixEngine, SystolicEngine, VectorEngine
+from ...ir import Buffer, BufferRegion, Expr, Refusal, TilewrightError, Var, build
+from ...ir import dtype as dt
+
+MOST_TILES = 8
+"""Values of one tile size; more would be searched at the cost of what matters more."""
+
+
+class AnchorError(TilewrightError):
+    """A program in which there is nothing to tile."""
+
+
+class Dim(msgspec.Struct, frozen=True, eq=False):
+    """A loop of the anchor and its iterator. `grain` is what the engine takes of it at once: smaller tiles leave cells empty."""
+
+    name: str
+    iterator: Var
+    extent: int
+    is_reduction: bool
+    grain: int
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """Sizes of a tile worth trying, rising: divisors that are whole grains, few of them, and the whole. Where hardly any divides,
+        grains that leave a rest."""
+        sizes = [
+            n for n in range(1, self.extent + 1) if self.extent % n == 0 and (n % self.grain == 0 or n == self.extent)
+        ]
+        if len(sizes) < 3 and self.extent > 4 * self.grain:
+            sizes = sorted({*sizes, *(self.grain << n for n in range(8) if self.grain << n < self.extent)})
+        return _spread(sizes, MOST_TILES)
+
+
+class Operand(msgspec.Struct, frozen=True, eq=False):
+    """A buffer that the anchor reads (`position` among its reads) or writes. Per axis what a step of each iterator moves, and its width."""
+
+    buffer: Buffer
+    position: int
+    axes: tuple[tuple[Mapping[Var, int], int], ...]
+
+    def footprint(self, tile: Mapping[Var, int]) -> int:
+        """Bytes of it that a tile takes."""
+        extents = (width + sum(abs(step) * (tile[v] - 1) for v, step in steps.items()) for steps, width in self.axes)
+        return prod(extents) * dt.size_bytes(self.buffer.dtype)
+
+    def uses(self, iterator: Var) -> bool:
+        return any(iterator in steps for steps, _ in self.axes)
+
+
+class Anchor(msgspec.Struct, frozen=True, eq=False):
+    """The block, the engine that is to do it, and what it reads and writes."""
+
+    block: str
+    engine: Engine
+    dims: tuple[Dim, ...]
+    reads: tuple[Operand, ...]
+    result: Operand
+
+    @property
+    def spatial(self) -> tuple[Dim, ...]:
+        return tuple(d for d in self.dims if not d.is_reduction)
+
+    @property
+    def summed(self) -> tuple[Dim, ...]:
+        return tuple(d for d in self.dims if d.is_reduction)
+
+
+def find_anchor(index: ProgramIndex, machine: Machine) -> Anchor:
+    """The block with the most iterations, of those that sum where some do. Raises AnchorError "no-anchor"."""
+    blocks = [name for name in index.block_names[1:] if _is_plain(index, name)]
+    if not blocks:
+        raise AnchorError(Refusal("no-anchor", "no block of the program stands under plain loops of known extents",
+                                  expected="a block whose iterators are its loops"))  # fmt: skip
+    block = max(blocks, key=lambda n: (bool(_reduced(index, n)), prod(_extents(index, n))))
+    engine = _engine(machine, sums=bool(_reduced(index, block)))
+    realize = index.realize(block)
+    iterators = [iv.var for iv in realize.block.iter_vars]
+    written = realize.block.writes[0]
+    reads = tuple(
+        _operand(region, n, iterators)
+        for n, region in enumerate(realize.block.reads)
+        if region.buffer is not written.buffer
+    )
+    dims = _dims(index, block, reads, engine)
+    return Anchor(block, engine, dims, reads, _operand(written, 0, iterators))
+
+
+def _dims(index: ProgramIndex, block: str, reads: Sequence[Operand], engine: Engine) -> tuple[Dim, ...]:
+    realize = index.realize(block)
+    by_loop = {value: iv for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
+    found: list[Dim] = []
+    grained: set[tuple[bool, tuple[int, ...]]] = set()
+    for loop in reversed(index.loops_of(block)):
+        iterator = by_loop[loop.loop_var]
+        summed = iterator.iter_type == "reduce"
+        used = tuple(n for n, operand in enumerate(reads) if operand.uses(iterator.var))
+        extent = build.int_value(loop.extent) or 1
+        # Of several loops that become one side of the product the innermost fills the engine.
+        grain = 1 if (summed, used) in grained else min(_grain(engine, used, summed=summed), extent)
+        grained.add((summed, used))
+        found.append(Dim(loop.loop_var.name, iterator.var, extent, summed, grain))
+    return tuple(reversed(found))
+
+
+def _grain(engine: Engine, used: tuple[int, ...], *, summed: bool) -> int:
+    """What the engine takes at once of a loop that the reads `used` depend on."""
+    match engine:
+        case MatrixEngine():
+            if summed:
+                return engine.tile_depth
+            return engine.tile_rows if used == (0,) else engine.tile_columns if used == (1,) else 1
+        case SystolicEngine():
+            if summed:
+                return engine.rows
+            return engine.rows if used == (0,) else engine.columns if used == (1,) else 1
+        case _:
+            return 1
+
+
+def _engine(machine: Machine, *, sums: bool) -> Engine:
+    """The engine that such a block is for: for sums of products that with the most operations a cycle."""
+    kinds = (MatrixEngine, SystolicEngine) if sums else ()
+    for kind in (kinds, VectorEngine):
+        fit = [e for e in machine.engines if isinstance(e, kind)]
+        if fit:
+            return fit[0]
+    return machine.engines[-1]
+
+
+def _is_plain(index: ProgramIndex, name: str) -> bool:
+    """Whether the block writes one buffer and its iterators are its loops, each once."""
+    realize = index.realize(name)
+    loops = index.loops_of(name)
+    values = [v for v in realize.iter_values if isinstance(v, Var)]
+    return (
+        bool(loops)
+        and len(realize.block.writes) == 1
+        and {f.loop_var for f in loops} == set(values)
+        and len(values) == len(loops) == len(realize.iter_values)
+        and all(build.int_value(f.extent) is not None for f in loops)
+    )
+
+
+def _reduced(index: ProgramIndex, name: str) -> list[Var]:
+    return [iv.var for iv in index.block(name).iter_vars if iv.iter_type == "reduce"]
+
+
+def _extents(index: ProgramIndex, name: str) -> list[int]:
+    return [build.int_value(f.extent) or 1 for f in index.loops_of(name)]
+
+
+def _operand(region: BufferRegion, position: int, iterators: Sequence[Var]) -> Operand:
+    axes = tuple((_steps(axis.min, iterators), build.int_value(axis.extent) or 1) for axis in region.region)
+    return Operand(region.buffer, position, axes)
+
+
+def _steps(index: Expr, iterators: Sequence[Var]) -> dict[Var, int]:
+    """How far a step of each iterator moves an index; nothing is known of one that is not linear, and it is taken to move by one."""
+    form = linear(index)
+    if form is None:
+        return {}
+    found: dict[Var, int] = {}
+    for atom, factor in form.terms:
+        for v in iterators:
+            if atom is v:
+                found[v] = found.get(v, 0) + factor
+    return found
+
+
+def _spread(sizes: Sequence[int], most: int) -> tuple[int, ...]:
+    """At most so many of them: the first and the last, and those between that are furthest apart as ratios."""
+    kept = list(sizes)
+    while len(kept) > most:
+        ratios = [kept[n + 1] / kept[n - 1] for n in range(1, len(kept) - 1)]
+        del kept[1 + ratios.index(min(ratios))]
+    return tuple(kept)

@@ -1,0 +1,114 @@
+"""What came of a candidate: its figures on the machine, or why it has none; and what of it is to be small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from ...hwsim import Least, Machine, Report, row_name
+from ...ir import Refusal, TilewrightError
+
+Status = Literal["fits", "over", "pruned", "refused", "failed"]
+"""fits: it runs within memories and budgets. over: it runs, and takes more than a memory or a budget has. pruned: its lower bound is
+worse than what is known already, so that it was not replayed. refused: a call or the machine refuses it. failed: it takes more time or
+memory than a candidate may, or took its worker along."""
+
+CYCLES, ENERGY, TRAFFIC, PEAK = "cycles", "energy", "traffic", "peak"
+"""Figures that can be asked for. "peak local.vtcm" is that of one memory, or of a block of it; "peak" the sum over all but the largest."""
+
+LOST = "worker-lost"
+"""The code of a candidate that took its workers along. Nobody knows what would have come of it: taken up again, a study asks again."""
+
+UNITS = {CYCLES: "cycles", ENERGY: "pJ", TRAFFIC: "bytes", PEAK: "bytes"}
+
+
+class ObjectiveError(TilewrightError):
+    """A figure that no report has."""
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What a candidate costs. `bound` is what no schedule of the same tasks can be below, `bound_by` the engine, unit or port.
+
+    `energy_pj` in pJ, `traffic_bytes` what is copied from memory to memory, `peaks` bytes by row of memory ("local.vtcm", "local.vtcm[0]").
+    Those that are not `exact` were had without a replay: cycles and peaks are lower bounds, energy and traffic what they are.
+    """
+
+    cycles: int
+    bound: int
+    bound_by: str
+    energy_pj: float
+    traffic_bytes: int
+    peaks: dict[str, int]
+    exact: bool = True
+
+    def figure(self, name: str) -> float:
+        """One of them by its name; see CYCLES, ENERGY, TRAFFIC, PEAK. Raises ObjectiveError "unknown-objective"."""
+        kind, _, scope = name.partition(" ")
+        match kind:
+            case "cycles" if name == CYCLES:
+                return self.cycles
+            case "energy" if name == ENERGY:
+                return self.energy_pj
+            case "traffic" if name == TRAFFIC:
+                return self.traffic_bytes
+            case "peak" if name == PEAK:
+                return sum(self.peaks.values())
+            case "peak" if rows := _rows(self.peaks, scope):
+                return max(self.peaks[row] for row in rows)
+            case _:
+                raise _unknown(name, tuple(self.peaks))
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a candidate. `code` and `message` say why it does not fit, `line` which line of the space was refused, `full` the row
+    of memory that would have to hold more than it has."""
+
+    status: Status
+    figures: Figures | None = None
+    code: str = ""
+    message: str = ""
+    line: int | None = None
+    full: str = ""
+
+    @property
+    def fits(self) -> bool:
+        return self.status == "fits"
+
+
+def figures_of(report: Report, far: str) -> Figures:
+    """The figures of a report; `far` is the scope of the memory that does not count among the peaks."""
+    by = report.bounds[0].name if report.bounds else ""
+    peaks = {row: m.peak_bytes for row, m in report.memory.items() if m.scope != far}
+    return Figures(report.cycles, report.bound, by, report.energy_pj, report.copied_bytes, peaks)
+
+
+def least_figures(least: Least, far: str) -> Figures:
+    """The figures that are known without a replay."""
+    by = least.bounds[0].name if least.bounds else ""
+    peaks = {row: size for row, size in least.peaks.items() if row.partition("[")[0] != far}
+    return Figures(least.cycles, least.cycles, by, least.energy_pj, least.copied_bytes, peaks, exact=False)
+
+
+def vector(figures: Figures, objectives: Sequence[str]) -> tuple[float, ...]:
+    """The figures that are to be small, in order."""
+    return tuple(figures.figure(name) for name in objectives)
+
+
+# Each name is a figure that reports of this machine have.
+def require_objectives(names: Iterable[str], machine: Machine) -> None:
+    far = machine.far.scope
+    rows = [row_name(m, block) for m in machine.memories if m.scope != far for block in range(m.blocks)]
+    some = Figures(0, 0, "", 0.0, 0, dict.fromkeys(rows, 0))
+    for name in names:
+        some.figure(name)
+
+
+def _rows(peaks: Mapping[str, int], scope: str) -> list[str]:
+    return [row for row in peaks if scope in (row, row.partition("[")[0])]
+
+
+def _unknown(name: str, rows: tuple[str, ...]) -> ObjectiveError:
+    known = [CYCLES, ENERGY, TRAFFIC, PEAK, *(f"{PEAK} {row}" for row in rows)]
+    return ObjectiveError(Refusal("unknown-objective", f"there is no figure {name!r}", expected=", ".join(known)))

@@ -1,0 +1,114 @@
+"""A study on disk, to be taken up again: every outcome is there before anybody is told of it.
+
+The file (SQLite) has what was asked for, what came of each number, and what checks of the best came to. That is all: the sampler is
+seeded, so that asked again, and told what it was told, it asks for the same points, and those whose outcome is known are not tried again.
+A kill at any moment loses the candidates that were being tried, and nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from ...execute import Verdict
+from ...hwsim import Machine
+from ...ir import Refusal, TilewrightError
+from ...script import to_script
+from ..space.model import Point, Space
+from .outcome import LOST, Outcome
+from .study import Settings, Trial
+
+_TABLES = """
+create table if not exists study (id integer primary key check (id = 0), fingerprint text not null, settings text not null);
+create table if not exists trials (number integer primary key, point text not null, outcome text not null);
+create table if not exists checks (number integer primary key, point text not null, verdict text not null);
+"""
+
+
+class StoreError(TilewrightError):
+    """A file that is no study, or another one."""
+
+
+class Kept:
+    """The outcomes of one study in a file."""
+
+    def __init__(self, path: str | Path, space: Space, machine: Machine, settings: Settings) -> None:
+        """Opens the file, or makes it. Raises StoreError "not-a-study", "other-study"."""
+        self._path = str(path)
+        mark = fingerprint(space, machine, settings)
+        try:
+            self._base = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            self._base.execute("pragma journal_mode = wal")
+            self._base.execute("pragma synchronous = normal")
+            self._base.executescript(_TABLES)
+            text = msgspec.json.encode(settings).decode()
+            self._base.execute("insert or ignore into study values (0, ?, ?)", (mark, text))
+            (found,) = self._base.execute("select fingerprint from study").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                Refusal(
+                    "not-a-study", f"{path} cannot be used as a study", str(error), "a new file, or one made by a study"
+                )
+            ) from error
+        if found != mark:
+            raise StoreError(
+                Refusal(
+                    "other-study", f"{path} is the study of another schedule, machine or settings",
+                    expected="the same schedule with its holes, machine, objectives, budgets, seed and batch; or another file",
+                )
+            )  # fmt: skip
+
+    def outcomes(self) -> dict[tuple[int, Point], Outcome]:
+        """What is known, by number and point."""
+        rows = self._base.execute("select number, point, outcome from trials").fetchall()
+        found = {
+            (number, msgspec.json.decode(point, type=Point)): msgspec.json.decode(outcome, type=Outcome)
+            for number, point, outcome in rows
+        }
+        return {key: outcome for key, outcome in found.items() if outcome.code != LOST}
+
+    def keep(self, trial: Trial) -> None:
+        """Write an outcome down; it is on disk when this returns."""
+        point, outcome = msgspec.json.encode(trial.point), msgspec.json.encode(trial.outcome)
+        self._base.execute(
+            "insert or replace into trials values (?, ?, ?)", (trial.number, point.decode(), outcome.decode())
+        )
+
+    def verdicts(self) -> dict[tuple[int, Point], Verdict]:
+        """What checks of the best came to, by number and point."""
+        rows = self._base.execute("select number, point, verdict from checks").fetchall()
+        return {
+            (number, msgspec.json.decode(point, type=Point)): msgspec.json.decode(verdict, type=Verdict)
+            for number, point, verdict in rows
+        }
+
+    def keep_verdict(self, trial: Trial, verdict: Verdict) -> None:
+        """Write down what a check came to."""
+        point, found = msgspec.json.encode(trial.point), msgspec.json.encode(verdict)
+        self._base.execute(
+            "insert or replace into checks values (?, ?, ?)", (trial.number, point.decode(), found.decode())
+        )
+
+    def close(self) -> None:
+        self._base.close()
+
+
+def fingerprint(space: Space, machine: Machine, settings: Settings) -> str:
+    """By this a study is known: all that decides which points are tried and what comes of them. More trials and more time are the same
+    study, gone on with."""
+    parts = (
+        to_script(space.program),
+        [line.text for line in space.lines],
+        space.schedule_name,
+        sorted(space.sizes.items()),
+        sorted(space.intrinsics or ()),
+        msgspec.to_builtins(machine),
+        msgspec.to_builtins(msgspec.structs.replace(settings, trials=0, seconds=0.0)),
+    )
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+__all__ = ["Kept", "StoreError", "fingerprint"]

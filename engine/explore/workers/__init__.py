@@ -1,0 +1,1 @@
+"""Processes that evaluate candidates: on this machine, and on a Dask cluster."""

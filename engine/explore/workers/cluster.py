@@ -1,0 +1,103 @@
+"""Tasks on a Dask cluster that there is already. Each of its workers keeps processes for them, so that the limits hold there too.
+
+Dask sees to it that the tasks of a worker that dies are tried by another; what comes back late of a dead one is dropped by it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import uuid4
+
+from dask.distributed import Client, Worker, WorkerPlugin, as_completed, get_worker
+
+from ...ir import Refusal
+from ..trials.evaluator import Answer, Task, failed
+from ..trials.outcome import LOST
+from ..trials.study import Enough
+from .job import Job, answer_from, encoded, job_from, task_from
+from .pool import Hands, WorkersError, longest_first
+
+CONNECT_SECONDS = 5
+
+LOOK_SECONDS = 0.02
+"""While nothing is ready it is looked so often whether something is."""
+
+
+class Cluster:
+    """The workers of the scheduler at `address`."""
+
+    def __init__(self, job: Job, address: str) -> None:
+        try:
+            self._client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            expected = "the address of a running scheduler: tcp://host:8786"
+            raise WorkersError(
+                Refusal("no-scheduler", f"no Dask scheduler answers at {address}", str(error)[:80], expected)
+            ) from error
+        self._address = address
+        self._name = f"tilewright-{uuid4().hex}"
+        self._client.register_plugin(HandsPlugin(encoded(job)), name=self._name)
+
+    def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
+        futures = {
+            self._client.submit(answer_there, self._name, encoded(task), pure=False): task
+            for task in longest_first(tasks)
+        }
+        try:
+            done: Any = as_completed(list(futures), loop=self._client.loop, with_results=True, raise_errors=False)
+            while done.count():
+                if done.has_ready():
+                    future, answer = next(done)
+                    yield futures[future], self._answer(futures[future], future, answer)
+                elif enough():
+                    return
+                else:
+                    time.sleep(LOOK_SECONDS)
+        finally:
+            if self._client.status == "running":  # else its scheduler is gone, and what it was asked with it
+                self._client.cancel(list(futures))
+
+    def _answer(self, task: Task, future: Any, answer: Any) -> Answer:
+        # Whatever the future is by now: it is "lost" where the worker that had the answer died after it came here.
+        if isinstance(answer, bytes):
+            return answer_from(task, answer)
+        if future.status == "error":
+            # More workers died of it than Dask lets die.
+            told = f"the cluster gave it up: {answer[1] if isinstance(answer, tuple) else answer}"
+            return failed(task, LOST, told[:200])
+        raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is gone", found=future.status,
+                                   expected="the same command again, with --study: what is known is kept"))  # fmt: skip
+
+    def close(self) -> None:
+        if self._client.status != "running":
+            self._client.close()
+            return
+        self._client.unregister_worker_plugin(self._name)
+        self._client.close()
+
+
+class HandsPlugin(WorkerPlugin):
+    """The processes of one worker."""
+
+    def __init__(self, job: bytes) -> None:
+        self._job = job
+        self._hands: Hands | None = None
+
+    def setup(self, worker: Worker) -> None:
+        self._hands = Hands(job_from(self._job))
+
+    def teardown(self, worker: Worker) -> None:
+        if self._hands is not None:
+            self._hands.close()
+
+    def answer(self, task: bytes) -> bytes:
+        assert self._hands is not None, "a worker sets its plugins up before it takes tasks"
+        return encoded(self._hands.answer(task_from(task)))
+
+
+def answer_there(name: str, task: bytes) -> bytes:
+    """On a worker: what comes of a task."""
+    plugin: Any = get_worker().plugins[name]
+    return plugin.answer(task)

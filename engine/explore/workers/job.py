@@ -1,0 +1,88 @@
+"""A study's tasks as something that can be sent: all that a worker in another process needs, as text and figures, once."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...hwsim import Machine
+from ...schedule import Intrinsics, process_intrinsics
+from ...script import parse, read_calls, to_script
+from ..search.local_search import Sight, Walk
+from ..space.model import Space, space_of
+from ..trials.evaluator import Answer, Bench, Limits, Question, Task
+from ..trials.outcome import Outcome
+from ..trials.study import Settings
+
+
+class Intrin(msgspec.Struct, frozen=True):
+    """A tensor intrinsic as text."""
+
+    name: str
+    desc: str
+    impl: str
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A space on a machine, and what is asked of its candidates."""
+
+    program: str
+    lines: tuple[str, ...]
+    schedule_name: str
+    sizes: dict[str, int]
+    intrinsics: tuple[Intrin, ...]
+    machine: Machine
+    objectives: tuple[str, ...]
+    budgets: dict[str, float]
+    limits: Limits
+
+    @property
+    def bench(self) -> Bench:
+        """Who does the tasks."""
+        intrinsics = Intrinsics()
+        for intrin in self.intrinsics:
+            intrinsics.register(intrin.name, intrin.desc, intrin.impl)
+        space = space_of(
+            parse(self.program).program,
+            read_calls("\n".join(self.lines)),
+            schedule_name=self.schedule_name,
+            sizes=self.sizes,
+            intrinsics=intrinsics,
+        )
+        return Bench(space, self.machine, self.objectives, self.budgets, self.limits)
+
+
+def job_of(space: Space, machine: Machine, settings: Settings) -> Job:
+    """The job that a study's workers do."""
+    known = process_intrinsics() if space.intrinsics is None else space.intrinsics
+    found = (known.get(name) for name in known)
+    return Job(
+        to_script(space.program),
+        tuple(line.text for line in space.lines),
+        space.schedule_name,
+        dict(space.sizes),
+        tuple(Intrin(i.name, to_script(i.desc), to_script(i.impl)) for i in found),
+        machine,
+        settings.objectives,
+        settings.budgets,
+        settings.limits,
+    )
+
+
+def encoded(value: Job | Task | Answer) -> bytes:
+    """One message of the way between a study and its workers."""
+    return msgspec.msgpack.encode(value)
+
+
+def job_from(data: bytes) -> Job:
+    return msgspec.msgpack.decode(data, type=Job)
+
+
+def task_from(data: bytes) -> Task:
+    return msgspec.msgpack.decode(data, type=Question | Walk)
+
+
+def answer_from(task: Task, data: bytes) -> Answer:
+    """The answer to a task."""
+    if isinstance(task, Walk):
+        return msgspec.msgpack.decode(data, type=tuple[Sight, ...])
+    return msgspec.msgpack.decode(data, type=Outcome)

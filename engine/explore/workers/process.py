@@ -1,0 +1,83 @@
+"""`python -m tilewright.engine.explore.workers.process`: a process that evaluates and estimates candidates.
+
+It reads the job first, then one task after the other. It ends when its input ends, so that no process outlives the one that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from types import FrameType
+
+from ..search.local_search import Sight
+from ..trials.evaluator import Answer, Bench, Question, Task, failed
+from .job import encoded, job_from, task_from
+from .pipe import READY, receive, send
+
+ADDRESS_SPACE = "/proc/self/statm"
+
+
+class TooSlow(BaseException):
+    """The task took its time. Nothing that catches exceptions on the way catches this one."""
+
+
+def main() -> int:
+    """Does tasks until there are none."""
+    tasks = sys.stdin.buffer
+    # What a library prints must not come between the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    first = receive(tasks)
+    if first is None:
+        return 0
+    job = job_from(first)
+    bench = job.bench
+    limit_memory(job.limits.memory_bytes)
+    signal.signal(signal.SIGPROF, _stop)
+    try:
+        send(answers, READY)
+        while (data := receive(tasks)) is not None:
+            send(answers, encoded(within(job.limits.seconds, bench, task_from(data))))
+    except BrokenPipeError:  # the process that asked was killed in the meantime
+        with suppress(BrokenPipeError):
+            answers.close()  # else Python flushes the rest of the answer at exit
+    return 0
+
+
+def within(seconds: float, bench: Bench, task: Task) -> Answer:
+    """The answer to a task. In more than so many seconds of the processor a candidate fails, and a walk is as far as it has come."""
+    sights: list[Sight] = []
+    try:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            if isinstance(task, Question):
+                return bench.tried(task)
+            sights.extend(bench.sights(task))  # those that were there are kept where it is stopped
+            return tuple(sights)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    except TooSlow:
+        return tuple(sights) or failed(task, "too-slow", f"it takes more than {seconds:g} seconds to try")
+
+
+def limit_memory(more_bytes: int) -> None:
+    """Let the process have so many bytes more than it has (0: as many as it likes), where the system can tell."""
+    if not more_bytes or not os.path.exists(ADDRESS_SPACE):
+        return
+    import resource  # not on Windows
+
+    with open(ADDRESS_SPACE, encoding="ascii") as statm:
+        has = int(statm.read().split()[0]) * resource.getpagesize()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = has + more_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _stop(_: int, __: FrameType | None) -> None:
+    raise TooSlow
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Memory accesses: where buffers lie, bank conflicts, descriptors, vector lanes and ports."""

@@ -1,0 +1,383 @@
+"""Bank conflicts, from addresses: rows of one bank that are wanted at once are served one after the other.
+
+An access takes as many cycles as its busiest bank has rows to serve; what that is beyond the cycles for as many rows spread evenly is lost.
+Which rows meet depends on where an access starts modulo the period of the banks, and not on anything else. So the accesses of a loop nest
+with affine addresses are counted by that remainder (a loop adds its stride so many times, modulo the period), and one access of
+each kind is looked at: exact, and no dearer for more iterations. Nothing here knows programs: addresses are bytes, lanes are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import gcd, lcm, prod
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..machine.parts import Memory
+
+Ints = npt.NDArray[np.int64]
+
+MAX_STARTS = 1 << 13
+"""Different combinations of remainders that are looked at. One operand has at most a period of them."""
+
+MAX_ELEMENTS = 1 << 20
+"""Elements that are looked at together, where there are several groups of lanes."""
+
+MOST_KNOWN = 4096
+"""Results that are kept: of so many different patterns, a few hundred bytes each."""
+
+MAX_NUMBER = 1 << 62
+"""Numbers are kept in 64 bits."""
+
+
+MAX_ROWS = 1 << 30
+"""So many rows are numbered in 32 bits: what is listed takes the time of the memory that it needs."""
+
+PLACES = 2
+"""For each row that an access wants it has about so many places where rows are looked for again."""
+
+SPARSE = 16
+"""Numbers that are so many times further apart than there are of them are sorted; a table of all that could be is quicker for others."""
+
+
+class Banking(msgspec.Struct, frozen=True):
+    """How a memory serves rows, see `machine.Memory`: consecutive rows go round the `groups`, each of which has the `ports`.
+
+    Where several banks make up a group, `region_bytes` is how much all groups hold in one bank each, else 0.
+    With `counts_rows` it is no cycles that are counted, but the rows an access wants, each as a whole: the bursts it moves.
+    """
+
+    groups: int
+    row_bytes: int
+    ports: int = 1
+    shared: bool = False
+    broadcast: bool = True
+    phase_bytes: int = 0
+    region_bytes: int = 0
+    regions: int = 1
+    counts_rows: bool = False
+
+    def period_bytes(self, operands: Sequence[Operand], extents: Sequence[tuple[int, ...]]) -> int:
+        """Addresses so far apart meet in the same group; in the same bank too, where that makes a difference. Operands run over lanes and
+        loops of these `extents`."""
+        if self.region_bytes and (self.ports > 1 or len({o.written for o in operands}) == 2):
+            # Within one region banks are told by their groups.
+            first, last = zip(*(o.reach(*extents) for o in operands), strict=True)
+            forward = all(step >= 0 for o in operands for step in o.lane_strides)
+            if not forward or min(first) // self.region_bytes != max(last) // self.region_bytes:
+                return self.region_bytes * self.regions
+        return self.row_bytes * self.groups
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """One operand of vector operations: the byte address of its first element, and strides in bytes by lane loop and by other loop."""
+
+    element_bytes: int
+    base: int
+    lane_strides: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    written: bool = False
+
+    def reach(self, lanes: Sequence[int], loops: Sequence[int]) -> tuple[int, int]:
+        """Its first byte and its last, over lanes and loops of these extents."""
+        steps = [step * (n - 1) for step, n in zip((*self.lane_strides, *self.strides), (*lanes, *loops), strict=True)]
+        low, high = (self.base + sum(limit(0, step) for step in steps) for limit in (min, max))
+        return low, high + self.element_bytes - 1
+
+
+class Clashes(msgspec.Struct, frozen=True):
+    """The `accesses` there are, the `cycles` that conflicts add to them all, and the `degree` of the worst, which takes degree - 1 more
+    than without conflicts. An access in several phases counts as several."""
+
+    accesses: int = 0
+    cycles: int = 0
+    degree: int = 1
+
+    def __add__(self, other: Clashes) -> Clashes:
+        return Clashes(self.accesses + other.accesses, self.cycles + other.cycles, max(self.degree, other.degree))
+
+
+class Elements(msgspec.Struct, frozen=True, eq=False):
+    """Elements that are accessed: the number of the access each belongs to, from 0, and its byte address."""
+
+    access: Ints
+    address: Ints
+    element_bytes: int
+    written: bool = False
+
+
+def banking(memory: Memory) -> Banking | None:
+    """The rule of a memory; None where rows are not spread over banks."""
+    if memory.mapping == "block" or memory.banks == 1:
+        return None
+    groups = memory.bank_groups or memory.banks
+    regions = memory.banks // groups
+    return Banking(
+        groups,
+        memory.interleave_bytes,
+        memory.bank_ports,
+        memory.ports == "shared",
+        memory.broadcast,
+        memory.phase_bytes,
+        memory.capacity_bytes // regions if memory.bank_groups else 0,
+        regions,
+    )
+
+
+def affine_clashes(
+    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
+) -> Clashes:
+    """The conflicts of operations on `width` lanes whose operands are accessed at once; with too many combinations to look at, as if each
+    operand waited for every other.
+
+    Lanes are numbered through the `lanes` loops (their extents, the fastest first) and taken `width` at a time, in every iteration of
+    the other `loops`.
+    """
+    found = exact_clashes(rule, lanes, loops, operands, width)
+    if found is not None:
+        return found
+    return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), Clashes())
+
+
+def exact_clashes(
+    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
+) -> Clashes | None:
+    """As `affine_clashes`; None for too many combinations."""
+    period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
+    near = tuple(msgspec.structs.replace(o, base=o.base % period) for o in operands)
+    return known_clashes(rule, period, tuple(lanes), tuple(loops), near, width)
+
+
+@lru_cache(MOST_KNOWN)
+def known_clashes(
+    rule: Banking,
+    period: int,
+    lanes: tuple[int, ...],
+    loops: tuple[int, ...],
+    operands: tuple[Operand, ...],
+    width: int,
+) -> Clashes | None:
+    """The same again is met often: in tasks that differ in their cells only, and in a program before and after a step."""
+    found = Clashes()
+    for groups, repeats in _groups(lanes, width):
+        strides = [
+            [*o.strides, *(sum(map(int.__mul__, step, o.lane_strides)) for _, step in repeats)] for o in operands
+        ]
+        starts = _starts(period, [*loops, *(n for n, _ in repeats)], operands, strides)
+        if starts is None:
+            return None
+        lanes_each = [len(group) for group in groups]
+        for length in dict.fromkeys(lanes_each):
+            alike = np.stack([group for group in groups if len(group) == length])
+            most = max(1, MAX_ELEMENTS // (len(starts[0]) * length))
+            for first in range(0, len(alike), most):
+                found += _repeated(rule, operands, alike[first : first + most], *starts)
+    return found
+
+
+def _groups(lanes: Sequence[int], width: int) -> list[tuple[list[Ints], list[tuple[int, tuple[int, ...]]]]]:
+    """Groups of `width` lanes as coordinates in the lane loops, each with loops that repeat it: (times, step in each lane loop).
+
+    The first loops together and a group have a common multiple of lanes, after which the pattern repeats, further on in the next loop.
+    """
+    extents = [n for n in lanes if n > 1]
+    axes = [k for k, n in enumerate(lanes) if n > 1]
+    if not extents:
+        return [([np.zeros((1, len(lanes)), np.int64)], [])]
+    inner = 1
+    for k, extent in enumerate(extents):
+        common = lcm(inner, width)
+        step = common // inner
+        if extent % step == 0 or k == len(extents) - 1:
+            times = extent // step
+            loops = [(times, _unit(axes[k], step, len(lanes)))]
+            loops += [(n, _unit(axes[m], 1, len(lanes))) for m, n in enumerate(extents) if m > k]
+            whole = common * times if extent % step else prod(extents)
+            found = [(_cut(lanes, 0, common, width), loops)] if times else []
+            return [*found, (_cut(lanes, whole, prod(extents), width), [])]
+        inner *= extent
+    raise AssertionError("the last loop has no next one")
+
+
+def _unit(axis: int, step: int, rank: int) -> tuple[int, ...]:
+    return tuple(step if k == axis else 0 for k in range(rank))
+
+
+def _cut(lanes: Sequence[int], first: int, last: int, width: int) -> list[Ints]:
+    """The coordinates of lanes `first` to `last`, in groups."""
+    every = np.stack(np.unravel_index(np.arange(first, last), tuple(lanes), order="F"), axis=1).astype(np.int64)
+    return [every[start : start + width] for start in range(0, last - first, width)]
+
+
+def _starts(
+    period: int, loops: Sequence[int], operands: Sequence[Operand], strides: Sequence[Sequence[int]]
+) -> tuple[Ints, Ints] | None:
+    """Where operations start, modulo the period, a column for each operand, and how many start there. None for too many combinations."""
+    starts = np.array([[o.base % period for o in operands]], np.int64)
+    counts = np.ones(1, np.int64)
+    for n, extent in enumerate(loops):
+        step = np.array([s[n] % period for s in strides], np.int64)
+        turn = lcm(*(period // gcd(int(s), period) for s in step))
+        distinct = min(extent, turn)
+        if distinct > 1 and len(step) > 1 and len(starts) * distinct > MAX_STARTS:
+            return None
+        if distinct == 1:
+            counts = counts * extent
+            continue
+        times = extent // distinct + (np.arange(distinct) < extent % distinct)
+        starts = (starts[:, None, :] + np.arange(distinct)[:, None] * step) % period
+        counts = (counts[:, None] * times).reshape(-1)
+        starts, place = _sorted_once(starts.reshape(-1, len(step)), period)
+        joined = np.zeros(len(starts), np.int64)
+        np.add.at(joined, place, counts)
+        counts = joined
+    return starts, counts
+
+
+def _sorted_once(starts: Ints, period: int) -> tuple[Ints, Ints]:
+    """The different rows of a table of numbers from 0 to below the period, in order, and which of them each row is."""
+    columns = starts.shape[1]
+    if period**columns > MAX_NUMBER:
+        found, place = np.unique(starts, axis=0, return_inverse=True)
+        return found, place.reshape(-1)
+    number = starts[:, 0]
+    for column in range(1, columns):
+        number = number * period + starts[:, column]
+    kept, place = _each_number(number, period**columns)
+    powers = np.array([period**k for k in reversed(range(columns))], np.int64)
+    return np.floor_divide.outer(kept, powers) % period, place
+
+
+def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> Clashes:
+    """The conflicts of groups of so many lanes each (group, lane, loop) at each of their starts, as often as they start there."""
+    count, length = len(groups), len(groups[0])
+    width, phases = _phases(rule, operands, length)
+    kinds = count * len(starts)
+    access = np.add.outer(np.arange(kinds) * phases, np.arange(length) // width)
+    elements: list[Elements] = []
+    for k, o in enumerate(operands):
+        address = starts[:, k, None] + (groups @ np.array(o.lane_strides, np.int64))[:, None, :]
+        elements.append(Elements(access.reshape(-1), address.reshape(-1), o.element_bytes, o.written))
+    return _summed(cycles_lost(rule, elements, kinds * phases), np.tile(np.repeat(counts, phases), count))
+
+
+def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int, int]:
+    """How many lanes are served in a phase, and how many phases there are."""
+    widest = max(o.element_bytes for o in operands)
+    width = max(1, rule.phase_bytes // widest) if rule.phase_bytes else lanes
+    return width, -(-lanes // width)
+
+
+def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> Clashes:
+    """The conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
+    kept, phased = in_phases(rule, elements, lane)
+    return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))
+
+
+def in_phases(rule: Banking, elements: Sequence[Elements], lane: Ints) -> tuple[int, list[Elements]]:
+    """How many accesses there are where one in several phases is several, and the elements numbered so."""
+    widest = max(e.element_bytes for e in elements)
+    access = elements[0].access
+    if rule.phase_bytes:
+        phase = lane // max(1, rule.phase_bytes // widest)
+        access = access * (int(phase.max(initial=0)) + 1) + phase
+    kept, access = _each_number(access, int(access.max(initial=-1)) + 1)
+    return len(kept), [msgspec.structs.replace(e, access=access) for e in elements]
+
+
+def _summed(lost: Ints, counts: Ints) -> Clashes:
+    return Clashes(int(counts.sum()), int(lost @ counts), 1 + int(lost.max(initial=0)))
+
+
+def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> Ints:
+    """The cycles that each access takes more than its rows would take, spread evenly over the banks.
+
+    Lanes that want the same row of one operand are served at once; operands are read and written on their own.
+    """
+    spans = [_spanned(rule, e, accesses) for e in elements]
+    if rule.counts_rows:
+        return np.sum([np.bincount(access, minlength=accesses) for access, _ in spans], axis=0)
+    access, row = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
+    group = row % rule.groups
+    sides: list[slice | npt.NDArray[np.bool_]] = [slice(None)]
+    if not rule.shared and len({e.written for e in elements}) == 2:
+        written = np.concatenate([np.full(len(rows), e.written) for e, (_, rows) in zip(elements, spans, strict=True)])
+        sides = [written, ~written]
+    taken = ideal = np.zeros(accesses, np.int64)
+    for side in sides:
+        busiest, total = _busiest(access[side], group[side], accesses)
+        taken = np.maximum(taken, -(-busiest // rule.ports))
+        ideal = np.maximum(ideal, -(-total // (rule.ports * rule.groups)))
+    # In one region a group is one bank, and has served it by now.
+    if rule.region_bytes and not (len(sides) == rule.ports == 1 and _is_one_region(rule, row)):
+        bank = row * rule.row_bytes // rule.region_bytes % rule.regions * rule.groups + group
+        busiest, total = _busiest(access, bank, accesses)
+        taken = np.maximum(taken, busiest)
+        ideal = np.maximum(ideal, -(-total // (rule.groups * rule.regions)))
+    return taken - ideal
+
+
+def _is_one_region(rule: Banking, row: Ints) -> bool:
+    if not len(row):
+        return True
+    first, last = (int(end) * rule.row_bytes // rule.region_bytes for end in (row.min(), row.max()))
+    return first == last
+
+
+def _spanned(rule: Banking, elements: Elements, accesses: int) -> tuple[Ints, Ints]:
+    """The rows that accesses want: of each element one, or several next to each other where it is wider or lies across."""
+    first = elements.address // rule.row_bytes
+    last = first if elements.element_bytes == 1 else (elements.address + elements.element_bytes - 1) // rule.row_bytes
+    access, row = elements.access, first
+    most = 1 if last is first else int((last - first).max(initial=0)) + 1
+    if most > 1:
+        rows = first[:, None] + np.arange(most)
+        wanted = rows <= last[:, None]
+        access, row = np.broadcast_to(access[:, None], rows.shape)[wanted], rows[wanted]
+    if not rule.broadcast:
+        return access, row
+    return _each_once(access, row, accesses)
+
+
+def _each_once(access: Ints, row: Ints, accesses: int) -> tuple[Ints, Ints]:
+    """The different pairs of an access and a row, in no order."""
+    lowest = int(row.min(initial=0))
+    reach = int(row.max(initial=0)) - lowest + 1
+    # The rows of one access are near each other, mostly: each then has a place of its own among so many for an access.
+    places = 1 << min(PLACES * len(row) // max(accesses, 1), reach).bit_length()
+    near = (row - lowest).astype(np.int32) if reach <= MAX_ROWS else row - lowest
+    table = np.full(accesses * places, -1, near.dtype)
+    place = access * places
+    place += near & places - 1
+    table[place] = near
+    if (table[place] == near).all():
+        kept = np.flatnonzero(table >= 0)
+        return kept // places, table[kept] + np.int64(lowest)
+    if accesses * reach < MAX_NUMBER:
+        both = np.sort(access * reach + (row - lowest))
+        both = both[np.append(True, both[1:] != both[:-1])[: len(both)]]
+        access, row = np.divmod(both, reach)
+        return access, row + lowest
+    pairs = np.unique(np.stack([access, row], axis=1), axis=0)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _each_number(numbers: Ints, end: int) -> tuple[Ints, Ints]:
+    """The different ones of `numbers`, all from 0 to below `end`, in order, and the place of each number among these."""
+    if end > SPARSE * len(numbers):
+        kept, places = np.unique(numbers, return_inverse=True)
+        return kept, places.reshape(-1)
+    met = np.zeros(end, np.int64)
+    met[numbers] = 1
+    return np.flatnonzero(met), (np.cumsum(met) - 1)[numbers]
+
+
+def _busiest(access: Ints, bank: Ints, accesses: int) -> tuple[Ints, Ints]:
+    """For each access: how many rows its busiest bank serves, and how many all do."""
+    banks = int(bank.max(initial=0)) + 1
+    # A line for each bank, so that all accesses are looked at together.
+    rows = np.bincount(bank * accesses + access, minlength=accesses * banks).reshape(banks, accesses)
+    return rows.max(axis=0), np.bincount(access, minlength=accesses)

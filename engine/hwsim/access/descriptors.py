@@ -1,0 +1,90 @@
+"""What a DMA is told to copy: a box of contiguous runs, and how many bytes move because memories move whole bursts.
+
+The loops of a copy that go on where the one inside ends are one dimension of the box, its innermost dimension is a run. An engine whose
+descriptors have fewer dimensions needs several of them, a pattern that is no box one for each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import msgspec
+
+from ...ir import Var
+from ..machine.parts import DmaEngine, Memory
+from ..tasks.geometry import Domain, Layout, Runs, run_loops, runs
+from ..tasks.work import Work, element_bytes
+
+
+class Descriptor(msgspec.Struct, frozen=True):
+    """A copy of `runs` runs of `run_bytes` each (the longest, where they differ: then `shape` is empty). `shape` is in elements, a run
+    comes last.
+
+    `wanted_bytes` are asked for, `read_bytes` and `written_bytes` move in whole bursts; it takes `descriptors` to say it.
+    """
+
+    shape: tuple[int, ...]
+    run_bytes: int
+    runs: int
+    wanted_bytes: int
+    read_bytes: int
+    written_bytes: int
+    descriptors: int = 1
+
+    @property
+    def efficiency(self) -> float:
+        """Bytes wanted over bytes moved, on the side that moves more."""
+        return self.wanted_bytes / max(self.read_bytes, self.written_bytes, 1)
+
+
+def describe(
+    engine: DmaEngine, work: Work, layouts: Sequence[Layout], where: Domain, source: Memory, target: Memory
+) -> Descriptor:
+    """The descriptor of a copy of `source` to `target` over the iterations of a domain."""
+    size = element_bytes(work.writes[0])
+    found = runs(layouts, where)
+    count = sum(r.count for r in found)
+    shape = _box(layouts, where) or ((count, found[0].elements) if len(found) == 1 else ())
+    return Descriptor(
+        shape,
+        max(r.elements for r in found) * size,
+        count,
+        where.iterations * size,
+        _in_bursts(found, size, source),
+        _in_bursts(found, size, target),
+        _descriptors(engine, shape, count),
+    )
+
+
+def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:
+    """The extents of the dimensions, outermost first; () where the pattern is no box."""
+    strides = [x.strides for x in layouts if x.strides is not None]
+    if not where.is_box or len(strides) < len(layouts):
+        return ()
+    run = run_loops(strides, where)
+    rest = [v for v, count in where.active.items() if count > 1 and v not in run]
+    shape = [prod(where.active[v] for v in run)]
+    inside: Var | None = None
+    for var in sorted(rest, key=lambda v: abs(strides[-1].get(v, 0))):
+        if inside is not None and all(_goes_on(s, inside, var, where) for s in strides):
+            shape[-1] *= where.active[var]
+        else:
+            shape.append(where.active[var])
+            inside = var
+    return tuple(reversed(shape))
+
+
+def _goes_on(strides: Mapping[Var, int], inside: Var, var: Var, where: Domain) -> bool:
+    """Whether `var` takes up where the loop inside of it ends: both are one loop with the stride of that."""
+    return strides.get(var, 0) == strides.get(inside, 0) * where.active[inside]
+
+
+def _descriptors(engine: DmaEngine, shape: Sequence[int], count: int) -> int:
+    if not engine.dimensions:
+        return 1
+    return prod(shape[: -engine.dimensions]) if shape else count
+
+
+def _in_bursts(found: Sequence[Runs], size: int, memory: Memory) -> int:
+    return sum(r.count * -(-r.elements * size // memory.burst_bytes) * memory.burst_bytes for r in found)

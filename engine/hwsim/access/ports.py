@@ -1,0 +1,113 @@
+"""The ports and buses that tasks move their bytes through: how many cycles of each a task needs, and which ones several engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ..machine.model import Machine
+from ..machine.parts import Bus, DmaEngine, Engine, Memory
+from ..replay.exclusive import Variant
+
+
+class PortSpec(msgspec.Struct, frozen=True):
+    """A port of a memory, or a bus. It is granted for `burst_cycles` at a time: as long as a whole burst takes."""
+
+    name: str
+    bytes_per_cycle: int
+    burst_cycles: int
+
+
+class Asker(msgspec.Struct, frozen=True, eq=False):
+    """Tasks of one kind as ports see them: their unit of engines, the ports they may use, the cells that each of them surely reads and
+    writes."""
+
+    unit: int
+    ports: tuple[PortSpec, ...]
+    reads: frozenset[int]
+    writes: frozenset[int]
+
+    def takes_turns(self, other: Asker) -> bool:
+        """Whether never one of each is at work: they are of one unit, or one waits for what the other has in its hands."""
+        return (
+            self.unit == other.unit
+            or not self.writes.isdisjoint(other.writes)
+            or not self.writes.isdisjoint(other.reads)
+            or not self.reads.isdisjoint(other.writes)
+        )
+
+
+def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
+    """The ports that tasks may have to share, with the numbers of those who may be at work together there."""
+    users: dict[PortSpec, list[int]] = {}
+    for number, asker in enumerate(askers):
+        for port in asker.ports:
+            users.setdefault(port, []).append(number)
+    found: dict[PortSpec, tuple[int, ...]] = {}
+    for port, numbers in users.items():
+        rivals = tuple(n for n in numbers if not all(askers[n].takes_turns(askers[m]) for m in numbers))
+        if rivals:
+            found[port] = rivals
+    return found
+
+
+def holding_up(kinds: Sequence[Variant], bursts: Sequence[int]) -> dict[int, frozenset[int]]:
+    """The ports that can make tasks of these kinds late, each with the engines that ask for it.
+
+    Before each burst of a task every other engine has one at most; where all is done by then that is no longer than a task's own work, the
+    port need not be looked at. Nor need those which are always asked for as another is, for as long: the last of them tells.
+    """
+    found: dict[tuple[int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
+    for port, burst in enumerate(bursts):
+        asked = [dict(kind.demands).get(port, 0) for kind in kinds]
+        longest: dict[int, int] = {}
+        for kind, cycles in zip(kinds, asked, strict=True):
+            if cycles:
+                longest[kind.engine] = max(longest.get(kind.engine, 0), min(cycles, burst))
+        everyone = sum(longest.values())
+        if any(
+            kind.setup + cycles + -(-cycles // burst) * (everyone - longest[kind.engine]) > kind.duration
+            for kind, cycles in zip(kinds, asked, strict=True)
+            if cycles
+        ):
+            found[burst, tuple(asked)] = port, frozenset(longest)
+    return dict(found.values())
+
+
+def memory_port(memory: Memory, *, written: bool) -> PortSpec:
+    """The port that reads or writes of a memory go through."""
+    shared = memory.ports == "shared"
+    width = memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle
+    side = "port" if shared else "write port" if written else "read port"
+    return PortSpec(f"{memory.scope} {side}", width, over(memory.burst_bytes, width))
+
+
+def bus_port(bus: Bus) -> PortSpec:
+    """A bus, as what it is granted as."""
+    return PortSpec(bus.name, bus.bytes_per_cycle, over(bus.burst_bytes, bus.bytes_per_cycle))
+
+
+def ports_of(engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, bool]]) -> tuple[PortSpec, ...]:
+    """All ports that an engine uses which accesses memories, each read or written."""
+    found = dict.fromkeys(memory_port(memory, written=written) for memory, written in sides)
+    return (*found, *map(bus_port, machine.buses_of(engine.name)))
+
+
+def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
+    """Cycles of each port that a task needs which reads or writes (True) so many bytes of memories. A copy goes over a bus once; what other
+    engines read and write goes over it both ways."""
+    sizes: dict[PortSpec, int] = {}
+    total = 0
+    for memory, written, size in moved:
+        port = memory_port(memory, written=written)
+        sizes[port] = sizes.get(port, 0) + size
+        total += size if written or not isinstance(engine, DmaEngine) else 0
+    for bus in machine.buses_of(engine.name):
+        sizes[bus_port(bus)] = total
+    return {port: over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
+
+
+def over(amount: int, per: int) -> int:
+    """`amount / per`, rounded up."""
+    return -(-amount // per)

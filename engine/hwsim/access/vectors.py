@@ -1,0 +1,342 @@
+"""What a vector engine does with a piece of work: how its lanes lie, how many operations that makes, where their accesses conflict, and
+how many bursts they move.
+
+Lanes are the threads of the loops that the program binds to them; where it binds none, they follow the result (the operand, when one
+element is summed up) as it lies in memory, so that it is stored run by run. The other operands are accessed wherever the lanes find
+them: a transposed one column by column, which is where banks conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Literal
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace as replace_fields
+
+from ...ir import Buffer, Var
+from ..machine.parts import Memory, VectorEngine
+from ..tasks.boxes import Inside, inside
+from ..tasks.geometry import (
+    Domain,
+    Layout,
+    at_points,
+    listed,
+    number_of,
+    origin,
+    run_loops,
+    run_order,
+    runs,
+    without_loops,
+)
+from ..tasks.grid import UnknownValueError, Values
+from ..tasks.product import indexing
+from ..tasks.work import Access, Work, element_bytes
+from .bank_conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, exact_clashes, listed_clashes
+from .placement import Places
+from .ports import over
+
+
+class Conflict(msgspec.Struct, frozen=True, eq=False):
+    """What bank conflicts cost a task: of so many `accesses` to `buffers` (one, or several that are accessed at once) the worst takes
+    `degree` - 1 cycles more than without, all together `cycles`."""
+
+    buffers: tuple[Buffer, ...]
+    kind: Literal["read", "write", "together"]
+    memory: str
+    accesses: int
+    degree: int
+    cycles: int
+
+
+class Spread(msgspec.Struct, frozen=True, eq=False):
+    """What the accesses of a task to a buffer move, in a memory with bursts: those of an operation's lanes ask for `wanted_bytes`, each
+    element once, and move every burst that any of these lies in, `moved_bytes`."""
+
+    buffer: Buffer
+    written: bool
+    accesses: int
+    wanted_bytes: int
+    moved_bytes: int
+
+    @property
+    def efficiency(self) -> float:
+        """Bytes wanted over bytes moved."""
+        return self.wanted_bytes / self.moved_bytes if self.moved_bytes else 1.0
+
+
+class Side(msgspec.Struct, frozen=True, eq=False):
+    """An access of the work, its layout, and whether it stores. An accumulator is two: it is loaded and stored."""
+
+    access: Access
+    layout: Layout
+    written: bool
+
+
+class Lanes(msgspec.Struct, frozen=True, eq=False):
+    """The loops that lanes are numbered through, the fastest first, and how many lanes an operation has."""
+
+    loops: tuple[Var, ...]
+    width: int
+
+    def are_whole(self, where: Domain) -> bool:
+        """Whether conditions cut no lanes but the last ones."""
+        return where.is_box and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
+
+    def of_an_operation(self, where: Domain) -> Lanes:
+        """Without the loops that are only gone on in where an operation ends; lanes are whole."""
+        lanes = 1
+        for n, var in enumerate(self.loops, 1):
+            lanes *= where.active[var]
+            if lanes % self.width == 0:
+                return Lanes(self.loops[:n], self.width)
+        return self
+
+
+def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
+    """Operations of whole vectors: for each of the work's own, as many as it takes to go over all lanes."""
+    width = vector_width(engine, work)
+    threads = _threads(work, where)
+    if threads:
+        return _thread_groups(Lanes(threads, width), where) * work.operations
+    if engine.lanes == "program":
+        vectorized = tuple(v for v in work.piece.vectorized if v in where.extents)
+        groups = _thread_groups(Lanes(vectorized, width), where) if vectorized else where.iterations
+        return groups * work.operations
+    along = lanes_follow(work, layouts, where)
+    return sum(r.count * over(r.elements, width) for r in runs((along,), where)) * work.operations
+
+
+def vector_conflicts(
+    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
+) -> tuple[Conflict, ...]:
+    """The conflicts of the accesses of a piece, those that have none among them, memory by memory."""
+    along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
+    looked = _Looked(work, layouts, where, places)
+    found: list[Conflict] = []
+    for memory in places.machine.memories:
+        rule = banking(memory)
+        if rule is None:
+            continue
+        for sides in accessed_at_once(engine, work, layouts):
+            here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
+            clashes = looked.clashes(rule, here, along, width) if here else None
+            if clashes is not None:
+                found.append(_conflict(here, memory, clashes))
+    return tuple(found)
+
+
+def vector_spreads(
+    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
+) -> tuple[Spread, ...]:
+    """What moves in and out of memories with bursts and no cache in front, by buffer and direction.
+
+    An operand that stays the same in a loop is held meanwhile. Without threads, several accesses to one buffer are not looked at: the
+    engine holds what they have in common.
+    """
+    along, width, threads = lanes_follow(work, layouts, where), vector_width(engine, work), _threads(work, where)
+    found: list[Spread] = []
+    for (buffer, written), sides in _by_buffer(work, layouts).items():
+        memory = places.by_buffer[buffer].memory
+        if (
+            memory.burst_bytes == 1
+            or places.machine.caches_of(engine.name, memory.name)
+            or (len(sides) > 1 and not threads)
+        ):
+            continue
+        spreads = [_spread(s, work, along, width, where, places) for s in sides]
+        if not any(s is None for s in spreads):
+            known = [s for s in spreads if s is not None]
+            accesses, wanted, moved = (sum(column) for column in zip(*known, strict=True))
+            found.append(Spread(buffer, written, accesses, wanted, moved))
+    return tuple(found)
+
+
+def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool], list[Side]]:
+    """What is read and written of each buffer; an accumulator is both."""
+    paired = _paired(work, layouts)
+    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(paired)]
+    if work.updates:
+        sides += [Side(a, x, written=False) for a, x in paired[len(work.reads) :]]
+    found: dict[tuple[Buffer, bool], list[Side]] = {}
+    for side in sides:
+        if not side.access.extents:
+            found.setdefault((side.access.buffer, side.written), []).append(side)
+    return found
+
+
+def _spread(
+    side: Side, work: Work, along: Layout, width: int, where: Domain, places: Places
+) -> tuple[int, int, int] | None:
+    """(accesses, bytes wanted, bytes moved); None where the addresses depend on data, or are too many to list."""
+    size, memory = element_bytes(side.access), places.by_buffer[side.access.buffer].memory
+    threads = _threads(work, where)
+    moving = side.layout.loops(where.extents)
+    if not threads and not moving & along.loops(where.extents):
+        along = side.layout
+    held = [v for v in where.extents if v not in threads and v not in moving]
+    once = without_loops(where, held)
+    # Operations that are narrower than a burst and go on in it move it once.
+    lanes = width if threads else max(width, memory.burst_bytes // size)
+    rule = Banking(1, memory.burst_bytes, phase_bytes=max(memory.phase_bytes, memory.burst_bytes) if memory.phase_bytes else 0,
+                   counts_rows=True)  # fmt: skip
+    looked = _Looked(work, [side.layout], once, places)
+    moved = looked.clashes(rule, [side], along, lanes)
+    wanted = looked.clashes(replace_fields(rule, row_bytes=size), [side], along, lanes)
+    if moved is None or wanted is None:
+        return None
+    return moved.accesses, wanted.cycles * size, moved.cycles * memory.burst_bytes
+
+
+def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]) -> list[list[Side]]:
+    """What one operation reads and writes together: each operand alone, or two of them at first, then one by one, the result with the
+    last. An accumulator is loaded by an access of its own; where operands go together it is written after it was read."""
+    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
+    reads, writes = sides[: len(work.reads)], sides[len(work.reads) :]
+    if engine.operands == "in_turn":
+        loaded = [Side(s.access, s.layout, written=False) for s in writes] if work.updates else []
+        return [[s] for s in (*sides, *loaded)]
+    groups = [reads[:2], *([s] for s in reads[2:])]
+    return [*groups[:-1], [*groups[-1], *writes]]
+
+
+def _conflict(group: Sequence[Side], memory: Memory, clashes: Clashes) -> Conflict:
+    kind = "together" if len(group) > 1 else "write" if group[0].written else "read"
+    buffers = tuple(dict.fromkeys(s.access.buffer for s in group))
+    return Conflict(buffers, kind, memory.name, clashes.accesses, clashes.degree, clashes.cycles)
+
+
+def _paired(work: Work, layouts: Sequence[Layout]) -> list[tuple[Access, Layout]]:
+    return list(zip((*work.reads, *work.writes), layouts, strict=True))
+
+
+def vector_width(engine: VectorEngine, work: Work) -> int:
+    return max(1, engine.vector_bytes // max(element_bytes(a) for a in (*work.reads, *work.writes)))
+
+
+def lanes_follow(work: Work, layouts: Sequence[Layout], where: Domain) -> Layout:
+    return layouts[0] if work.reads and not indexing(work.writes[0], where) else layouts[-1]
+
+
+def _threads(work: Work, where: Domain) -> tuple[Var, ...]:
+    return tuple(v for v in work.piece.lanes if v in where.extents)
+
+
+def _thread_groups(lanes: Lanes, where: Domain) -> int:
+    """How often a group of threads has anything to do."""
+    if lanes.are_whole(where):
+        threads = prod(where.active[v] for v in lanes.loops)
+        return where.iterations // threads * over(threads, lanes.width)
+    access, _ = _numbered(lanes, where)
+    return len(np.unique(access))
+
+
+class _Looked:
+    """The iterations of a piece, with what looks at several of its accesses have in common."""
+
+    def __init__(self, work: Work, layouts: Sequence[Layout], where: Domain, places: Places) -> None:
+        self._work = work
+        self._layouts = layouts
+        self._where = where
+        self._places = places
+        self._inside: dict[tuple[Var, ...], Inside | None] = {}
+
+    def clashes(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> Clashes | None:
+        """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
+        where, places = self._where, self._places
+        lanes = lanes_of(self._work, along, width, where)
+        try:
+            if not lanes.are_whole(where):
+                return _listed(rule, group, lanes, along, where, places)
+            if along.strides is not None and all(s.layout.strides is not None for s in group):
+                return affine_clashes(*_affine(rule, group, lanes, where, places))
+            # Lanes that nothing cuts: only the other loops have edges.
+            lanes = lanes.of_an_operation(where)
+            whole = self._box(lanes)
+            here = [] if whole is None else [(s, whole.layout(s.layout)) for s in group]
+            known = [replace_fields(s, layout=x) for s, x in here if x is not None]
+            if whole is not None and len(known) == len(group):
+                exact = exact_clashes(*_affine(rule, known, lanes, whole.box, places))
+                if exact is not None:
+                    return exact + _listed(rule, group, lanes, along, whole.rest, places)
+            return _listed(rule, group, lanes, along, where, places)
+        except UnknownValueError:
+            return None
+
+    def _box(self, lanes: Lanes) -> Inside | None:
+        """A box that no access of the piece leaves in the other loops."""
+        loops = tuple(v for v, n in self._where.active.items() if n > 1 and v not in lanes.loops) if lanes.loops else ()
+        if loops not in self._inside:
+            self._inside[loops] = inside(self._layouts, self._where, loops)
+        return self._inside[loops]
+
+
+def _affine(
+    rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places
+) -> tuple[Banking, list[int], list[int], list[Operand], int]:
+    """What `conflicts.affine_clashes` wants to know."""
+    others = tuple(v for v, count in where.active.items() if count > 1 and v not in lanes.loops)
+    operands: list[Operand] = []
+    for side in group:
+        size = element_bytes(side.access)
+        strides = side.layout.strides or {}
+        across, outer = (tuple(strides.get(v, 0) * size for v in loops) for loops in (lanes.loops, others))
+        operands.append(Operand(size, _base(side, where, places), across, outer, side.written))
+    active = where.active
+    return rule, [active[v] for v in lanes.loops], [active[v] for v in others], operands, lanes.width
+
+
+def _listed(
+    rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
+) -> Clashes:
+    order, access, lane = in_operations(lanes, along, where)
+    found = [column[order] for column in listed([s.layout for s in group], where)]
+    elements: list[Elements] = []
+    for side, column in zip(group, found, strict=True):
+        size = element_bytes(side.access)
+        elements.append(
+            Elements(access, column * size + places.by_buffer[side.access.buffer].address, size, side.written)
+        )
+    return listed_clashes(rule, elements, lane)
+
+
+def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
+    """How lanes are numbered: the threads of the program, else along the runs of the result; no loops where only listing tells."""
+    lanes = Lanes(_threads(work, where), width)
+    if not lanes.loops and where.is_box and along.strides is not None:
+        return Lanes(run_loops([along.strides], where), width)
+    return lanes
+
+
+def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | slice, Values, Values]:
+    """An order of the iterations of a domain; in that order the number of each one's operation, and its lane. Raises UnknownValueError."""
+    if lanes.loops:
+        return slice(None), *_numbered(lanes, where)
+    order, breaks = run_order(along, where)
+    first = np.flatnonzero(breaks)
+    length = np.diff(np.append(first, len(order)))
+    place = np.arange(len(order)) - np.repeat(first, length)
+    before = np.cumsum(-(-length // lanes.width)) - -(-length // lanes.width)
+    return order, np.repeat(before, length) + place // lanes.width, place % lanes.width
+
+
+def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
+    """For each iteration of a domain the number of its group of threads, and its thread in that. Raises UnknownValueError."""
+    extents = where.extents
+    groups = over(prod(extents[v] for v in lanes.loops), lanes.width)
+
+    def found(place: Mapping[Var, Values]) -> tuple[Values, Values]:
+        position = number_of(place, {v: extents[v] for v in reversed(lanes.loops)})
+        outside = number_of(place, {v: n for v, n in extents.items() if v not in lanes.loops})
+        return outside * groups + position // lanes.width, position % lanes.width
+
+    access, lane = at_points(where, found)
+    return access, lane
+
+
+def _base(side: Side, where: Domain, places: Places) -> int:
+    """The byte address at which the loops of the task begin. Loops around it move it by whole rows, or this is as if they did."""
+    size = element_bytes(side.access)
+    return places.by_buffer[side.access.buffer].address + origin(side.layout, where) * size

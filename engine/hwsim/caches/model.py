@@ -1,0 +1,146 @@
+"""Caches: set-associative, least recently used goes first, lines allocated on writes, dirty ones written back; level behind level.
+
+The counts are those of cachegrind on the same stream, exactly: a level is asked for what the one before it lacks, reads as reads and
+writes as writes. A line that is written back marks its line in the next level and moves nothing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..machine.parts import Cache
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Asked(msgspec.Struct, frozen=True, eq=False):
+    """What a level is asked for, in order: positions in the program's stream, addresses, and whether the line is dirty from then on.
+
+    `returned` are lines written back from a level before: positions and addresses.
+    """
+
+    position: Ints
+    address: Ints
+    dirty: Flags
+    returned: tuple[Ints, Ints]
+
+
+def joined(several: Sequence[Asked]) -> Asked:
+    """What several levels and engines ask one level for."""
+    if len(several) == 1:
+        return several[0]
+    position = np.concatenate([a.position for a in several])
+    order = np.argsort(position, kind="stable")
+    returned = np.concatenate([a.returned[0] for a in several]), np.concatenate([a.returned[1] for a in several])
+    dirty = np.concatenate([a.dirty for a in several])[order]
+    return Asked(position[order], np.concatenate([a.address for a in several])[order], dirty, returned)
+
+
+class Missed(msgspec.Struct, frozen=True, eq=False):
+    """Of what was asked for, which (by number) was not there, and the dirty lines put out on the way: positions and addresses."""
+
+    which: Ints
+    returned: tuple[Ints, Ints]
+
+
+class Level:
+    """One cache with its lines: for each set a dict from line number to whether it is dirty, the least recently used in front."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.cache = cache
+        self.sets: list[dict[int, bool]] = [{} for _ in range(cache.sets)]
+
+    def ask(self, asked: Asked) -> Missed:
+        """Serves all that is asked for."""
+        lines = asked.address // self.cache.line_bytes
+        if len(asked.returned[0]):
+            missed, back = self._one_by_one(lines, asked)
+        else:
+            missed, back = self._run_by_run(lines, asked)
+        where = np.array([p for p, _ in back], np.int64)
+        line = np.array([v for _, v in back], np.int64)
+        return Missed(missed, (where, line * self.cache.line_bytes))
+
+    def _run_by_run(self, lines: Ints, asked: Asked) -> tuple[Ints, list[tuple[int, int]]]:
+        """Set by set: of accesses in a row (in their set) to one line only the first can miss."""
+        order = np.argsort(lines % len(self.sets), kind="stable")
+        ordered = lines[order]
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else order
+        if not len(starts):
+            return starts, []
+        dirty = np.logical_or.reduceat(asked.dirty[order], starts)
+        firsts = order[starts]
+        missed: list[int] = []
+        back: list[tuple[int, int]] = []
+        sets, count, ways = self.sets, len(self.sets), self.cache.ways
+        coming = cast(
+            "Iterable[tuple[int, int, bool]]",
+            zip(firsts.tolist(), ordered[starts].tolist(), dirty.tolist(), strict=True),
+        )
+        for place, line, wet in coming:
+            held = sets[line % count]
+            old = held.pop(line, None)
+            if old is None:
+                missed.append(place)
+                if len(held) == ways and held.pop(victim := next(iter(held))):
+                    back.append((place, victim))
+                held[line] = wet
+            else:
+                held[line] = old or wet
+        found = np.sort(np.array(missed, np.int64))
+        back.sort()
+        return found, [(int(asked.position[p]), v) for p, v in back]
+
+    def _one_by_one(self, lines: Ints, asked: Asked) -> tuple[Ints, list[tuple[int, int]]]:
+        """In order, lines written back among the accesses: before the one that put them out."""
+        places = np.concatenate((asked.returned[0], asked.position))
+        returns = len(asked.returned[0])
+        coming = np.concatenate((asked.returned[1] // self.cache.line_bytes, lines))
+        order = cast("list[int]", np.argsort(places, kind="stable").tolist())
+        position, line_of = cast("list[int]", places.tolist()), cast("list[int]", coming.tolist())
+        dirty = cast("list[bool]", asked.dirty.tolist())
+        missed: list[int] = []
+        back: list[tuple[int, int]] = []
+        count, ways = len(self.sets), self.cache.ways
+        for n in order:
+            line = line_of[n]
+            held = self.sets[line % count]
+            if n < returns:
+                if line in held:
+                    held[line] = True
+                else:
+                    back.append((position[n], line))
+                continue
+            old = held.pop(line, None)
+            if old is None:
+                missed.append(n - returns)
+                if len(held) == ways and held.pop(victim := next(iter(held))):
+                    back.append((position[n], victim))
+                old = False
+            held[line] = old or dirty[n - returns]
+        return np.array(missed, np.int64), back
+
+    # -- the state, for skipping
+
+    def held(self) -> list[tuple[int, bool]]:
+        """The lines set by set, the least recently used first, each with whether it is dirty."""
+        return [item for one in self.sets for item in one.items()]
+
+    def moved(self, shifts: Sequence[int]) -> list[dict[int, bool]]:
+        """The sets with the lines of `held` moved by so many lines each, in the same order. All shifts are alike modulo the sets."""
+        count = len(self.sets)
+        new: list[dict[int, bool]] = [{} for _ in range(count)]
+        for (line, dirty), shift in zip(self.held(), shifts, strict=True):
+            new[(line + shift) % count][line + shift] = dirty
+        return new
+
+
+def equal_order(a: Sequence[dict[int, bool]], b: Sequence[dict[int, bool]]) -> bool:
+    """Whether the sets hold the same lines in the same order: dicts that are equal may differ in order."""
+    return all(list(x.items()) == list(y.items()) for x, y in zip(a, b, strict=True))

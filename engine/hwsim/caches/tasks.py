@@ -1,0 +1,48 @@
+"""What tasks wait for behind caches: their accesses in program order through the levels, the misses of each instance as cycles.
+
+Caches remember, so instances differ that are alike otherwise: such loops are played iteration by iteration.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import PrimFunc
+from ...lower import Plan
+from ..errors import MachineError
+from ..tasks.nest import Leaf, Nest, NestNode
+from ..tasks.tree import TaskProgram
+from .report import Cached, CachedTask
+from .run import cache_counts
+
+MAX_ACCESSES = 1 << 22
+"""Accesses that are gone through for one report, unless more are asked for: about a second."""
+
+
+def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_accesses: int) -> Cached:
+    """The caches behind the tasks of a program; empty where none of its engines has one for what it accesses."""
+    machine = program.machine
+    numbers = {leaf: n for n, leaf in enumerate(_leaves(program.nest))}
+    engine_of = {numbers[c.leaf]: machine.engines[t.engine].name for t in program.templates for c in t.choices}
+    behind = [t for t in program.templates if any(machine.engines[t.engine].name in c.engines for c in machine.caches)]
+    if not behind:
+        return Cached()
+    tasks = [CachedTask(tuple(numbers[c.leaf] for c in t.choices), len(t.outer)) for t in behind]
+    try:
+        counts = cache_counts(func, machine, engine=engine_of, tasks=tasks, limit=max_accesses, known_plan=known_plan)
+    except MachineError as refused:
+        return Cached(refused=refused)
+    waits = {t.number: np.array(cycles, np.int64) for t, cycles in zip(behind, counts.cycles, strict=True)}
+    return Cached(counts, {number: cycles for number, cycles in waits.items() if cycles.any()})
+
+
+def _leaves(nest: Nest) -> list[Leaf]:
+    found: list[Leaf] = []
+    rest: list[NestNode] = list(reversed(nest.children))
+    while rest:
+        node = rest.pop()
+        if isinstance(node, Leaf):
+            found.append(node)
+        else:
+            rest += reversed(node.children)
+    return found

@@ -1,0 +1,306 @@
+"""A program looked at before it is simulated: about how long it takes and what its buffers hold, from the loops alone.
+
+It costs a hundredth of a simulation and chooses whom to try first, nothing more: conditions and layouts are left out, so that what it
+tells is near to what a replay finds, and no bound of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from math import prod, sqrt
+
+import msgspec
+
+from ...analysis import ProgramIndex
+from ...ir import (
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    Mul,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    free_vars,
+    walk,
+)
+from ...ir import dtype as dt
+from ...lower import DOUBLE_BUFFER_KEY
+from ..access.ports import PortSpec, memory_port, over
+from ..machine.model import Machine
+from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
+from ..tasks.engine_selection import PREFERENCE
+from ..tasks.product import passes_of, product_over, tiles_of
+from ..tasks.work import Kind
+from .systolic import array_cycles
+
+
+class Look(msgspec.Struct, frozen=True):
+    """Of each memory, by scope, what buffers take of it: `filled` times what it has, in so many `slots`. `busy` are the cycles that the
+    engine or port with the most to do is at work; `cycles` is that with what nothing goes on beside: the first copy in, the last one out,
+    and each copy into a buffer that engines still use."""
+
+    filled: dict[str, float]
+    busy: int
+    cycles: int
+    slots: dict[str, int] = {}
+
+    @property
+    def fits(self) -> bool:
+        return max(self.filled.values(), default=0.0) <= 1.0
+
+    @property
+    def rank(self) -> float:
+        """Whom to try first is the least: cycles, and more of them where it does not fit. One that is short and too large is often beside
+        one that is short."""
+        return self.cycles * sqrt(max((1.0, *self.filled.values())))
+
+
+Pipelines = Mapping[Var, Sequence[int]]
+"""Of loops, the stages of the statements in them."""
+
+
+def look_at(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None = None) -> Look:
+    """The look of a program, with its loops' pipelines or those that they are to have."""
+    leaves = [r for name in index.block_names if not index.child_blocks(r := index.realize(name))]
+    paths = {leaf: tuple(index.path(leaf)) for leaf in leaves}
+    below = Counter(stmt for path in paths.values() for stmt in path)
+    users: dict[Buffer, list[BlockRealize]] = {}
+    for leaf in leaves:
+        for region in (*leaf.block.reads, *leaf.block.writes):
+            users.setdefault(region.buffer, []).append(leaf)
+    slots = {buffer: _slots_of(buffer, leaves_of, paths, pipelines or {}) for buffer, leaves_of in users.items()}
+    held: Counter[Memory] = Counter()
+    parts: Counter[str] = Counter()
+    for buffer, leaves_of in users.items():
+        memory = machine.find_memory(buffer.scope)
+        if memory is not None and memory is not machine.far and not index.is_param(buffer):
+            held[memory] += slots[buffer].count * _footprint(buffer, leaves_of, paths)
+            parts[memory.scope] += slots[buffer].count
+    filled = {memory.scope: size / memory.capacity_bytes for memory, size in held.items()}
+    tasks = [task for leaf in leaves if (task := _task_of(leaf, paths[leaf], below)) is not None]
+    return Look(filled, *_cycles(tasks, slots, machine), dict(parts))
+
+
+Paths = Mapping[BlockRealize, Sequence[Stmt]]
+"""What stands around each leaf, the nearest first."""
+
+
+class _Task(msgspec.Struct, frozen=True, eq=False):
+    """A leaf's store as so many alike tasks. `loads` are of other buffers than it writes; `loops` are the leaf's own, `used` those that its
+    iterators take their values from."""
+
+    store: BufferStore
+    loads: tuple[BufferLoad, ...]
+    kind: Kind
+    count: int
+    loops: dict[Var, int]
+    used: dict[Var, frozenset[Var]]
+
+    @property
+    def iterations(self) -> int:
+        return prod(self.loops.values())
+
+    def reach(self, *exprs: Expr) -> frozenset[Var]:
+        """The loops that expressions of the block depend on."""
+        return frozenset(u for e in exprs for v in free_vars(e) for u in self.used.get(v, ()))
+
+    def times(self, loops: Iterable[Var]) -> int:
+        return prod(self.loops[v] for v in loops)
+
+
+class _Slots(msgspec.Struct, frozen=True):
+    """How many there are of a buffer, and for how many iterations they take turns before all have to be free."""
+
+    count: int = 1
+    turns: int = 1
+
+
+def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> _Task | None:
+    """None where the leaf is no store."""
+    store = leaf.block.body
+    if not isinstance(store, BufferStore):
+        return None
+    every = [e for e in walk(store.value) if isinstance(e, BufferLoad)]
+    loads = tuple(load for load in every if load.buffer is not store.buffer)
+    kind: Kind = "elementwise"
+    if isinstance(store.value, BufferLoad) and loads:
+        kind = "copy"
+    elif len(loads) < len(every):
+        kind = "mac" if any(isinstance(e, Mul) for e in walk(store.value)) and len(loads) == 2 else "reduce"
+    loops = {s.loop_var: build.int_value(s.extent) or 1 for s in path if below[s] == 1 and isinstance(s, For)}
+    values = zip(leaf.block.iter_vars, leaf.iter_values, strict=True)
+    used = {iv.var: frozenset(v for v in free_vars(value) if v in loops) for iv, value in values}
+    return _Task(store, loads, kind, _times(s for s in path if below[s] > 1), loops, used)
+
+
+def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Machine) -> tuple[int, int]:
+    """How long the busiest is at work, and about how long all takes."""
+    copying: Counter[str | PortSpec] = Counter()
+    working: Counter[str] = Counter()
+    copies: list[_Copy] = []
+    last = 0
+    for task in tasks:
+        engine = _engine_of(task, machine)
+        if engine is None:
+            continue
+        one = engine.setup_cycles + _duration(engine, task, machine)
+        unit = engine.unit or engine.name
+        if not isinstance(engine, DmaEngine):
+            working[unit] += task.count * one
+            last = max(last, one)
+            continue
+        read, written = task.loads[0].buffer, task.store.buffer
+        source, target = _memory(read, machine), _memory(written, machine)
+        for who in {unit, memory_port(source, written=False), memory_port(target, written=True)}:
+            copying[who] += task.count * one
+        leaves = target is machine.far
+        copies.append(_Copy(task.count, slots[read if leaves else written].turns, one, leaves))
+    moving, work = (max(busy.values(), default=0) for busy in (copying, working))
+    alone, idle = _unhidden(copies, last)
+    return max(moving, work), max(moving + min(work, idle), work + alone)
+
+
+class _Copy(msgspec.Struct, frozen=True):
+    """`count` copies of `cycles` each, out of a buffer or into it, whose slots take so many `turns`."""
+
+    count: int
+    turns: int
+    cycles: int
+    leaves: bool
+
+
+def _unhidden(copies: Sequence[_Copy], last: int) -> tuple[int, int]:
+    """Cycles of copies while no engine works, and of engines while nothing is copied; a task of theirs takes `last`.
+
+    Copies begin in program order. One whose buffer is in use waits, and those behind it that come no more often wait with it; those before
+    it go on meanwhile. Where all slots have to be free, copies wait for the last task.
+    """
+    alone = idle = waiting = 0
+    before: Counter[int] = Counter()
+    for copy in copies:
+        stops = over(copy.count, copy.turns)
+        if stops > 1 and copy.turns == 1:
+            waiting = max(waiting, copy.count)
+        idle = max(idle, stops * max(0, last - (0 if copy.leaves else before[copy.count])))
+        if copy.count <= waiting:
+            alone += copy.count * copy.cycles
+        else:
+            alone += stops * copy.cycles
+            before[copy.count] += copy.cycles
+    return alone, idle
+
+
+def _engine_of(task: _Task, machine: Machine) -> Engine | None:
+    """Who does a task: the best of its kind that reaches what it reads and writes."""
+    target = _memory(task.store.buffer, machine).name
+    sources = {_memory(load.buffer, machine).name for load in task.loads}
+    for wanted in PREFERENCE[task.kind]:
+        for engine in machine.engines:
+            if KINDS[type(engine)] == wanted and target in engine.writes and sources <= {*engine.reads}:
+                return engine
+    return None
+
+
+def _duration(engine: Engine, task: _Task, machine: Machine) -> int:
+    match engine:
+        case DmaEngine():
+            return _copied(engine, task, machine)
+        case MatrixEngine() | SystolicEngine() if len(task.loads) == 2:
+            return _multiplied(engine, task)
+        case VectorEngine():
+            lanes = max(1, engine.vector_bytes // dt.size_bytes(task.store.buffer.dtype))
+            turns = len(task.loads) + 1 if engine.operands == "in_turn" else 1
+            return over(task.iterations, lanes) * turns * engine.cycles_per_operation
+        case MatrixEngine() | SystolicEngine():
+            return task.iterations
+        case _:
+            return task.iterations * (len(task.loads) + 1) * engine.cycles_per_operation
+
+
+def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
+    """Each contiguous run in the far buffer moves in whole bursts, at the pace of the slowest port."""
+    source, target = _memory(task.loads[0].buffer, machine), _memory(task.store.buffer, machine)
+    access, memory = (task.loads[0], source) if source is machine.far else (task.store, target)
+    run = min(_run(task, access), task.iterations)
+    bursts = over(run * dt.size_bytes(task.store.buffer.dtype), memory.burst_bytes)
+    moved = task.iterations // run * bursts * memory.burst_bytes
+    return over(moved, min(engine.bytes_per_cycle, source.read_bytes_per_cycle, target.write_bytes_per_cycle))
+
+
+def _run(task: _Task, access: BufferLoad | BufferStore) -> int:
+    """Elements one after the other, as far as the innermost axes are gone through whole."""
+    axes = [
+        (task.times(task.reach(i)), build.int_value(n) or 1)
+        for i, n in zip(access.indices, access.buffer.shape, strict=True)
+    ]
+    whole = list(takewhile(lambda axis: axis[0] >= axis[1], reversed(axes)))
+    return prod(taken for taken, _ in axes[-1 - len(whole) :])
+
+
+def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task) -> int:
+    first, second, result = (task.reach(*a.indices) for a in (*task.loads, task.store))
+    product = product_over(first, second, result, task.loops, task.times)
+    passes = passes_of(engine, max(dt.size_bytes(load.buffer.dtype) for load in task.loads))
+    if isinstance(engine, SystolicEngine):
+        return array_cycles(engine, product) * passes
+    return tiles_of(engine, product) * engine.cycles_per_tile * passes
+
+
+def _memory(buffer: Buffer, machine: Machine) -> Memory:
+    return machine.find_memory(buffer.scope) or machine.far
+
+
+def _slots_of(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths, pipelines: Pipelines) -> _Slots:
+    """Two that take turns in all loops, or in each of a pipeline's loops one for each stage from the first that uses it to the last."""
+    if any(key == DOUBLE_BUFFER_KEY for user in users if _writes(user, buffer) for key, _ in user.block.annotations):
+        return _Slots(2, sys.maxsize)
+    found = [_Slots()]
+    for var, stages in pipelines.items():
+        loop = next((s for s in paths[users[0]] if isinstance(s, For) and s.loop_var is var), None)
+        if loop is not None and (distance := _distance(loop, stages, users, paths)):
+            found.append(_Slots(1 + distance, build.int_value(loop.extent) or 1))
+    return max(found, key=lambda slots: slots.count)
+
+
+def _distance(loop: For, stages: Sequence[int], users: Sequence[BlockRealize], paths: Paths) -> int:
+    """Stages between the first and the last statement of a loop that uses a buffer."""
+    found: list[int] = []
+    for user in users:
+        if loop not in paths[user]:
+            return 0
+        below = (user, *paths[user][: paths[user].index(loop)])
+        around = next((s for s in reversed(below) if isinstance(s, SeqStmt)), None)
+        found += [stage for item, stage in zip(around.seq if around else (), stages, strict=False) if item in below]
+    return max(found, default=0) - min(found, default=0)
+
+
+def _footprint(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths) -> int:
+    """What is live of a buffer, bytes of one slot: what is written of it within the loops that all who use it have in common."""
+    common = set(paths[users[0]]).intersection(*(paths[user] for user in users[1:]))
+    writer = next((user for user in users if _writes(user, buffer)), None)
+    if writer is None:
+        return 0
+    block = writer.block
+    summed = {v for iv, value in zip(block.iter_vars, writer.iter_values, strict=True) if iv.iter_type != "spatial"
+              for v in free_vars(value)}  # fmt: skip
+    inside = [s for s in paths[writer] if s not in common and not (isinstance(s, For) and s.loop_var in summed)]
+    whole = prod(build.int_value(n) or 1 for n in buffer.shape)
+    return min(_times(inside), whole) * dt.size_bytes(buffer.dtype)
+
+
+def _writes(user: BlockRealize, buffer: Buffer) -> bool:
+    return any(w.buffer is buffer for w in user.block.writes)
+
+
+def _times(path: Iterable[Stmt]) -> int:
+    return prod(build.int_value(stmt.extent) or 1 for stmt in path if isinstance(stmt, For))
+
+
+__all__ = ["Look", "look_at"]

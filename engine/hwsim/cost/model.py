@@ -1,0 +1,267 @@
+"""How long a task occupies its engine, from what it really does: bursts, tiles, vectors, operations. Whole cycles, rounded up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ...arith import Analyzer
+from ...ir import Buffer, Var
+from ...ir import dtype as dt
+from ..access.descriptors import Descriptor, describe
+from ..access.placement import Places
+from ..access.ports import PortSpec, demands, over
+from ..access.vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
+from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
+from ..tasks.geometry import Course, Domain, Layout, box_elements, courses, layout
+from ..tasks.product import passes_of, product_of, tiles_of
+from ..tasks.work import Access, Work, element_bytes
+from .systolic import array_cycles, fold
+
+
+class Touched(msgspec.Struct, frozen=True, eq=False):
+    """Bytes of a buffer that a task reads or writes."""
+
+    buffer: Buffer
+    written: bool
+    size_bytes: int
+
+
+class Tiling(msgspec.Struct, frozen=True):
+    """`tiles` of a matrix engine (folds of an array), in which it could do `offered` multiplications and does `useful` ones; tiles at the
+    edge are as dear as whole ones."""
+
+    tiles: int = 0
+    useful: int = 0
+    offered: int = 0
+
+    @property
+    def utilisation(self) -> float:
+        return self.useful / self.offered if self.offered else 0.0
+
+    def __add__(self, other: Tiling) -> Tiling:
+        return Tiling(self.tiles + other.tiles, self.useful + other.useful, self.offered + other.offered)
+
+
+class Cost(msgspec.Struct, frozen=True, eq=False):
+    """`duration` on the engine, `latency` until the result is there, `operations` done (elements, for a copy).
+
+    What makes it that long: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses and the
+    `spreads` of those to memories with bursts, and the cycles that each port needs for what the task moves, `demands`.
+    """
+
+    duration: int
+    latency: int
+    operations: int
+    touched: tuple[Touched, ...]
+    descriptor: Descriptor | None = None
+    tiling: Tiling | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    demands: tuple[tuple[PortSpec, int], ...] = ()
+    spreads: tuple[Spread, ...] = ()
+
+    @property
+    def key(self) -> object:
+        """Costs with equal keys differ in nothing that a report shows."""
+        sizes = tuple((t.buffer.name, t.written, t.size_bytes) for t in self.touched)
+        lost = tuple((tuple(b.name for b in c.buffers), c.kind, c.accesses, c.degree, c.cycles) for c in self.conflicts)
+        moved = tuple((s.buffer.name, s.written, s.accesses, s.wanted_bytes, s.moved_bytes) for s in self.spreads)
+        return self.duration, self.latency, self.operations, sizes, self.descriptor, self.tiling, lost, moved
+
+
+class Measured(msgspec.Struct, frozen=True, eq=False):
+    """A piece of work with the loops of its task, the layouts of its accesses, reads first, and how their indices run, if that is known."""
+
+    work: Work
+    inner: dict[Var, int]
+    layouts: tuple[Layout, ...]
+    courses: tuple[tuple[Course, ...] | None, ...]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*self.work.reads, *self.work.writes)
+
+
+def measure(work: Work, inner: dict[Var, int], analyzer: Analyzer) -> Measured:
+    """What `cost` needs to know of a piece, found once."""
+    accesses = (*work.reads, *work.writes)
+    layouts = tuple(layout(a, inner, analyzer) for a in accesses)
+    return Measured(work, inner, layouts, tuple(courses(a, inner, analyzer) for a in accesses))
+
+
+def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Places) -> Cost | None:
+    """The cost of a task made of pieces, each with its iterations; None when there are none."""
+    live = [(m, d) for m, d in pieces if d.iterations]
+    if not live:
+        return None
+    touches = [_touched(engine, m, d, places) for m, d in live]
+    spreads = [_spreads(engine, m, d, places) for m, d in live]
+    tilings = [_tiling(engine, m.work, d) for m, d in live if isinstance(engine, MatrixEngine | SystolicEngine)]
+    conflicts = [c for m, d in live for c in _conflicts(engine, m, d, places)]
+    descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
+    work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
+    setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
+    moved = [a for t, s in zip(touches, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
+    needed = demands(engine, places.machine, moved)
+    return Cost(
+        max(1, setup + max(work, *needed.values(), 0)),
+        _latency(engine, live[0][0], places),
+        sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live),
+        tuple(t for touched in touches for t in touched),
+        descriptor,
+        sum(tilings, Tiling()) if tilings else None,
+        tuple(c for c in conflicts if c.cycles),
+        tuple(needed.items()),
+        tuple(s for spread in spreads for s in spread),
+    )
+
+
+def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descriptor | None, places: Places) -> int:
+    match engine:
+        case DmaEngine():
+            return _copy(engine, measured, descriptor, places) if descriptor else 0
+        case MatrixEngine():
+            return _tiling(engine, measured.work, where).tiles * _passes(engine, measured.work) * engine.cycles_per_tile
+        case SystolicEngine():
+            return _array(engine, measured.work, where)
+        case VectorEngine():
+            operations = vector_operations(engine, measured.work, measured.layouts, where)
+            return operations * engine.cycles_per_operation
+        case ScalarEngine():
+            # Loads and the store count as operations beside the arithmetic.
+            steps = measured.work.operations + len(measured.accesses)
+            return where.iterations * steps * engine.cycles_per_operation
+
+
+def _conflicts(engine: Engine, measured: Measured, where: Domain, places: Places) -> tuple[Conflict, ...]:
+    if not isinstance(engine, VectorEngine):
+        return ()
+    return vector_conflicts(engine, measured.work, measured.layouts, where, places)
+
+
+def _spreads(engine: Engine, measured: Measured, where: Domain, places: Places) -> tuple[Spread, ...]:
+    if not isinstance(engine, VectorEngine):
+        return ()
+    return vector_spreads(engine, measured.work, measured.layouts, where, places)
+
+
+def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Places) -> Descriptor:
+    source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    return describe(engine, measured.work, measured.layouts, where, source, target)
+
+
+def _copy(engine: DmaEngine, measured: Measured, told: Descriptor, places: Places) -> int:
+    """Each contiguous run moves in whole bursts of either memory, as fast as the slowest of both ports and the engine."""
+    source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    if source is target and source.ports == "shared":
+        return over(told.read_bytes + told.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle))
+    return max(
+        over(told.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
+        over(told.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
+    )
+
+
+def _write_width(memory: Memory) -> int:
+    """A shared port is as wide as reads are."""
+    return memory.write_bytes_per_cycle if memory.ports == "separate" else memory.read_bytes_per_cycle
+
+
+def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> Tiling:
+    """Tiles cover rows, columns and depth of each product; folds of an array two of these."""
+    if isinstance(engine, SystolicEngine):
+        if not work.reads:
+            return Tiling()
+        product = product_of(work, where)
+        folding = fold(engine.dataflow, engine.rows, engine.columns, product)
+        folds = product.batch * folding.down * folding.across
+        return Tiling(folds, where.iterations, folds * folding.cycles * engine.rows * engine.columns)
+    if len(work.reads) != 2:
+        # A square (one operand twice) or a fill: as if every iteration were on the diagonal of tiles.
+        cells = engine.tile_rows * engine.tile_columns
+        tiles = over(where.iterations, cells)
+        return Tiling(tiles, where.iterations, tiles * cells)
+    tiles = tiles_of(engine, product_of(work, where))
+    return Tiling(tiles, where.iterations, tiles * engine.tile_rows * engine.tile_columns * engine.tile_depth)
+
+
+def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
+    if not work.reads:
+        # A fill leaves the array like results do, a row a cycle.
+        return over(where.iterations, engine.columns)
+    return array_cycles(engine, product_of(work, where)) * _passes(engine, work)
+
+
+def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
+    return passes_of(engine, max(element_bytes(a) for a in work.reads))
+
+
+def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
+    """Bytes by buffer: each element once a task where an engine holds its operands, once an iteration on the scalar engine.
+
+    A buffer that is allocated inside of the task is another one each time, and for each thread that has its own.
+    """
+    found: list[Touched] = []
+    work = measured.work
+    if isinstance(engine, SystolicEngine) and work.kind == "mac":
+        return _streamed(engine, work, where)
+    known = list(zip(measured.accesses, measured.courses, strict=True))
+    reads, writes = known[: len(work.reads)], known[len(work.reads) :]
+    sides = [(a, False) for a in reads] + [(a, True) for a in writes]
+    if work.updates:
+        sides += [(a, False) for a in writes]
+    groups: dict[tuple[Buffer, bool], list[tuple[Access, tuple[Course, ...] | None]]] = {}
+    for access, written in sides:
+        groups.setdefault((access[0].buffer, written), []).append(access)
+    for (buffer, written), accesses in groups.items():
+        each = isinstance(engine, ScalarEngine | DmaEngine) and not any(a.extents for a, _ in accesses)
+        if each:
+            elements = where.iterations * len(accesses)
+        else:
+            site = places.by_buffer[buffer].site
+            renewed = {loop.var for loop in (*site.loops, *site.threads)}
+            times = prod(n for v, n in where.active.items() if v in renewed)
+            once = {v: min(n, 1) if v in renewed else n for v, n in where.active.items()}
+            elements = times * box_elements(
+                accesses, replace_fields(where, active=once, iterations=prod(once.values()))
+            )
+        found.append(Touched(buffer, written, elements * dt.size_bytes(buffer.dtype)))
+    return found
+
+
+def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched]:
+    """What a systolic array reads and writes: every element that enters, however often it is the same one, partial sums in and out."""
+    product = product_of(work, where)
+    folding = fold(engine.dataflow, engine.rows, engine.columns, product)
+    first, second = folding.reads
+    entering = [product.rows * product.depth * first, product.depth * product.columns * second]
+    sides = [
+        (a, False, n) for a, n in zip(work.reads, entering if len(work.reads) == 2 else [sum(entering)], strict=True)
+    ]
+    sides += [(a, side, product.rows * product.columns * folding.writes) for a in work.writes for side in (True, False)]
+    return [Touched(a.buffer, written, product.batch * n * element_bytes(a)) for a, written, n in sides]
+
+
+def _moved(
+    engine: Engine, touched: Sequence[Touched], descriptor: Descriptor | None, spreads: Sequence[Spread], places: Places
+) -> Iterator[tuple[Memory, bool, int]]:
+    """What goes through the ports of memories: (memory, whether written, bytes). Copies and vectors move whole bursts; what lies behind
+    caches moves by the line, and is waited for as that (`cached`)."""
+    spread = {(s.buffer, s.written): s.moved_bytes for s in spreads}
+    for t in touched:
+        if places.machine.caches_of(engine.name, places.by_buffer[t.buffer].memory.name):
+            continue
+        size = spread.get((t.buffer, t.written), t.size_bytes)
+        if descriptor is not None:
+            size = descriptor.written_bytes if t.written else descriptor.read_bytes
+        yield places.by_buffer[t.buffer].memory, t.written, size
+
+
+def _latency(engine: Engine, measured: Measured, places: Places) -> int:
+    """The engine's own, and for a copy that of the slower memory; other engines' latencies include the memory they work on."""
+    if not isinstance(engine, DmaEngine):
+        return engine.latency_cycles
+    memories = [places.by_buffer[a.buffer].memory for a in measured.accesses]
+    return engine.latency_cycles + max(m.latency_cycles for m in memories)

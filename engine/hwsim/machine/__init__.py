@@ -1,0 +1,1 @@
+"""Machines: their parts and figures as values, the TOML file, and its validation."""

@@ -1,0 +1,169 @@
+"""A machine as a value: memories that answer to storage scopes, engines that read and write them, caches and buses between.
+
+A machine is frozen and hashable; `replace` gives a varied one that has passed the same checks as a file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar, cast
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ..errors import refuse
+from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources, says
+from .validation import complaint_error, find_complaint
+
+
+class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Memories and engines, in the order of the file: of two engines that could do a task, the first does it."""
+
+    name: Annotated[str, says("What it is called.")]
+    clock_hz: Annotated[Positive, says("Cycles a second: what makes seconds of cycles.")]
+    memories: tuple[Memory, ...]
+    engines: tuple[Engine, ...]
+    caches: tuple[Cache, ...] = ()
+    buses: tuple[Bus, ...] = ()
+    description: Annotated[str, says("A line about it, for people.")] = ""
+    source: Sources = ()
+
+    def __repr__(self) -> str:
+        memories = ", ".join(f"{m.name} ({', '.join(m.scopes)})" for m in self.memories)
+        return f"<Machine {self.name!r}: memories {memories}; engines {', '.join(e.name for e in self.engines)}>"
+
+    @property
+    def far(self) -> Memory:
+        """The largest memory, where everything begins and ends."""
+        return max(self.memories, key=lambda m: m.capacity_bytes)
+
+    def find_memory(self, scope: str) -> Memory | None:
+        """The memory that a storage scope stands for."""
+        return next((m for m in self.memories if scope in (*m.scopes, *m.block_scopes)), None)
+
+    def memory(self, name: str) -> Memory:
+        """The memory called `name`. Raises KeyError."""
+        return _named(self.memories, name)
+
+    def engine(self, name: str) -> Engine:
+        """The engine called `name`. Raises KeyError."""
+        return _named(self.engines, name)
+
+    def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]:
+        """The levels between an engine and a memory, the nearest to the engine first."""
+        return tuple(c for c in self.caches if c.memory == memory and engine in c.engines)
+
+    def buses_of(self, engine: str) -> tuple[Bus, ...]:
+        """The buses that what an engine moves goes over."""
+        return tuple(b for b in self.buses if engine in b.engines)
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """For each engine the number of its unit: engines without one are units of their own."""
+        names = [e.unit or (e.name,) for e in self.engines]
+        numbers = {name: n for n, name in enumerate(dict.fromkeys(names))}
+        return tuple(numbers[name] for name in names)
+
+    @property
+    def queues(self) -> tuple[int, ...]:
+        """For each unit how many tasks its queue holds."""
+        return tuple({n: e.queue_tasks for n, e in zip(self.units, self.engines, strict=True)}.values())
+
+    @property
+    def unit_names(self) -> tuple[str, ...]:
+        return tuple({n: e.unit or e.name for n, e in zip(self.units, self.engines, strict=True)}.values())
+
+    def replace(self, path: str, value: object) -> Machine:
+        """This machine with one figure changed: "memories.vtcm.banks", "local.vtcm.banks" by scope, "engines.dma.setup_cycles", "clock_hz".
+        The queue of a unit is that of all its engines.
+
+        Raises MachineError for an unknown path or a value that a machine file could not have either.
+        """
+        owner, _, field = path.rpartition(".")
+        if not owner:
+            return _checked(_with_field(self, path, value, path))
+        group, part = self._part(owner, path)
+        changed = {part.name: _with_field(part, field, value, path)}
+        if field == "queue_tasks":
+            mates = (e for e in self.engines if e.unit and e.unit == self.engine(part.name).unit)
+            changed |= {e.name: _with_field(e, field, value, path) for e in mates}
+        parts = tuple(changed.get(p.name, p) for p in self.parts(group))
+        return _checked(replace_fields(self, **{group: parts}))
+
+    def full_path(self, path: str) -> str:
+        """A figure's path from the group on: "memories.vtcm.banks" for "local.vtcm.banks". Raises MachineError for an unknown part."""
+        owner, _, field = path.rpartition(".")
+        if not owner:
+            return path
+        group, part = self._part(owner, path)
+        return f"{group}.{part.name}.{field}"
+
+    def figure(self, path: str) -> Any:
+        """The figure at a path of `replace`. Raises MachineError for an unknown one."""
+        owner, _, field = path.rpartition(".")
+        part = self._part(owner, path)[1] if owner else self
+        if field not in part.__struct_fields__:
+            raise refuse("unknown-figure", f"there is no figure {field!r}", found=path)
+        return getattr(part, field)
+
+    def parts(self, group: str) -> tuple[Part, ...]:
+        """The memories, engines, caches or buses."""
+        return cast("tuple[Part, ...]", getattr(self, group))
+
+    def _part(self, owner: str, path: str) -> tuple[str, Part]:
+        """What the front of a path names, and its group: "memories.vtcm", "engines.dma", or a scope, or just the name."""
+        named = [(group, part) for group in GROUPS for part in self.parts(group)]
+        for group, part in named:
+            if owner in (f"{group}.{part.name}", part.name):
+                return group, part
+        by_scope = self.find_memory(owner)
+        if by_scope is not None:
+            return "memories", by_scope
+        known = [f"{group}.{part.name}" for group, part in named]
+        scopes = [s for m in self.memories for s in m.scopes]
+        raise refuse("unknown-figure", f"machine {self.name!r} has no {owner!r}", found=path,
+                     expected=f"{', '.join(known)}, or a scope: {', '.join(scopes)}")  # fmt: skip
+
+
+N = TypeVar("N", Memory, Engine)
+S = TypeVar("S", bound=Machine | Part)
+
+
+def _named(parts: tuple[N, ...], name: str) -> N:
+    for part in parts:
+        if part.name == name:
+            return part
+    raise KeyError(name)
+
+
+CHANGED = "changed by Machine.replace"
+"""The source of a figure that no file gave."""
+
+
+def _with_field(part: S, field: str, value: object, path: str) -> S:
+    """`part` with one figure changed and checked."""
+    table = cast("dict[str, Any]", msgspec.to_builtins(part))
+    fixed = ("kind", "name", "source", *(GROUPS if isinstance(part, Machine) else ()))
+    if field not in table or field in fixed:
+        figures = [f for f in table if f not in fixed]
+        raise refuse(
+            "unknown-figure", f"there is no figure {field!r} to change", found=path, expected=", ".join(figures)
+        )
+    table[field] = value
+    table["source"] = [(key, text) for key, text in part.source if key != field] + [(field, CHANGED)]
+    try:
+        return msgspec.convert(table, type(part))
+    except msgspec.ValidationError as error:
+        raise refuse("bad-figure", f"{path} cannot be {value!r}", found=repr(value),
+                     expected=str(error).partition(" - at ")[0]) from None  # fmt: skip
+
+
+def _checked(machine: Machine) -> Machine:
+    require_consistent(machine)
+    return machine
+
+
+# A scope is one memory's, engines name memories that exist, blocks divide the capacity.
+def require_consistent(machine: Machine) -> None:
+    complaint = find_complaint(machine)
+    if complaint is not None:
+        raise complaint_error(complaint)

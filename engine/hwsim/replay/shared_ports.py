@@ -1,0 +1,412 @@
+"""Time where engines share ports: as `replay`, but how long a task takes depends on who else moves data meanwhile.
+
+When a task starts is known as soon as all that it waits for is; and when it ends, unless it asks for a shared port. Where nobody else can
+want its ports before it has done with them, it ends as if it were alone. Only what is left is gone through moment by moment: at each,
+requests that are done end their tasks, others ask, and only then the ports that are free grant their next burst. Such a task ends when its
+own work is done and all its requests are; what it takes beyond its duration alone is a stall for the port that was done last.
+
+A time that is not known yet is NEVER, and so is what waits for it. Nobody is kept waiting for it: tasks are issued ahead of the ports,
+which are gone through as far as somebody has to know.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+
+from .arbiter import Port
+from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Row, Stall, Variant
+
+Wait = tuple[int, int, int, bool]
+"""A task waits for another: (cause, cell, task, whether for its result, which may come after its end)."""
+
+_Issued = tuple[int, int, int, list[Wait]]
+"""A task of which it is not known when it starts: (task, since when it is issued, whose full queue it had to wait for, its waits)."""
+
+
+class _Running:
+    """A task whose end depends on ports: when its own work is done, and when its requests are, by port, once it has asked."""
+
+    __slots__ = ("demands", "dones", "task", "work")
+
+    def __init__(self, task: int, work: int, demands: tuple[tuple[int, int], ...]) -> None:
+        self.task = task
+        self.work = work
+        self.demands = demands
+        self.dones: dict[int, int] = {}
+
+
+class _Readers:
+    """Tasks that read a cell: those of which it is not known when they end, and the one of the others that is the last to."""
+
+    __slots__ = ("last", "open", "until")
+
+    def __init__(self, last: int, until: int) -> None:
+        self.last = last
+        self.until = until
+        self.open: list[int] = []
+
+    def ends(self, task: int, end: int) -> None:
+        """Of those that end together, the first in the program is to blame."""
+        if (-end, task) < (-self.until, self.last):
+            self.until, self.last = end, task
+
+
+class SharedClocks(Clocks):
+    """As `replay.Clocks`; `bursts` has the cycles of a burst of each port, `users` the ports that count, with the engines that ever ask for
+    each (all of all, if left out)."""
+
+    def __init__(
+        self,
+        table: Sequence[Variant],
+        queues: Sequence[int],
+        cell_count: int,
+        bursts: Sequence[int],
+        users: Mapping[int, Collection[int]] | None = None,
+    ) -> None:
+        super().__init__(table, queues, cell_count)
+        engines = range(len(queues))
+        self._pending: list[deque[_Issued]] = [deque() for _ in engines]
+        self._running: list[_Running | None] = [None for _ in engines]
+        # Of which task the end has to be known first, before that of the first of them is asked for again.
+        self._awaited: list[int | None] = [None for _ in engines]
+        # When an engine with tasks of unknown times did its last one of which the end is known.
+        self._last = [0] * len(engines)
+        self._readers: dict[int, _Readers] = {}  # of cells with readers of which it is not known when they end
+        # The moment up to which ports are gone through.
+        self._clock = 0
+        self._users = dict.fromkeys(range(len(bursts)), engines) if users is None else users
+        self._ports = {number: Port(bursts[number]) for number in self._users}
+        self._unsettled: set[int] = set()
+        # When each engine's task asks for its ports, or, once it has, when the last of its requests is done as far as is known.
+        self._moments = [NEVER] * len(engines)
+        # When a task ends at the earliest of which it is not known when.
+        self._soonest: dict[int, int] = {}
+        # Nothing more is issued before.
+        self._ahead = 0
+
+    def issue(self, number: int) -> None:
+        """Issues a task of variant `number`."""
+        if number >= len(self._rows):
+            self._learn()
+        engine = self._rows[number][0]
+        queued = len(self._waiting[engine]) + len(self._pending[engine])
+        if self.free[engine] >= NEVER and queued == self._queues[engine]:
+            self._make_room(engine)
+        if self.free[engine] >= NEVER:
+            self._postpone(number)
+        else:
+            super().issue(number)
+
+    def _row(self, variant: Variant) -> Row:
+        demands = tuple(asked for asked in variant.demands if asked[0] in self._users)
+        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, demands
+
+    def _make_room(self, engine: int) -> None:
+        """Goes on to when the queue has room: when the first task in it starts."""
+        waiting = self._waiting[engine]
+        if not waiting:
+            self._ahead = self._begins(engine, self._pending[engine][0])
+        while not waiting:
+            self._step()
+        taken = waiting.popleft()
+        if taken > self.now:
+            self.now, self._blocker = taken, engine
+
+    # Tasks of which it is not known when they start.
+
+    def _postpone(self, number: int) -> None:
+        engine, duration, _, reads, writes, _ = self._rows[number]
+        waits = self._waits(engine, reads, writes)
+        task = len(self.numbers)
+        self.numbers.append(number)
+        self.starts.append(NEVER)
+        self.ends.append(NEVER)
+        if self.free[engine] < NEVER:
+            self._last[engine], self.free[engine] = self.free[engine], NEVER
+        pending, issued = self._pending[engine], (task, self.now, self._blocker, waits)
+        begins = self._begins(engine, issued)
+        self._soonest[task] = (max(begins, self._soonest[pending[-1][0]]) if pending else begins) + duration
+        pending.append(issued)
+        self._hold(task, reads)
+        for cell in writes:
+            # Whoever wants the cell next waits for this task, and no more for those that it waits for.
+            self._readers.pop(cell, None)
+            self._released[cell] = 0
+            self._ready[cell], self._writer[cell] = NEVER, task
+
+    def _waits(self, engine: int, reads: Sequence[int], writes: Sequence[int]) -> list[Wait]:
+        """What a task has to wait for, in the order in which it is to blame: results that are still to come, and readers at work."""
+        found: list[Wait] = []
+        now, ready, writer = self.now, self._ready, self._writer
+        found += [(DATA, cell, writer[cell], True) for cell in reads if ready[cell] > now]
+        for cell in writes:
+            readers = self._readers.get(cell)
+            if readers is not None:
+                at_work = [*readers.open, *([readers.last] if readers.until > now else [])]
+                found += [(SLOT, cell, task, False) for task in sorted(at_work)]
+            elif self._released[cell] > now:
+                found.append((SLOT, cell, self._reader[cell], False))
+            if ready[cell] > now and self._rows[self.numbers[writer[cell]]][0] != engine:
+                found.append((SLOT, cell, writer[cell], True))
+        return found
+
+    def _hold(self, task: int, reads: Sequence[int]) -> None:
+        """It is not known how long the task will read these cells."""
+        for cell in reads:
+            readers = self._readers.get(cell)
+            if readers is None:
+                readers = self._readers[cell] = _Readers(self._reader[cell], self._released[cell])
+                self._released[cell] = NEVER
+            readers.open.append(task)
+
+    def _reads_too(self, cell: int, task: int, end: int) -> None:
+        if end < NEVER:
+            self._readers[cell].ends(task, end)
+
+    def _begins(self, engine: int, issued: _Issued) -> int:
+        """When a task starts at the earliest, the first in the queue of an engine, by what is known by now."""
+        _, begins, _, waits = issued
+        running = self._running[engine]
+        begins = max(begins, self._last[engine] if running is None else running.work)
+        ends, soonest = self.ends, self._soonest
+        for _, _, other, result in waits:
+            clear = ends[other]
+            if clear >= NEVER:
+                clear = soonest[other]
+            if result:
+                clear += self._rows[self.numbers[other]][2]
+            begins = max(begins, clear)
+        return begins
+
+    def _start(self, engine: int, issued: _Issued) -> bool:
+        """Finds out when the next task of an engine starts; whether that is known."""
+        task, at, blocker, waits = issued
+        ends, numbers = self.ends, self.numbers
+        idle_from = start = self._last[engine]
+        cause, cell, by = ISSUE, NOBODY, blocker
+        if at > start:
+            start = at
+        for why, where, other, result in waits:
+            clear = ends[other]
+            if clear >= NEVER:
+                self._awaited[engine] = other
+                return False
+            if result:
+                clear += self._rows[numbers[other]][2]
+            if clear > start:
+                start, cause, cell, by = clear, why, where, numbers[other]
+        waited = start - idle_from + self._skipped[engine]
+        if waited:
+            self.stalls.append(Stall(task, engine, CAUSES[cause], cell, by, waited))
+            self._skipped[engine] = 0
+        self.starts[task] = start
+        self._waiting[engine].append(start)
+        row = self._rows[numbers[task]]
+        end = self._soonest[task] = start + row[1]
+        if row[5]:
+            end = self._begin(numbers[task], task, start)
+        if end < NEVER:
+            self._end(task, end)
+        return True
+
+    def _start_all(self) -> None:
+        """Starts what waited for tasks whose end has become known."""
+        ends, running, awaited = self.ends, self._running, self._awaited
+        progress = True
+        while progress:
+            progress = False
+            for engine, pending in enumerate(self._pending):
+                while pending and running[engine] is None:
+                    before = awaited[engine]
+                    if (before is not None and ends[before] >= NEVER) or not self._start(engine, pending[0]):
+                        break
+                    pending.popleft()
+                    awaited[engine] = None
+                    progress = True
+                if self.free[engine] >= NEVER and not pending and running[engine] is None:
+                    self.free[engine] = self._last[engine]
+
+    def _end(self, task: int, end: int) -> None:
+        """It has become known when a task ends."""
+        engine, _, latency, reads, writes, _ = self._rows[self.numbers[task]]
+        self.ends[task] = self._last[engine] = end
+        self._soonest.pop(task, None)
+        for cell in reads:
+            readers = self._readers.get(cell)
+            if readers is not None and task in readers.open:
+                readers.open.remove(task)
+                readers.ends(task, end)
+                if not readers.open:
+                    self._released[cell], self._reader[cell] = readers.until, readers.last
+                    del self._readers[cell]
+        for cell in writes:
+            if self._writer[cell] == task:
+                self._ready[cell] = end + latency
+
+    # Tasks that ask for ports.
+
+    def _shared(self, number: int, task: int, start: int) -> int:
+        end = self._begin(number, task, start)
+        if end >= NEVER:
+            self._soonest[task] = start + self._rows[number][1]
+            self._hold(task, self._rows[number][3])
+        return end
+
+    def _begin(self, number: int, task: int, start: int) -> int:
+        engine, duration, _, _, _, demands = self._rows[number]
+        asks = start + self._table[number].setup
+        running = self._running[engine] = _Running(task, start + duration, demands)
+        self._moments[engine] = asks
+        end = self._alone(engine, running)
+        if end >= NEVER and asks <= self._clock:
+            self._ask(engine, running)
+        return end
+
+    def _alone(self, engine: int, running: _Running) -> int:
+        """When the task of an engine ends that is still to ask for its ports, if nobody else can want them meanwhile; else NEVER."""
+        asks = self._moments[engine]
+        for number, cycles in running.demands:
+            done = asks + cycles
+            if done > running.work or not self._ports[number].is_free(self._clock):
+                return NEVER
+            for other in self._users[number]:
+                if other != engine and self._may_ask(other) < done:
+                    return NEVER
+        for number, _ in running.demands:
+            # What was done by now is done before it has its turn.
+            self._ports[number].advance(self._clock)
+            self._ports[number].last = engine
+        self._running[engine], self._moments[engine] = None, NEVER
+        return running.work
+
+    def _may_ask(self, engine: int) -> int:
+        """When an engine asks for a port next, at the earliest."""
+        running, pending = self._running[engine], self._pending[engine]
+        if running is not None:
+            return running.work if running.dones else self._moments[engine]
+        if pending:
+            return self._begins(engine, pending[0])
+        # What its last task was may have ended just now.
+        free = self.free[engine] if self.free[engine] < NEVER else self._last[engine]
+        return max(free, self.now, self._ahead)
+
+    def _ask(self, engine: int, running: _Running) -> None:
+        self._moments[engine] = NEVER
+        for port, cycles in running.demands:
+            self._ports[port].request(engine, cycles, self._clock)
+            running.dones[port] = NEVER
+            self._unsettled.add(port)
+
+    # Ports, moment by moment.
+
+    def _next(self) -> int:
+        """The next moment at which a task asks for ports or the last of its requests is done."""
+        if self._unsettled:
+            for number in self._unsettled:
+                port = self._ports[number]
+                port.settle(self._clock)
+                for engine, done in port.dones():
+                    running = self._running[engine]
+                    assert running is not None
+                    running.dones[number] = done
+                    self._moments[engine] = max(running.dones.values())
+            self._unsettled.clear()
+        return min(self._moments)
+
+    def _step(self) -> None:
+        """Goes on to that moment."""
+        self._clock = now = self._next()
+        ended = False
+        asking: list[tuple[int, _Running]] = []
+        for engine, moment in enumerate(self._moments):
+            if moment == now:
+                running = self._running[engine]
+                assert running is not None
+                if running.dones:
+                    self._done(engine, running)
+                    ended = True
+                else:
+                    asking.append((engine, running))
+        for engine, running in asking:
+            # More is known by now than when it began.
+            end = self._alone(engine, running)
+            if end < NEVER:
+                self._end(running.task, end)
+                ended = True
+            else:
+                self._ask(engine, running)
+        if ended:
+            self._start_all()
+
+    def _done(self, engine: int, running: _Running) -> None:
+        """The last request of a task is done, just now."""
+        now, work = self._clock, running.work
+        self._running[engine], self._moments[engine] = None, NEVER
+        if now > work:
+            port = max(number for number, done in running.dones.items() if done == now)
+            self.stalls.append(Stall(running.task, engine, "port", port, NOBODY, now - work))
+        self._end(running.task, max(work, now))
+
+    def _catch_up(self) -> None:
+        """Goes through all that is before the moment of the last issue, and what is done then; more may ask at that moment."""
+        while self._clock < self.now:
+            if self._next() > self.now:
+                self._clock = self.now
+            else:
+                self._step()
+
+    def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
+        """As `Clocks.key`; every engine that has a port to ask for, or waits for one that has, counts."""
+        self._catch_up()
+        now, first, numbers = self.now, len(self.numbers), self.numbers
+        found: list[object] = [self._blocker]
+        for engine, (running, pending) in enumerate(zip(self._running, self._pending, strict=True)):
+            if running is not None:
+                task = running.task
+                found.append((task - first, numbers[task], self.starts[task] - now))
+            elif engine in engines or pending:
+                free = self._last[engine] if pending else self.free[engine]
+                found.append(free - now - self._skipped[engine])
+            if engine in engines:
+                ahead = [start - now for start in self._waiting[engine] if start > now]
+                found += (len(ahead), *ahead)
+            found += [(task - first, numbers[task], self._seen(waits, first)) for task, _, _, waits in pending]
+        for cell in cells:
+            if self._ready[cell] >= NEVER:
+                found.append((cell, self._writer[cell] - first))
+            elif self._ready[cell] > now:
+                found.append((cell, self._ready[cell] - now, numbers[self._writer[cell]]))
+            readers = self._readers.get(cell)
+            if readers is not None:
+                last = readers.last
+                known = (last - first, readers.until - now, numbers[last]) if readers.until > now else ()
+                found.append((~cell, known, *(task - first for task in readers.open)))
+            elif self._released[cell] > now:
+                found.append((~cell, self._released[cell] - now, numbers[self._reader[cell]]))
+        for number, port in self._ports.items():
+            port.advance(now)
+            self._unsettled.add(number)
+            found.append(port.key(now))
+        return tuple(found)
+
+    def _seen(self, waits: list[Wait], first: int) -> tuple[tuple[int, ...], ...]:
+        """What a task waits for, seen from now: tasks counted from `first`, or when they are out of the way."""
+        now, ends = self.now, self.ends
+        found: list[tuple[int, ...]] = []
+        for cause, cell, task, result in waits:
+            if ends[task] >= NEVER:
+                found.append((cause, cell, task - first, result))
+            else:
+                number = self.numbers[task]
+                clear = ends[task] + (self._rows[number][2] if result else 0)
+                if clear > now:
+                    found.append((cause, cell, clear - now, number, result))
+        return tuple(found)
+
+    def finish(self) -> int:
+        """As `Clocks.finish`, when all that was issued is played to its end. Nothing more is issued."""
+        self._ahead = NEVER
+        while any(self._pending) or any(r is not None for r in self._running):
+            self._step()
+        return super().finish()

@@ -1,0 +1,254 @@
+"""The tasks of a replay as columns, and the two times they have: of the timeline as played, and of the clock, repeats included."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import refuse
+from ..tasks.tree import TaskProgram
+from .exclusive import Stall
+from .steady import Place, Played, Repeat
+
+Column = npt.NDArray[np.int64]
+
+MAX_COUNT = 2**62
+"""Times, addresses and counts are kept in 64 bits."""
+
+
+class Row(NamedTuple):
+    """A task that the program runs: the row of the one played for it, how much later it starts by the clock, and where it stands."""
+
+    row: int
+    later: int
+    place: Place
+
+
+class Timeline(msgspec.Struct, frozen=True, eq=False):
+    """A row for each task that was played, in program order, in times of the timeline: `starts`, `ends` (the engine is free again), `there`
+    (so is the result). `times` is how often the program runs it, `numbers` its variant, `instances` which of its template's it is.
+
+    `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each unit of
+    engines has done its last task; `cycles` the makespan, in cycles of the clock.
+    """
+
+    numbers: Column
+    places: list[Place]
+    instances: Column
+    starts: Column
+    ends: Column
+    there: Column
+    times: Column
+    engines: Column
+    free: tuple[int, ...]
+    stalls: list[Stall]
+    repeats: tuple[Repeat, ...]
+    cycles: int
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """How often each variant runs."""
+        found: dict[int, int] = {}
+        for number, times in zip(self.numbers.tolist(), self.times.tolist(), strict=True):
+            found[number] = found.get(number, 0) + times
+        return found
+
+    def real(self, times: Sequence[int] | Column, *, ending: bool = False) -> Column:
+        """The clock at times of the timeline, in the first of all repeats. What ends where a repeat does, ends before it comes again."""
+        at = np.asarray(times, np.int64)
+        if not self.repeats:
+            return at
+        ends, before = self._shifts()
+        return at + before[np.searchsorted(ends, at, side="left" if ending else "right")]
+
+    def unrolled(self, start: int = 0, end: int | None = None) -> Iterator[Row]:
+        """The tasks that the program runs, each repeat as often as it comes, in program order: those at work from `start` to `end`,
+        exclusive (cycles of the clock). What lies outside is not gone through."""
+        walk = _Walk(self)
+        for rows, later, ahead in walk.chunks(start, self.cycles + 1 if end is None else end, walk.everything, (), 0):
+            found: list[int] = rows.tolist()
+            for row in found:
+                place = self.places[row]
+                for around, iterations in ahead:
+                    place = around.later(place, iterations)
+                yield Row(row, later, place)
+
+    def find(self, variants: npt.NDArray[np.bool_], place: Place) -> int | None:
+        """When, by the clock, the task at `place` starts, of those whose variant is marked in `variants`; None where there is none.
+
+        What lies before is not gone through: the copy of a repeat that it is in is worked out.
+        """
+        walk = _Walk(self)
+        return walk.find(np.flatnonzero(variants[self.numbers]), place, walk.everything, 0)
+
+    def _shifts(self) -> tuple[Column, Column]:
+        """The ends of repeats in order, and the cycles that all before each take."""
+        found = sorted((r.end, r.extra * r.cycles) for r in self.repeats)
+        return np.array([end for end, _ in found], np.int64), np.cumsum([0, *(cycles for _, cycles in found)])
+
+    def lengths(self, times: Column) -> Column:
+        """Cycles of the clock from each of the (ordered) times to the next, all repeats counted."""
+        if not self.repeats:
+            return np.diff(times)
+        edges = moments(times, *(np.array([r.start, r.end], np.int64) for r in self.repeats))
+        weights = np.ones(len(edges), np.int64)
+        for r in self.repeats:
+            weights[(edges >= r.start) & (edges < r.end)] *= 1 + r.extra
+        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(edges) * weights[:-1])])
+        return np.diff(total[np.searchsorted(edges, times)])
+
+
+_Part = tuple[int, int, int]
+"""Rows from the first to the second, exclusive, and the repeats inside: those before the third."""
+
+_Ahead = tuple[tuple[Repeat, int], ...]
+"""The repeats around, the innermost first, each with how many iterations on its copy is."""
+
+
+class _Walk:
+    """The way through a timeline as its repeats unfold."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._line = timeline
+        self._repeats = timeline.repeats
+        # Where several begin at one row, the outermost, which was found last, comes first.
+        self._order = sorted(range(len(self._repeats)), key=lambda n: (self._repeats[n].first, -n))
+        self._firsts = [self._repeats[n].first for n in self._order]
+        self.everything: _Part = (0, len(timeline.numbers), len(self._repeats))
+
+    def _pieces(self, part: _Part) -> Iterator[tuple[int, int, int | None]]:
+        """The rows of a part up to each repeat in it, and that repeat's number; last the rows after all of them, and None."""
+        row, last, within = part
+        at = bisect_left(self._firsts, row)
+        while at < len(self._order):
+            number = self._order[at]
+            repeat = self._repeats[number]
+            if repeat.first >= last:
+                break
+            if number >= within or repeat.last > last:
+                at += 1
+                continue
+            yield row, repeat.first, number
+            row = repeat.last
+            at = bisect_left(self._firsts, row)
+        yield row, last, None
+
+    def chunks(
+        self, start: int, end: int, part: _Part, ahead: _Ahead, later: int
+    ) -> Iterator[tuple[Column, int, _Ahead]]:
+        """The rows of a part that are at work from `start` to `end`, where it comes `later` by the clock."""
+        line = self._line
+        for row, until, number in self._pieces(part):
+            if until > row:
+                starts, there = line.starts[row:until] + later, line.there[row:until] + later
+                yield row + np.flatnonzero((starts < end) & (np.maximum(there, starts + 1) > start)), later, ahead
+            if number is None:
+                return
+            repeat = self._repeats[number]
+            inside = repeat.cycles - (repeat.end - repeat.start)
+            # Copies from the first that reaches `start` to the last that begins before `end`.
+            reach = int(line.there[repeat.first : repeat.last].max()) + inside + later
+            low = max(0, -(-(start - reach) // repeat.cycles)) if repeat.cycles else 0
+            for copy in range(low, repeat.extra + 1):
+                shift = later + copy * repeat.cycles
+                if repeat.start + shift >= end and repeat.cycles:
+                    break
+                moved = ((repeat, copy * repeat.iterations), *ahead)
+                yield from self.chunks(start, end, (repeat.first, repeat.last, number), moved, shift)
+            later += repeat.extra * repeat.cycles + inside
+
+    def find(self, marked: Column, place: Place, part: _Part, later: int) -> int | None:
+        """When the first task at `place` starts, of those rows of a part that are `marked`."""
+        line = self._line
+        for row, until, number in self._pieces(part):
+            for n in marked[np.searchsorted(marked, row) : np.searchsorted(marked, until)].tolist():
+                if line.places[n] == place:
+                    return int(line.starts[n]) + later
+            if number is None:
+                break
+            repeat = self._repeats[number]
+            for copy, same in self._copies(repeat, marked, place):
+                inside = (repeat.first, repeat.last, number)
+                found = self.find(marked, same, inside, later + copy * repeat.cycles)
+                if found is not None:
+                    return found
+            later += repeat.extra * repeat.cycles + repeat.cycles - (repeat.end - repeat.start)
+        return None
+
+    def _copies(self, repeat: Repeat, marked: Column, place: Place) -> Iterator[tuple[int, Place]]:
+        """The copies of a repeat that may hold a task at `place`, and where it then is in the first."""
+        rows = marked[np.searchsorted(marked, repeat.first) : np.searchsorted(marked, repeat.last)]
+        depth = repeat.depth
+        if not len(rows) or len(place) < depth + len(repeat.extents):
+            return
+        first = self._line.places[int(rows[0])]
+        if first[:depth] != place[:depth]:
+            return
+        # A copy may begin in the middle of an iteration of its own: its neighbours are looked at too.
+        distance = repeat.number(place) - repeat.number(first)
+        nearest = distance // repeat.iterations
+        for copy in (nearest, nearest - 1, nearest + 1):
+            if 0 <= copy <= repeat.extra and repeat.number(place) >= copy * repeat.iterations:
+                yield copy, repeat.later(place, -copy * repeat.iterations)
+
+
+def timeline_of(program: TaskProgram, played: Played) -> Timeline:
+    """The columns of a replay. Raises MachineError where the program takes more cycles than are counted."""
+    clocks = played.clocks
+    require_countable("cycles", played.cycles)
+    numbers = np.array(clocks.numbers, np.int64)
+    variants = program.variants
+    starts = np.array(clocks.starts, np.int64)
+    ends = np.array(clocks.ends, np.int64)
+    times = np.ones(len(numbers), np.int64)
+    for r in played.repeats:
+        times[r.first : r.last] *= 1 + r.extra
+    return Timeline(
+        numbers,
+        played.places,
+        _instances(program, numbers, played.places),
+        starts,
+        ends,
+        ends + _of(numbers, [v.cost.latency for v in variants]),
+        times,
+        _of(numbers, [v.engine for v in variants]),
+        tuple(clocks.free),
+        clocks.stalls,
+        played.repeats,
+        played.cycles,
+    )
+
+
+def _of(numbers: Column, table: Sequence[int]) -> Column:
+    return np.array(table, np.int64)[numbers] if len(numbers) else np.zeros(0, np.int64)
+
+
+def _instances(program: TaskProgram, numbers: Column, places: Sequence[Place]) -> Column:
+    """Row-major over the loops around each task."""
+    found = np.zeros(len(places), np.int64)
+    templates = _of(numbers, [v.template for v in program.variants])
+    for template in program.templates:
+        extents = [loop.extent for loop in template.outer]
+        require_countable("tasks", prod(extents))
+        rows = np.flatnonzero(templates == template.number)
+        if extents and len(rows):
+            steps = [prod(extents[depth + 1 :]) for depth in range(len(extents))]
+            found[rows] = np.array([places[row] for row in rows.tolist()], np.int64) @ np.array(steps, np.int64)
+    return found
+
+
+def moments(*columns: Column) -> Column:
+    """The different times in all of the columns, in order."""
+    times = np.sort(np.concatenate(columns))
+    return times[np.append(True, times[1:] != times[:-1])] if len(times) else times
+
+
+def require_countable(what: str, count: int) -> None:
+    if count > MAX_COUNT:
+        raise refuse("too-large", f"the program takes {count:.0e} {what}", expected=f"at most {MAX_COUNT:.0e} {what}")

@@ -1,0 +1,1 @@
+"""The report: metrics of a replay and findings."""

@@ -1,0 +1,183 @@
+"""What is worth saying about a schedule on a machine, as data: what was found, how bad it is, which schedule calls would change it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ...ir import Buffer
+from ..access.placement import Placement, row_name
+from ..machine.parts import DmaEngine, ScalarEngine
+from ..replay.occupancy import Column, Occupancy
+from ..replay.timeline import Timeline
+from ..tasks.tree import TaskProgram, Template
+from .bank_conflict_finding import conflict_findings
+from .model import Finding, MemoryReport
+from .uncoalesced_finding import uncoalesced_findings
+
+HEAVY_OPERATIONS = 256
+"""A block with more operations than this is no work for a scalar engine."""
+
+
+def find(
+    program: TaskProgram,
+    timeline: Timeline,
+    counts: Mapping[int, int],
+    memory: Mapping[str, MemoryReport],
+    held: Occupancy,
+) -> tuple[Finding, ...]:
+    """All findings, the worst first; `counts` says how often each variant runs."""
+    found = [
+        *_overflows(program, timeline, memory, held),
+        *_scalar_work(program, counts),
+        *_round_trips(program, counts),
+        *_idle_slots(program, held),
+        *_wrapped_parts(program),
+        *conflict_findings(program, counts),
+        *uncoalesced_findings(program, counts),
+        *_left_out(program),
+    ]
+    return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
+
+
+def _left_out(program: TaskProgram) -> Iterator[Finding]:
+    """Caches whose misses are not in the cycles."""
+    refused = program.cached.refused
+    if refused is not None:
+        more = "; `tilewright run` asks more often" if refused.code == "too-many-accesses" else ""
+        yield Finding(
+            "caches-left-out", "warning",
+            f"the cycles are without the waiting for caches: {refused.refusal.message}{more}",
+        )  # fmt: skip
+
+
+def _overflows(
+    program: TaskProgram, timeline: Timeline, memory: Mapping[str, MemoryReport], held: Occupancy
+) -> Iterator[Finding]:
+    over = {row: m for row, m in memory.items() if m.peak_bytes > m.capacity_bytes}
+    if not over:
+        return
+    starts, _, ends, cells = held.tiles.columns()
+    starts, ends = timeline.real(starts), timeline.real(ends, ending=True)
+    for row, m in over.items():
+        sizes: dict[str, tuple[int, str]] = {}
+        for cell in map(int, np.unique(cells[(starts <= m.peak_cycle) & (m.peak_cycle < ends)])):
+            placement = program.places.of_cell[cell]
+            if row_name(placement.memory, placement.bank_of(cell)) == row:
+                sizes[placement.label(cell)] = placement.part_bytes, placement.buffer.name
+        largest = sorted(sizes, key=lambda label: -sizes[label][0])[:3]
+        listed = ", ".join(f"{label} ({sizes[label][0]} bytes)" for label in largest) or "parameters"
+        yield Finding(
+            "capacity-overflow", "error",
+            f"{row} would have to hold {m.peak_bytes} bytes at cycle {m.peak_cycle}, and has {m.capacity_bytes}; largest: {listed}",
+            buffers=tuple(dict.fromkeys(sizes[label][1] for label in largest)), memory=row,
+        )  # fmt: skip
+
+
+def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
+    operations: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        operations[variant.template] += variant.cost.operations * count
+    for template in program.templates:
+        engine = program.machine.engines[template.engine]
+        if not isinstance(engine, ScalarEngine) or operations[template.number] <= HEAVY_OPERATIONS:
+            continue
+        missed = [m for choice in template.choices for m in choice.missed[:1]]
+        if not missed:
+            continue
+        where = ", ".join(dict.fromkeys(f"{b.name} in {b.scope}" for m in missed for b in m.operands))
+        better = " and ".join(dict.fromkeys(m.engine for m in missed))
+        yield Finding(
+            "scalar-engine", "warning",
+            f"{template.name} runs on the scalar engine, {operations[template.number]} operations one by one: "
+            f"{better} {'do' if ' and ' in better else 'does'} not reach {where}",
+            blocks=tuple(b.name for b in template.blocks),
+            buffers=tuple(dict.fromkeys(b.name for m in missed for b in m.operands)),
+            fix=tuple(dict.fromkeys(call for m in missed for call in m.fix)),
+            nodes=template.blocks,
+        )  # fmt: skip
+
+
+def _round_trips(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
+    """Intermediates that a DMA takes out of a memory, and that are read from where it took them."""
+    out: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
+    back: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
+    for number, count in counts.items():
+        variant = program.variants[number]
+        template = program.templates[variant.template]
+        copies = isinstance(program.machine.engines[template.engine], DmaEngine)
+        for t in variant.cost.touched:
+            if not program.places.by_buffer[t.buffer].is_param and (copies or not t.written):
+                (out if t.written else back)[t.buffer].append((template, t.size_bytes * count))
+    for buffer in out:
+        placement = program.places.by_buffer[buffer]
+        nearer = _nearer(program, placement, [t for t, _ in out[buffer]])
+        if buffer not in back or nearer is None:
+            continue
+        size_out, size_back = sum(s for _, s in out[buffer]), sum(s for _, s in back[buffer])
+        templates = [t for t, _ in (*out[buffer], *back[buffer])]
+        writer = out[buffer][0][0].blocks[0].name
+        yield Finding(
+            "round-trip", "warning",
+            f"{buffer.name} is an intermediate, and goes from {nearer} to {buffer.scope} ({size_out} bytes) and back ({size_back} bytes)",
+            blocks=tuple(dict.fromkeys(b.name for t in templates for b in t.blocks)),
+            buffers=(buffer.name,),
+            fix=(f"sch.set_scope({writer!r}, 0, {nearer!r})",),
+            nodes=(buffer, *dict.fromkeys(b for t in templates for b in t.blocks)),
+        )  # fmt: skip
+
+
+def _nearer(program: TaskProgram, placement: Placement, writers: list[Template]) -> str | None:
+    """The scope that the intermediate comes from, when that memory is a smaller one."""
+    for template in writers:
+        for work in template.choices[0].works:
+            for access in work.reads:
+                memory = program.places.by_buffer[access.buffer].memory
+                if memory.capacity_bytes < placement.memory.capacity_bytes:
+                    return memory.scope
+    return None
+
+
+def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
+    """Double buffers of which never more than one slot is live: with one slot the program would take no longer."""
+    for placement in program.places.placements:
+        buffer = placement.buffer
+        if placement.slots == 1 or _take_turns(held.tiles.of(placement)):
+            continue
+        writers = program.nest.index.writers(buffer)
+        loop = placement.site.slot_loop
+        yield Finding(
+            "double-buffer-idle", "warning",
+            f"{buffer.name} has {placement.slots} slots, but over {loop.name if loop else 'its loop'} each is free again before "
+            "the next is filled: one would do",
+            blocks=writers, buffers=(buffer.name,), nodes=(buffer,),
+            fix=() if placement.site.indexed else tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),
+        )  # fmt: skip
+
+
+def _take_turns(lives: Column) -> bool:
+    """Whether two slots are ever live at a time; rows (start, end, slot) in the order of their starts. True when there are none."""
+    until: dict[int, int] = {}
+    rows: list[list[int]] = lives.tolist()
+    for start, end, slot in rows:
+        if any(other > start for at, other in until.items() if at != slot):
+            return True
+        until[slot] = max(until.get(slot, 0), end)
+    return not until
+
+
+def _wrapped_parts(program: TaskProgram) -> Iterator[Finding]:
+    """Buffers laid out over more blocks than there are."""
+    for placement in program.places.placements:
+        cells = placement.cells
+        blocks = placement.memory.blocks
+        if placement.buffer.axis_separators and cells > blocks > 1 and not placement.site.banks:
+            yield Finding(
+                "more-parts-than-blocks", "info",
+                f"{placement.buffer.name} has {cells} parts and {placement.memory.scope} {blocks} physical blocks: "
+                f"part i lies in block i % {blocks}",
+                buffers=(placement.buffer.name,), nodes=(placement.buffer,),
+            )  # fmt: skip

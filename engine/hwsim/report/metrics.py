@@ -1,0 +1,315 @@
+"""The figures of a report: what was played, summed up with what it stands for. Cycles that repeat count as often as they come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir import Buffer
+from ...ir import dtype as dt
+from ..access.placement import constant_shape, row_name
+from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
+from ..replay.exclusive import CAUSES, Cause
+from ..replay.occupancy import Occupancy, occupancy
+from ..replay.timeline import Timeline, moments
+from ..tasks.tree import TaskProgram
+from .findings import find
+from .model import (
+    Bound,
+    EngineAccess,
+    EngineReport,
+    Lost,
+    MemoryReport,
+    Moved,
+    Report,
+    Roofline,
+    Segments,
+    TaskKind,
+    Traffic,
+    Wait,
+)
+
+IDLE = "idle"
+UNIT = "unit"
+
+FLOAT_BYTES = 4
+"""Lanes of a vector engine are counted as of float32."""
+
+
+def report_of(program: TaskProgram, timeline: Timeline) -> Report:
+    """The report of a replay."""
+    machine = program.machine
+    counts = timeline.counts
+    held = occupancy(program, timeline)
+    busy = busy_of(program, counts)
+    bounds = bounds_of(program, counts, busy)
+    both, dma = _overlap(program, timeline)
+    traffic, accesses = traffic_of(program, counts)
+    memory = _memory(program, timeline, held)
+    return Report(
+        machine=machine.name,
+        clock_hz=machine.clock_hz,
+        cycles=timeline.cycles,
+        bounds=bounds,
+        overlap=both / dma if dma else 0.0,
+        overlap_cycles=both,
+        dma_cycles=dma,
+        engines=_engines(program, timeline, counts, busy),
+        memory=memory,
+        traffic=traffic,
+        accesses=accesses,
+        conflicts=_conflicts(program, counts),
+        bursts=_bursts(program, counts),
+        energy=energy_of(program, counts),
+        roofline=_roofline(program, counts, timeline.cycles),
+        findings=find(program, timeline, counts, memory, held),
+        tasks=_kinds(program, counts),
+        segments=Segments(program, timeline),
+        occupancy=held,
+        timeline=timeline,
+        caches=program.cached.counts,
+    )
+
+
+def busy_of(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
+    """Busy cycles of each engine, for counts of variants."""
+    busy = [0] * len(program.machine.engines)
+    for number, count in counts.items():
+        variant = program.variants[number]
+        busy[variant.engine] += count * variant.cost.duration
+    return busy
+
+
+def _engines(
+    program: TaskProgram, timeline: Timeline, counts: Mapping[int, int], busy: list[int]
+) -> dict[str, EngineReport]:
+    tasks: Counter[int] = Counter()
+    for number, count in counts.items():
+        tasks[program.variants[number].engine] += count
+    machine, units = program.machine, program.machine.units
+    stalls: list[Counter[str]] = [Counter() for _ in busy]
+    waits: list[Counter[tuple[str, str, str]]] = [Counter() for _ in busy]
+    for (engine, cause, cell, by), cycles in _stalled(timeline).items():
+        stalls[engine][cause] += cycles
+        waits[engine][cause, *_blamed(program, cause, cell, by)] += cycles
+    taken = [spent + stalled.total() for spent, stalled in zip(busy, stalls, strict=True)]
+    last = timeline.real(timeline.free, ending=True).tolist()
+    found: dict[str, EngineReport] = {}
+    for number, (engine, unit) in enumerate(zip(machine.engines, units, strict=True)):
+        for mate in range(len(busy)):
+            if mate != number and units[mate] == unit and taken[mate]:
+                waits[number][UNIT, "", machine.engines[mate].name] = taken[mate]
+        stall = {str(cause): stalls[number][cause] for cause in CAUSES}
+        stall[UNIT] = sum(cycles for (cause, *_), cycles in waits[number].items() if cause == UNIT)
+        stall[IDLE] = timeline.cycles - last[unit]
+        found[engine.name] = EngineReport(
+            KINDS[type(engine)],
+            busy[number],
+            tasks[number],
+            stall,
+            tuple(Wait(*key, cycles) for key, cycles in sorted(waits[number].items(), key=lambda w: (-w[1], w[0]))),
+        )
+    return found
+
+
+def _stalled(timeline: Timeline) -> Counter[tuple[int, Cause, int, int]]:
+    """Cycles by engine, and by what `Stall` says of them."""
+    found: Counter[tuple[int, Cause, int, int]] = Counter()
+    times, engines = timeline.times.tolist(), timeline.engines.tolist()
+    for s in timeline.stalls:
+        found[engines[s.task], s.cause, s.cell, s.by] += s.cycles * times[s.task]
+    return found
+
+
+def _blamed(program: TaskProgram, cause: Cause, cell: int, by: int) -> tuple[str, str]:
+    """The buffer that is waited for, and the block that has it; or, as that, the queue or the port."""
+    if cause == "issue":
+        return "", f"queue of {program.machine.unit_names[by]}"
+    if cause == "port":
+        return "", program.ports[cell].name
+    return program.places.of_cell[cell].buffer.name, program.templates[program.variants[by].template].name
+
+
+def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
+    """(cycles with a DMA and another engine busy, cycles with a DMA busy)."""
+    if not len(timeline.numbers):
+        return 0, 0
+    is_dma = np.array([isinstance(e, DmaEngine) for e in program.machine.engines])[timeline.engines]
+    starts, ends = timeline.starts, timeline.ends
+    edges = [np.array([r.start, r.end], np.int64) for r in timeline.repeats]
+    times = moments(starts, ends, *edges)
+    busy: list[npt.NDArray[np.bool_]] = []
+    for chosen in (is_dma, ~is_dma):
+        delta = np.zeros(len(times), np.int64)
+        np.add.at(delta, np.searchsorted(times, starts[chosen]), 1)
+        np.add.at(delta, np.searchsorted(times, ends[chosen]), -1)
+        busy.append(np.cumsum(delta)[:-1] > 0)
+    lengths = timeline.lengths(times)
+    return int(lengths[busy[0] & busy[1]].sum()), int(lengths[busy[0]].sum())
+
+
+def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[str, MemoryReport]:
+    places = program.places
+    allocated: Counter[str] = Counter()
+    for cell, placement in enumerate(places.of_cell):
+        allocated[row_name(placement.memory, placement.bank_of(cell))] += placement.part_bytes
+    found: dict[str, MemoryReport] = {}
+    peaks = dict(zip(held.steps, timeline.real([s.peak_time for s in held.steps.values()]).tolist(), strict=True))
+    for memory in program.machine.memories:
+        for bank in range(memory.blocks):
+            row = row_name(memory, bank)
+            steps = held.steps[row]
+            capacity = memory.capacity_bytes // memory.blocks
+            found[row] = MemoryReport(
+                memory.scope, capacity, steps.peak_allocated, steps.peak_live, peaks[row], allocated[row]
+            )
+    return found
+
+
+def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
+    """Copies of DMA engines by tensor, scope and scope; what other engines access by engine and buffer."""
+    places = program.places
+    copied: Counter[tuple[Buffer, str, str]] = Counter()
+    accessed: Counter[tuple[str, str, str, bool]] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        engine = program.machine.engines[variant.engine]
+        if not isinstance(engine, DmaEngine):
+            for t in variant.cost.touched:
+                accessed[engine.name, t.buffer.name, places.by_buffer[t.buffer].memory.scope, t.written] += (
+                    t.size_bytes * count
+                )
+            continue
+        (read,) = (t for t in variant.cost.touched if not t.written)
+        (written,) = (t for t in variant.cost.touched if t.written)
+        source, target = places.by_buffer[read.buffer].memory, places.by_buffer[written.buffer].memory
+        tensor = written.buffer if target.capacity_bytes > source.capacity_bytes else read.buffer
+        copied[tensor, source.scope, target.scope] += written.size_bytes * count
+    rows = {(e, b, s): None for e, b, s, _ in accessed}
+    return (
+        tuple(Traffic(b.name, s, d, size, _least(program, b, size)) for (b, s, d), size in copied.items()),
+        tuple(EngineAccess(*key, accessed[(*key, False)], accessed[(*key, True)]) for key in rows),
+    )
+
+
+def _least(program: TaskProgram, buffer: Buffer, moved: int) -> int:
+    """The bytes that cannot but be moved: a parameter once, an intermediate not at all."""
+    if not program.places.by_buffer[buffer].is_param:
+        return 0
+    size = dt.size_bytes(buffer.dtype)
+    for extent in constant_shape(buffer):
+        size *= extent
+    return min(size, moved)
+
+
+def _kinds(program: TaskProgram, counts: Mapping[int, int]) -> tuple[TaskKind, ...]:
+    tasks: Counter[int] = Counter()
+    cycles: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        tasks[variant.template] += count
+        cycles[variant.template] += count * variant.cost.duration
+    engines = program.machine.engines
+    return tuple(
+        TaskKind(t.name, engines[t.engine].name, t.choices[0].reason, tasks[t.number], cycles[t.number])
+        for t in program.templates
+    )
+
+
+def energy_of(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]:
+    """Picojoules: of the bytes in and out of each memory and of the operations of each engine, at the machine's figures."""
+    moved: Counter[str] = Counter()
+    done: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        done[variant.engine] += variant.cost.operations * count
+        for t in variant.cost.touched:
+            moved[program.places.by_buffer[t.buffer].memory.name] += t.size_bytes * count
+    found = {m.name: m.energy_pj_per_byte * moved[m.name] for m in program.machine.memories}
+    for n, engine in enumerate(program.machine.engines):
+        if not isinstance(engine, DmaEngine):
+            found[engine.name] = engine.energy_pj_per_operation * done[n]
+    return {name: pj for name, pj in found.items() if pj}
+
+
+def bounds_of(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) -> tuple[Bound, ...]:
+    """Each engine's own work, that of engines which are one unit, and what goes through each port and bus; the longest first."""
+    ports: Counter[str] = Counter()
+    for number, count in counts.items():
+        for port, cycles in program.variants[number].cost.demands:
+            ports[port.name] += cycles * count
+    found = [Bound(e.name, "engine", cycles) for e, cycles in zip(program.machine.engines, busy, strict=True) if cycles]
+    machine = program.machine
+    for number, name in enumerate(machine.unit_names):
+        shared = [cycles for unit, cycles in zip(machine.units, busy, strict=True) if unit == number and cycles]
+        found += [Bound(name, "unit", sum(shared))] if len(shared) > 1 else []
+    found += [Bound(name, "port", cycles) for name, cycles in ports.items()]
+    return tuple(sorted(found, key=lambda b: -b.cycles))
+
+
+def _conflicts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Lost, ...]:
+    """Cycles lost to bank conflicts, by block and buffers, the most first."""
+    lost: dict[tuple[str, tuple[str, ...], str, str], list[int]] = {}
+    for number, count in counts.items():
+        variant = program.variants[number]
+        for c in variant.cost.conflicts:
+            key = program.templates[variant.template].name, tuple(b.name for b in c.buffers), c.kind, c.memory
+            row = lost.setdefault(key, [0, 1, 0])
+            row[0] += c.accesses * count
+            row[1] = max(row[1], c.degree)
+            row[2] += c.cycles * count
+    return tuple(sorted((Lost(*key, *row) for key, row in lost.items()), key=lambda row: -row.cycles))
+
+
+def _bursts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Moved, ...]:
+    """What vectors move in whole bursts, by block and buffer, the most first."""
+    moved: dict[tuple[str, str, Literal["read", "write"], str], list[int]] = {}
+    for number, count in counts.items():
+        variant = program.variants[number]
+        for s in variant.cost.spreads:
+            memory = program.places.by_buffer[s.buffer].memory.name
+            key = program.templates[variant.template].name, s.buffer.name, "write" if s.written else "read", memory
+            row = moved.setdefault(key, [0, 0, 0])
+            for n, amount in enumerate((s.accesses, s.wanted_bytes, s.moved_bytes)):
+                row[n] += amount * count
+    return tuple(sorted((Moved(*key, *row) for key, row in moved.items()), key=lambda row: -row.moved_bytes))
+
+
+def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> Roofline:
+    """Operations of the computing engines over bytes in and out of the largest memory."""
+    machine = program.machine
+    far = machine.far
+    operations = moved = 0
+    for number, count in counts.items():
+        variant = program.variants[number]
+        if not isinstance(machine.engines[variant.engine], DmaEngine):
+            operations += variant.cost.operations * count
+        far_bytes = (t.size_bytes for t in variant.cost.touched if program.places.by_buffer[t.buffer].memory is far)
+        moved += sum(far_bytes) * count
+    width = far.read_bytes_per_cycle + (far.write_bytes_per_cycle if far.ports == "separate" else 0)
+    return Roofline(operations, moved, cycles, _peak(program), width)
+
+
+def _peak(program: TaskProgram) -> float:
+    """Operations per cycle of the fastest engine that has work."""
+    engines = program.machine.engines
+    return max((operations_per_cycle(engines[template.engine]) for template in program.templates), default=0.0)
+
+
+def operations_per_cycle(engine: Engine) -> float:
+    """What a computing engine does at most, at its own width of elements; nothing of a DMA."""
+    match engine:
+        case MatrixEngine():
+            return 2 * engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile
+        case SystolicEngine():
+            return 2 * engine.rows * engine.columns
+        case VectorEngine():
+            return engine.vector_bytes / FLOAT_BYTES / engine.cycles_per_operation
+        case DmaEngine():
+            return 0.0
+        case _:
+            return 1 / engine.cycles_per_operation

@@ -1,0 +1,44 @@
+"""The finding that a block moves far more of a memory than it asks for, because neighbouring lanes are no neighbours there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ...ir import Buffer
+from ..access.ports import memory_port
+from ..tasks.tree import TaskProgram
+from .model import Finding
+
+TWICE = 2
+"""It is worth saying of what moves so many times the bytes that are wanted, and takes a good part of its block's time."""
+
+WORTH_SAYING = 10
+"""What takes less than one in so many of a block's cycles is in the report, but no finding."""
+
+
+def uncoalesced_findings(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
+    """One for each block and buffer, the most bytes first; `counts` says how often each variant runs."""
+    spent: Counter[int] = Counter()
+    wanted: Counter[tuple[int, Buffer, bool]] = Counter()
+    moved: Counter[tuple[int, Buffer, bool]] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        spent[variant.template] += count * variant.cost.duration
+        for spread in variant.cost.spreads:
+            key = variant.template, spread.buffer, spread.written
+            wanted[key] += spread.wanted_bytes * count
+            moved[key] += spread.moved_bytes * count
+    for (number, buffer, written), size in moved.most_common():
+        least, memory = wanted[number, buffer, written], program.places.by_buffer[buffer].memory
+        lost = (size - least) // memory_port(memory, written=written).bytes_per_cycle
+        if size < TWICE * least or lost * WORTH_SAYING < spent[number]:
+            continue
+        template = program.templates[number]
+        yield Finding(
+            "uncoalesced", "warning",
+            f"{template.name} {'writes' if written else 'reads'} {least} bytes of {buffer.name} and moves {size}: lanes next to each other "
+            f"are not next to each other in {memory.scope}, which moves {memory.burst_bytes} bytes at once",
+            blocks=tuple(b.name for b in template.blocks), buffers=(buffer.name,), nodes=(*template.blocks, buffer),
+            cycles=lost,
+        )  # fmt: skip

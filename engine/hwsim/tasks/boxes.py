@@ -1,0 +1,77 @@
+"""Accesses that are affine but at edges: the window of a stencil that is held back at the borders of an image, `max(y + dy - 1, 0)`.
+
+Along each loop there are ranges in which no smallest or largest value (and no choice) takes its other side. In the box of the longest ones
+the accesses are affine, so that their number does not matter; what is left around it is little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import prod
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ...arith import Analyzer
+from ...ir import Expr, Range, Var, build, substitute, uses_var
+from .geometry import Domain, Layout, course_of, without_box
+from .grid import MAX_POINTS
+from .periodicity import choices, edges
+
+FEW = 4096
+"""So many iterations are listed quicker than they are looked at."""
+
+
+class Inside(msgspec.Struct, frozen=True, eq=False):
+    """The box, its corner where it is not at 0, and the domain of all other iterations; `near` knows the loops as they run in the box."""
+
+    box: Domain
+    corner: dict[Var, int]
+    rest: Domain
+    near: Analyzer
+
+    def layout(self, of: Layout) -> Layout | None:
+        """Where an access goes in the box, loops counted from its corner; None where that is not affine."""
+        course = of.course
+        if course is not None:
+            first = sum(stride * self.corner.get(v, 0) for v, stride in course.strides.items())
+            return Layout(replace_fields(course, constant=course.constant + first))
+        moved = {v: build.add(v, start) for v, start in self.corner.items()}
+        course = course_of(_known(of, self.box, moved), self.box.extents, self.near)
+        return None if course is None else Layout(course)
+
+
+def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> Inside | None:
+    """The largest box of a domain without mask, cut along `loops` only, in which no choice of any of these accesses takes its other side;
+    None where nothing is gained by it."""
+    if not FEW < prod(where.extents.values()) <= MAX_POINTS:
+        return None
+    analyzer = Analyzer({v: _range(v, n) for v, n in where.active.items()})
+    ranges = {v: (0, n) for v, n in where.active.items()}
+    deciding = choices([_known(x, where, {}) for x in layouts if x.course is None])
+    for var in loops:
+        cuts = {0, where.active[var]}
+        for condition in (c for c in deciding if uses_var(c, var)):
+            changes, unclear = edges(condition, var, where.active[var], analyzer)
+            cuts |= {*changes, *(end for both in unclear for end in both)}
+        ranges[var] = max(pairwise(sorted(cuts)), key=lambda r: r[1] - r[0])
+    counts = {v: stop - start for v, (start, stop) in ranges.items()}
+    if counts == where.active:
+        return None
+    box = Domain(
+        {v: counts.get(v, n) for v, n in where.extents.items()}, counts, prod(counts.values()), None, where.outer
+    )
+    near = Analyzer({v: _range(v, n) for v, n in counts.items()})
+    corner = {v: start for v, (start, _) in ranges.items() if start}
+    return Inside(box, corner, without_box(where, [ranges[v] for v in where.extents]), near)
+
+
+def _known(layout: Layout, where: Domain, moved: Mapping[Var, Expr]) -> Expr:
+    """The address, with the loops around the task where they are, those of the task moved."""
+    assert layout.address is not None
+    return substitute(layout.address, {**{v: build.const(n, v.dtype) for v, n in where.outer.items()}, **moved})
+
+
+def _range(var: Var, count: int) -> Range:
+    return Range(build.const(0, var.dtype), build.const(count, var.dtype))

@@ -1,0 +1,36 @@
+"""How often each kind of task runs, without a replay: of iterations that are alike the first stands for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ...ir import Var
+from ..errors import refuse
+from .tree import TaskLoop, TaskNode, TaskProgram, Template
+from .variants import NOTHING
+
+
+def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
+    """Counts by variant. Raises MachineError where more than `max_tasks` are not alike."""
+    counts: dict[int, int] = {}
+    for seen, (template, number, times) in enumerate(_met(program.tree, {}, 1)):
+        if seen >= max_tasks:
+            raise refuse("too-many-tasks", "the schedule makes too many tasks that are not alike", *template.blocks,
+                         expected="larger tiles, or extents that divide evenly")  # fmt: skip
+        if number != NOTHING:
+            counts[number] = counts.get(number, 0) + times
+    return counts
+
+
+def _met(nodes: tuple[TaskNode, ...], at: Mapping[Var, int], times: int) -> Iterator[tuple[Template, int, int]]:
+    """Tasks that are not known to be alike, each with the number of its variant and how often it comes."""
+    for node in nodes:
+        if not isinstance(node, TaskLoop):
+            yield node, node.variants.at(at), times
+            continue
+        for run in node.runs(at):
+            for i in range(run.start, min(run.start + run.period, run.stop)):
+                # Each of these stands for all that come whole periods later.
+                often = -(-(run.stop - i) // run.period)
+                place = {loop.var: i if len(node.loops) == 1 else 0 for loop in node.loops}
+                yield from _met(node.children, {**at, **place}, times * often)

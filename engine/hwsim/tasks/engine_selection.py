@@ -1,0 +1,217 @@
+"""Which engine does a leaf: the one its `engine` annotation names, else the first of the kind's preference that reaches all operands.
+
+Of engines that differ in nothing but their name each takes its turn, leaf by leaf in program order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ...ir import Buffer, BufferLoad
+from ..access.placement import Places, writers_of
+from ..errors import refuse
+from ..machine.model import Machine
+from ..machine.parts import KINDS, DmaEngine, Engine, EngineKind, Memory
+from .nest import Leaf, Nest, leaves_of
+from .work import Kind, Work
+
+PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
+    "copy": ("dma", "vector", "scalar"),
+    "mac": ("matrix", "vector", "scalar"),
+    "reduce": ("vector", "scalar"),
+    "elementwise": ("vector", "scalar"),
+    "fill": ("vector", "matrix", "scalar"),
+    "other": ("scalar",),
+}
+"""What each kind of engine can do, best first."""
+
+IN_LANES: tuple[EngineKind, ...] = ("vector", "matrix", "scalar")
+"""Who multiplies where the program binds loops to threads: each of them an element of its own."""
+
+SAYS: dict[Kind, str] = {
+    "copy": "a copy",
+    "mac": "a multiply-accumulate",
+    "reduce": "a reduction",
+    "elementwise": "elementwise work",
+    "fill": "a fill",
+    "other": "work of no known kind",
+}
+
+
+class Choice(msgspec.Struct, frozen=True, eq=False):
+    """The engine of a leaf (its position in the machine), why it is that one, and the better ones that were out of reach."""
+
+    leaf: Leaf
+    works: tuple[Work, ...]
+    engine: int
+    reason: str
+    missed: tuple[Missed, ...] = ()
+
+
+class Missed(msgspec.Struct, frozen=True, eq=False):
+    """An engine that would have done the leaf, had it reached `operands`; `fix` would bring them into reach."""
+
+    engine: str
+    operands: tuple[Buffer, ...]
+    fix: tuple[str, ...]
+
+
+def choose(leaf: Leaf, works: tuple[Work, ...], nest: Nest, places: Places) -> Choice:
+    """The engine for a leaf. Raises MachineError when none reaches its operands, or the one annotated does not."""
+    machine = places.machine
+    kind = hardest(works)
+    able = _able(machine, works)
+    if leaf.engine is not None:
+        return _annotated(leaf, works, nest, places, able)
+    missed: list[Missed] = []
+    for number in able:
+        engine = machine.engines[number]
+        out = _out_of_reach(engine, works, places)
+        if not out:
+            taken, turns = _in_turn(leaf, number, able, nest, machine)
+            reason = f"{SAYS[kind]}; {machine.engines[taken].name} reaches all operands{turns}{_instead(missed)}"
+            return Choice(leaf, works, taken, reason, tuple(missed))
+        missed.append(Missed(engine.name, out, _fixes(leaf, out, engine, nest, places)))
+    raise _unreachable(leaf, kind, missed, machine, places)
+
+
+def _instead(missed: Sequence[Missed]) -> str:
+    """What a better engine lacks."""
+    if not missed:
+        return ""
+    best = missed[0]
+    return f"; {best.engine} does not reach {', '.join(f'{b.name} in {b.scope}' for b in best.operands)}"
+
+
+def _in_turn(leaf: Leaf, first: int, able: Sequence[int], nest: Nest, machine: Machine) -> tuple[int, str]:
+    """Of the engines like `first` the one whose turn it is, and the words that say so."""
+    engine = machine.engines[first]
+    alike = [n for n in able if n == first or _are_alike(machine.engines[n], engine)]
+    if len(alike) == 1:
+        return first, ""
+    leaves = [other for other in leaves_of(nest.children) if other.engine is None and _copies(other) == _copies(leaf)]
+    taken = alike[leaves.index(leaf) % len(alike)]
+    others = " and ".join(machine.engines[n].name for n in alike if n != taken)
+    return taken, f", in turn with {others}"
+
+
+def _are_alike(engine: Engine, other: Engine) -> bool:
+    """Whether they differ in nothing but their name."""
+    if type(engine) is not type(other):
+        return False
+    one, two = (replace_fields(e, name="", unit="", source=()) for e in (engine, other))
+    return one == two
+
+
+def _copies(leaf: Leaf) -> bool:
+    return all(piece.store is not None and isinstance(piece.store.value, BufferLoad) for piece in leaf.pieces)
+
+
+def hardest(works: Sequence[Work]) -> Kind:
+    """The kind that names a leaf of several pieces."""
+    order: tuple[Kind, ...] = ("other", "mac", "reduce", "elementwise", "copy", "fill")
+    kinds = {w.kind for w in works}
+    return next(kind for kind in order if kind in kinds)
+
+
+def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
+    """Engines that can do every piece, in the order of preference of the hardest."""
+    order = PREFERENCE[hardest(works)]
+    if any(w.kind == "mac" and w.piece.lanes for w in works):
+        order = IN_LANES
+    able = [
+        number
+        for number, engine in enumerate(machine.engines)
+        if all(KINDS[type(engine)] in PREFERENCE[w.kind] for w in works)
+        and (len(works) == 1 or not isinstance(engine, DmaEngine))  # a descriptor is one copy
+    ]
+    return sorted(able, key=lambda n: order.index(KINDS[type(machine.engines[n])]))
+
+
+def _annotated(leaf: Leaf, works: tuple[Work, ...], nest: Nest, places: Places, able: Sequence[int]) -> Choice:
+    machine = places.machine
+    named = [n for n, e in enumerate(machine.engines) if leaf.engine in (e.name, KINDS[type(e)])]
+    name = leaf.block.name
+    if not named:
+        raise refuse("unknown-engine", f"block {name!r} asks for engine {leaf.engine!r}, which machine {machine.name!r} does not have",
+                     leaf.block, found=str(leaf.engine), expected=", ".join(e.name for e in machine.engines))  # fmt: skip
+    fit = [n for n in named if n in able]
+    if not fit:
+        doers = ", ".join(machine.engines[n].name for n in able) or "none"
+        raise refuse("wrong-engine", f"engine {leaf.engine!r} cannot do block {name!r}: it is {SAYS[hardest(works)]}", leaf.block,
+                     found=str(leaf.engine), expected=doers, fix=(f'sch.unannotate({name!r}, "engine")',))  # fmt: skip
+    missed: list[Missed] = []
+    for number in fit:
+        engine = machine.engines[number]
+        out = _out_of_reach(engine, works, places)
+        if not out:
+            return Choice(leaf, works, number, f"annotated: engine {leaf.engine}")
+        missed.append(Missed(engine.name, out, _fixes(leaf, out, engine, nest, places)))
+    raise _unreachable(leaf, hardest(works), missed, machine, places)
+
+
+def _out_of_reach(engine: Engine, works: Sequence[Work], places: Places) -> tuple[Buffer, ...]:
+    out: list[Buffer] = []
+    for work in works:
+        reads = [a.buffer for a in work.reads if _memory(places, a.buffer).name not in engine.reads]
+        writes = [a.buffer for a in work.writes if _memory(places, a.buffer).name not in engine.writes]
+        out += [b for b in (*reads, *writes) if b not in out]
+    return tuple(dict.fromkeys(out))
+
+
+def _memory(places: Places, buffer: Buffer) -> Memory:
+    return places.by_buffer[buffer].memory
+
+
+def _unreachable(leaf: Leaf, kind: Kind, missed: Sequence[Missed], machine: Machine, places: Places) -> Exception:
+    if not missed:
+        return refuse("no-engine", f"no engine of {machine.name!r} does {SAYS[kind]} (block {leaf.block.name!r})", leaf.block,
+                      found=kind, expected=f"an engine of kind {' or '.join(PREFERENCE[kind])}")  # fmt: skip
+    best = missed[0]
+    engine = machine.engine(best.engine)
+    found = ", ".join(f"{b.name} in {b.scope}" for b in best.operands)
+    reach = f"{best.engine} reads {_scopes(machine, engine.reads)}; writes {_scopes(machine, engine.writes)}"
+    return refuse("out-of-reach", f"no engine that can do block {leaf.block.name!r} ({SAYS[kind]}) reaches all its operands",
+                  leaf.block, *best.operands, found=found, expected=reach, fix=best.fix)  # fmt: skip
+
+
+def _scopes(machine: Machine, names: Sequence[str]) -> str:
+    return ", ".join(machine.memory(n).scope for n in names)
+
+
+def _fixes(leaf: Leaf, out: Sequence[Buffer], engine: Engine, nest: Nest, places: Places) -> tuple[str, ...]:
+    """The calls that would bring the operands into the engine's reach: stage-ins and -outs, or a scope for an intermediate."""
+    block = leaf.block
+    machine = places.machine
+    calls: list[str] = []
+    for buffer in out:
+        written = [i for i, w in enumerate(block.writes) if w.buffer is buffer]
+        read = [i for i, r in enumerate(block.reads) if r.buffer is buffer]
+        writers = writers_of(buffer, nest)
+        home = _memory(places, buffer).name
+        if not places.by_buffer[buffer].is_param and writers:
+            scope = machine.memory((engine.writes if written else engine.reads)[0]).scope
+            calls.append(f"sch.set_scope({writers[0]!r}, 0, {scope!r})")
+        elif written:
+            stages = reversed(copy_path(machine, engine.writes, (home,))[:-1])
+            calls += [f"sch.cache_write({block.name!r}, {written[0]}, {scope!r})" for scope in stages]
+        elif read:
+            stages = copy_path(machine, (home,), engine.reads)[1:]
+            calls += [f"sch.cache_read({block.name!r}, {read[0]}, {scope!r})" for scope in stages]
+    return tuple(dict.fromkeys(calls))
+
+
+def copy_path(machine: Machine, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """The scopes on the shortest way by copies from one of the memories to another; straight there when copies do not lead there."""
+    copiers = [e for e in machine.engines if KINDS[type(e)] in PREFERENCE["copy"]]
+    paths = [(name,) for name in sources]
+    for path in paths:
+        if path[-1] in targets:
+            return tuple(machine.memory(name).scope for name in path)
+        reached = [name for e in copiers if path[-1] in e.reads for name in e.writes]
+        known = {p[-1] for p in paths}
+        paths += [(*path, name) for name in dict.fromkeys(reached) if name not in known]
+    return machine.memory(sources[0]).scope, machine.memory(targets[0]).scope

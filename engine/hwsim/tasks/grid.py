@@ -1,0 +1,158 @@
+"""Integer expressions over whole loop nests at once: each variable is a NumPy axis, and only the axes an expression uses are spread out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    BufferLoad,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Predicate,
+    Select,
+    Sub,
+    Var,
+    free_vars,
+    walk,
+)
+from ..errors import refuse
+
+Values = npt.NDArray[np.int64]
+
+MAX_POINTS = 1 << 22
+"""Points an expression may be spread over; beyond, callers take what is safe to assume."""
+MAX_AXES = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
+"""What NumPy's arrays have at most."""
+
+
+class UnknownValueError(Exception):
+    """The expression depends on data, or on too many points: its values are not known before the program runs."""
+
+
+def _truncated(a: Values, b: Values) -> Values:
+    return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+
+
+_BINARY: dict[type[Expr], Callable[[Any, Any], Any]] = {
+    Add: np.add,
+    Sub: np.subtract,
+    Mul: np.multiply,
+    FloorDiv: np.floor_divide,
+    FloorMod: np.remainder,
+    Div: _truncated,
+    Mod: lambda a, b: a - b * _truncated(a, b),
+    Min: np.minimum,
+    Max: np.maximum,
+    EQ: np.equal,
+    NE: np.not_equal,
+    LT: np.less,
+    LE: np.less_equal,
+    GT: np.greater,
+    GE: np.greater_equal,
+    And: np.logical_and,
+    Or: np.logical_or,
+}
+
+_BITWISE: dict[str, Callable[[Any, Any], Any]] = {
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+}
+"""Calls that swizzled layouts are made of."""
+
+
+def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
+    """One axis for each variable, in order, running from 0. One of more than MAX_POINTS has its length only: `values` refuses it.
+
+    Refuses "too-many-loops".
+    """
+    rank = len(extents)
+    if rank > MAX_AXES:
+        raise refuse(
+            "too-many-loops", f"hwsim cannot look at {rank} nested loops of a task at once", found=f"{rank} loops",
+            expected=f"at most {MAX_AXES}", fix=("sch.fuse(*loops)",),
+        )  # fmt: skip
+    found: dict[Var, Values] = {}
+    for n, (var, extent) in enumerate(extents.items()):
+        shape = [extent if i == n else 1 for i in range(rank)]
+        found[var] = (
+            np.arange(extent, dtype=np.int64).reshape(shape)
+            if extent <= MAX_POINTS
+            else np.broadcast_to(np.int64(0), shape)
+        )
+    return found
+
+
+def used_vars(expr: Expr, among: Mapping[Var, Any]) -> set[Var]:
+    """The variables of `expr` that are in `among`."""
+    return {v for v in free_vars(expr) if v in among}
+
+
+def is_known(expr: Expr) -> bool:
+    """Whether `values` knows the expression where it knows the variables: it does not depend on data."""
+    return not any(isinstance(n, BufferLoad) or (isinstance(n, Call) and n.op != "if_then_else") for n in walk(expr))
+
+
+def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:
+    """The values of an integer or bool expression; an axis it does not use has length 1. Raises UnknownValueError."""
+    shapes = [np.shape(over[v]) for v in free_vars(expr) if v in over]
+    if prod(map(prod, shapes)) > MAX_POINTS and prod(np.broadcast_shapes(*shapes)) > MAX_POINTS:
+        raise UnknownValueError
+    return np.asarray(_value(expr, over), dtype=np.int64)
+
+
+def _value(expr: Expr, over: Mapping[Var, Values | int]) -> Any:
+    match expr:
+        case Var():
+            if expr not in over:
+                raise UnknownValueError
+            return over[expr]
+        case IntImm():
+            return expr.value
+        case Cast(value=value):
+            return _value(value, over)
+        case Not(a=a):
+            return np.logical_not(_value(a, over))
+        case Select(condition=condition, true_value=a, false_value=b):
+            return _chosen(condition, a, b, over)
+        case Call(op="if_then_else", args=(condition, a, b)):
+            return _chosen(condition, a, b, over)
+        case Call(op=op, args=(a, b)) if op in _BITWISE:
+            return _BITWISE[op](_value(a, over), _value(b, over))
+        case BinaryOp(a=a, b=b) | Predicate(a=a, b=b):
+            return _BINARY[type(expr)](_value(a, over), _value(b, over))
+        case _:
+            # Data (a BufferLoad), or a call whose value is not known here.
+            raise UnknownValueError
+
+
+def _chosen(condition: Expr, a: Expr, b: Expr, over: Mapping[Var, Values | int]) -> Any:
+    holds = np.asarray(_value(condition, over), np.bool_)
+    return np.where(holds, np.asarray(_value(a, over), np.int64), np.asarray(_value(b, over), np.int64))

@@ -1,0 +1,380 @@
+"""The planned program without views as hwsim sees it: loops with known trip counts, and leaves, each a block with the stores it makes.
+
+Iterators and let values are replaced, so every index is an expression over loop variables, and every condition around
+a store (predicates, ifs, uneven loops) stands beside it.
+
+Threads of a block work side by side: a loop that is bound to them and stands around several leaves runs inside of each of them. Loops
+with one tag are the same threads, so what the inner one gives each of them a part of is done once, not once for each of the outer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from ...analysis import ProgramIndex
+from ...arith import Analyzer
+from ...ir import (
+    Allocate,
+    Annotations,
+    AssertStmt,
+    AttrStmt,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Call,
+    Evaluate,
+    Expr,
+    For,
+    IfThenElse,
+    IntImm,
+    LaunchThread,
+    LetStmt,
+    PrimFunc,
+    Range,
+    SeqStmt,
+    Stmt,
+    StringImm,
+    Var,
+    build,
+    substitute,
+    walk,
+    walk_stmts,
+)
+from ...ir import dtype as dt
+from ...lower import Banks, banks_noted, is_shared_over, marked_buffers
+from ..errors import refuse
+
+ENGINE = "engine"
+VECTORIZED = "vectorized"
+BLOCK = "blockIdx"
+THREAD = "threadIdx"
+
+
+class Loop(msgspec.Struct, frozen=True, eq=False):
+    """`var` runs from 0 to `extent`, exclusive; `name` is what the program calls it. Of a `grid` each iteration is a block of threads."""
+
+    var: Var
+    extent: int
+    name: str
+    grid: bool = False
+
+
+class Piece(msgspec.Struct, frozen=True, eq=False):
+    """One store and all that decides when it runs: the loops around it in its leaf, those of threads first, and conditions over loop
+    variables.
+
+    `store` is None for an opaque evaluation; `touches` are then the regions its block declares. `lanes` are the loops that the program
+    binds to threads, the fastest first: those of x, y and z, inside of them what each thread does at once (a vectorized loop).
+    """
+
+    store: BufferStore | None
+    loops: tuple[Loop, ...] = ()
+    conditions: tuple[Expr, ...] = ()
+    touches: tuple[tuple[BufferRegion, bool], ...] = ()
+    lanes: tuple[Var, ...] = ()
+    vectorized: tuple[Var, ...] = ()  # the fastest first, whether there are threads or not
+
+
+class Leaf(msgspec.Struct, frozen=True, eq=False):
+    """A block without blocks in it (or statements that stand outside of such). `engine` is the one annotated, if any."""
+
+    block: Block
+    pieces: tuple[Piece, ...]
+    engine: str | None = None
+
+
+class LoopNode(msgspec.Struct, frozen=True, eq=False):
+    loop: Loop
+    children: tuple[NestNode, ...]
+
+
+NestNode = LoopNode | Leaf
+
+
+def leaves_of(nodes: Iterable[NestNode]) -> Iterator[Leaf]:
+    """The leaves of a tree, in text order."""
+    for node in nodes:
+        if isinstance(node, Leaf):
+            yield node
+        else:
+            yield from leaves_of(node.children)
+
+
+class Site(msgspec.Struct, frozen=True, eq=False):
+    """Where a buffer lives: loops around its allocation, outermost first, and how many slots take turns over the `slot_loop`.
+
+    With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop. A buffer that a software
+    pipeline gave several versions has `indexed` slots instead: the first axis of the buffer is the slot. `banks` has the physical block
+    of each slot in turn, where the schedule says. Each iteration of `threads` has one of its own, as each thread has registers.
+    """
+
+    buffer: Buffer
+    loops: tuple[Loop, ...] = ()
+    slots: int = 1
+    slot_loop: Loop | None = None
+    indexed: bool = False
+    banks: Banks = ()
+    threads: tuple[Loop, ...] = ()
+
+    @property
+    def lead(self) -> int:
+        """How many axes in front pick one of the parts that lie in places of their own."""
+        separators = self.buffer.axis_separators
+        return separators[0] if separators else int(self.indexed)
+
+
+class Nest(msgspec.Struct, frozen=True, eq=False):
+    """A function as loops and leaves. `sites` has parameters first, then what is allocated, in text order."""
+
+    func: PrimFunc
+    children: tuple[NestNode, ...]
+    sites: tuple[Site, ...]
+    index: ProgramIndex
+    analyzer: Analyzer
+
+
+def read_nest(func: PrimFunc, versioned: Collection[Buffer] = ()) -> Nest:
+    """The nest of a planned program (`lower.plan`), its pipelines injected; `versioned` are the buffers that these gave slots.
+
+    Raises MachineError for loops whose trip count is unknown.
+    """
+    reader = _Reader(func, versioned)
+    children = reader.read(func.body, _Around())
+    return Nest(
+        func, tuple(children), (*map(Site, func.buffers), *reader.sites), ProgramIndex(func), Analyzer(reader.ranges)
+    )
+
+
+class _Around(msgspec.Struct, frozen=True, eq=False):
+    """What stands around a statement."""
+
+    loops: tuple[Loop, ...] = ()
+    turning: Loop | None = None  # the innermost that runs more than once, if its iterations come one after the other
+    conditions: tuple[Expr, ...] = ()
+    block: Block | None = None
+    engine: str | None = None
+    threads: tuple[tuple[For, Loop], ...] = ()  # loops of threads, which run inside of the leaves
+    tagged: tuple[tuple[str, Loop], ...] = ()  # loops that are vectorized or bound, threads among them
+
+    @property
+    def lanes(self) -> tuple[Var, ...]:
+        tagged = [(tag, loop.var) for tag, loop in self.tagged if loop.extent > 1]
+        threads = [v for axis in "xyz" for tag, v in tagged if tag == f"{THREAD}.{axis}"]
+        return (*self.vectorized, *threads) if threads else ()
+
+    @property
+    def vectorized(self) -> tuple[Var, ...]:
+        return tuple(loop.var for tag, loop in reversed(self.tagged) if tag == VECTORIZED and loop.extent > 1)
+
+
+class _Reader:
+    def __init__(self, func: PrimFunc, versioned: Collection[Buffer]) -> None:
+        self.values: dict[Var, Expr] = {}
+        self.sites: list[Site] = []
+        self.ranges: dict[Var, Range] = {}
+        self.doubled = marked_buffers(func)
+        self.versioned = versioned
+
+    def read(self, stmt: Stmt, around: _Around) -> list[NestNode]:
+        match stmt:
+            case SeqStmt(seq=seq):
+                return [node for s in seq for node in self.read(s, around)]
+            case For():
+                return self._loop(stmt, around)
+            case LaunchThread():
+                return self._loop(_launched(stmt), around)
+            case BlockRealize():
+                return self._realize(stmt, around)
+            case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
+                found = self.read(then, self._under(around, condition))
+                return found + (
+                    [] if otherwise is None else self.read(otherwise, self._under(around, build.logical_not(condition)))
+                )
+            case LetStmt(var=var, value=value, body=body):
+                self.values[var] = self._expr(value)
+                return self.read(body, around)
+            case AssertStmt(body=body) | AttrStmt(body=body):
+                return self.read(body, around)
+            case Allocate(buffers=buffers, body=body):
+                self._own(buffers, around, stmt.annotations)
+                return self.read(body, around)
+            case BufferStore() | Evaluate():
+                return (
+                    [] if build.is_noop(stmt) else [self._leaf(around, (self._piece(stmt, around, len(around.loops)),))]
+                )
+            case _:
+                raise refuse("unknown-statement", f"hwsim does not know {type(stmt).__name__} statements", stmt)
+
+    def _loop(self, stmt: For, around: _Around) -> list[NestNode]:
+        inside, loop = self._inside(stmt, around)
+        if loop.extent <= 0:
+            return []
+        if _is_threads(stmt):
+            return self.read(stmt.body, msgspec.structs.replace(inside, threads=(*around.threads, (stmt, loop))))
+        inside = msgspec.structs.replace(
+            inside,
+            loops=(*around.loops, loop),
+            turning=around.turning if loop.extent == 1 else loop if stmt.kind in ("serial", "unrolled") else None,
+            engine=_annotated(stmt.annotations) or around.engine,
+        )
+        children = self.read(stmt.body, inside)
+        return [LoopNode(loop, tuple(children))] if children else []
+
+    def _inside(self, stmt: For, around: _Around) -> tuple[_Around, Loop]:
+        """What stands around the body of a loop, and the loop itself."""
+        loop, condition = self._enter(stmt)
+        tag = VECTORIZED if stmt.kind == "vectorized" else stmt.thread_tag
+        inside = msgspec.structs.replace(
+            around,
+            conditions=(*around.conditions, *condition),
+            tagged=around.tagged if tag is None else (*around.tagged, (tag, loop)),
+        )
+        return inside, loop
+
+    def _enter(self, stmt: For) -> tuple[Loop, tuple[Expr, ...]]:
+        """The loop run from 0 to its largest trip count, and the condition that is left when the count varies."""
+        start, extent = self._expr(stmt.min), self._expr(stmt.extent)
+        most = build.int_value(extent)
+        if most is None:
+            most = Analyzer(self.ranges).bounds(extent).high
+        if most is None:
+            raise refuse("unknown-trip-count", f"loop {stmt.loop_var.name!r} runs for an unknown number of times", stmt,
+                         found=stmt.loop_var.name, expected="an extent that is a number, or bounded by one")  # fmt: skip
+        var = Var(stmt.loop_var.name, stmt.loop_var.dtype)
+        self.values[stmt.loop_var] = build.add(start, var)
+        self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
+        condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
+        return Loop(var, max(most, 0), stmt.loop_var.name, _tag(stmt).startswith(BLOCK)), condition
+
+    def _realize(self, realize: BlockRealize, around: _Around) -> list[NestNode]:
+        block = realize.block
+        for iter_var, value in zip(block.iter_vars, realize.iter_values, strict=True):
+            self.values[iter_var.var] = self._expr(value)
+        around = self._under(around, realize.predicate)
+        self._own(block.alloc_buffers, around, block.annotations)
+        around = msgspec.structs.replace(
+            around, block=block if block.name else around.block, engine=_annotated(block.annotations) or around.engine
+        )
+        if any(isinstance(s, BlockRealize) for s in walk_stmts(block.body)):
+            return self.read(block.body, around)
+        pieces = self._pieces(block.body, around, len(around.loops))
+        return [self._leaf(around, tuple(pieces))] if pieces else []
+
+    def _pieces(self, stmt: Stmt, around: _Around, outer: int) -> list[Piece]:
+        """The stores in the body of a leaf block."""
+        match stmt:
+            case SeqStmt(seq=seq):
+                return [p for s in seq for p in self._pieces(s, around, outer)]
+            case LaunchThread():
+                return self._pieces(_launched(stmt), around, outer)
+            case For():
+                inside, loop = self._inside(stmt, around)
+                inside = msgspec.structs.replace(inside, loops=(*around.loops, loop))
+                return self._pieces(stmt.body, inside, outer) if loop.extent > 0 else []
+            case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
+                found = self._pieces(then, self._under(around, condition), outer)
+                negated = self._under(around, build.logical_not(condition))
+                return found + ([] if otherwise is None else self._pieces(otherwise, negated, outer))
+            case LetStmt(var=var, value=value, body=body):
+                self.values[var] = self._expr(value)
+                return self._pieces(body, around, outer)
+            case AssertStmt(body=body) | AttrStmt(body=body):
+                return self._pieces(body, around, outer)
+            case Allocate(buffers=buffers, body=body):
+                self._own(buffers, around, stmt.annotations)
+                return self._pieces(body, around, outer)
+            case Evaluate(value=Call(op="assume")):
+                return []
+            case _:
+                return [] if build.is_noop(stmt) else [self._piece(stmt, around, outer)]
+
+    def _piece(self, stmt: Stmt, around: _Around, outer: int) -> Piece:
+        loops = (*(loop for _, loop in around.threads), *around.loops[outer:])
+        if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
+            store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
+            piece = Piece(store, loops, around.conditions, lanes=around.lanes, vectorized=around.vectorized)
+            return self._in_threads(piece, around)
+        block = around.block
+        regions = [] if block is None else [(r, False) for r in block.reads] + [(w, True) for w in block.writes]
+        touches = tuple((self._region(r), written) for r, written in regions)
+        return self._in_threads(Piece(None, loops, around.conditions, touches), around)
+
+    def _leaf(self, around: _Around, pieces: tuple[Piece, ...]) -> Leaf:
+        block = around.block or Block("", (), (), (), Evaluate(IntImm(0)))
+        return Leaf(block, pieces, around.engine)
+
+    def _in_threads(self, piece: Piece, around: _Around) -> Piece:
+        """A piece without the loops of threads that it is the same for: virtual ones, and those that a loop inside goes over again."""
+        innermost = dict(around.tagged)
+        own = {s.buffer: s.threads for s in self.sites}
+        idle = {
+            loop
+            for tag, loop in around.tagged
+            if loop in piece.loops and tag != VECTORIZED and (innermost[tag] is not loop or not tag.startswith(THREAD))
+            and not _concerns(piece, loop, own)
+        }  # fmt: skip
+        return msgspec.structs.replace(piece, loops=tuple(n for n in piece.loops if n not in idle)) if idle else piece
+
+    def _own(self, buffers: Sequence[Buffer], around: _Around, annotations: Annotations) -> None:
+        placed = banks_noted(annotations)
+        for buffer in buffers:
+            banks = placed.get(buffer.name, ())
+            threads = tuple(loop for stmt, loop in around.threads if not is_shared_over(buffer.scope, stmt))
+            site = Site(buffer, around.loops, banks=banks, threads=threads)
+            if buffer in self.versioned:
+                slots = build.int_value(buffer.shape[0]) or 1
+                site = msgspec.structs.replace(site, slots=slots, indexed=True)
+            elif buffer in self.doubled and around.turning is not None:
+                site = msgspec.structs.replace(site, slots=2, slot_loop=around.turning, banks=self.doubled[buffer])
+            self.sites.append(site)
+
+    def _under(self, around: _Around, condition: Expr) -> _Around:
+        terms = [Analyzer(self.ranges).simplify(t) for t in build.conjuncts(self._expr(condition))]
+        kept = tuple(t for t in terms if not build.is_true(t))
+        return msgspec.structs.replace(around, conditions=(*around.conditions, *kept)) if kept else around
+
+    def _expr(self, expr: Expr) -> Expr:
+        return substitute(expr, self.values)
+
+    def _region(self, region: BufferRegion) -> BufferRegion:
+        axes = tuple(Range(self._expr(r.min), self._expr(r.extent)) for r in region.region)
+        return BufferRegion(region.buffer, axes)
+
+
+def _annotated(annotations: Annotations) -> str | None:
+    for key, value in annotations:
+        if key == ENGINE and isinstance(value, StringImm):
+            return value.value
+    return None
+
+
+def _launched(stmt: LaunchThread) -> For:
+    return For(stmt.var, build.const(0, stmt.var.dtype), stmt.extent, "thread_binding", stmt.body, stmt.thread_tag)
+
+
+def _tag(stmt: For) -> str:
+    return stmt.thread_tag or ""
+
+
+def _is_threads(stmt: For) -> bool:
+    """Whether the iterations are threads of one block, or virtual ones, which a thread goes through statement by statement."""
+    return bool(_tag(stmt)) and not _tag(stmt).startswith(BLOCK)
+
+
+def _concerns(piece: Piece, loop: Loop, own: Mapping[Buffer, tuple[Loop, ...]]) -> bool:
+    """Whether a piece does different things in the iterations of a loop, or has something in its hands that each of them has its own of."""
+    exprs: list[Expr] = list(piece.conditions)
+    buffers = [region.buffer for region, _ in piece.touches]
+    for region, _ in piece.touches:
+        exprs += [e for r in region.region for e in (r.min, r.extent)]
+    if piece.store is not None:
+        exprs += [piece.store.value, *piece.store.indices]
+        buffers.append(piece.store.buffer)
+    nodes = [n for e in exprs for n in walk(e)]
+    buffers += [n.buffer for n in nodes if isinstance(n, BufferLoad)]
+    return any(n is loop.var for n in nodes) or any(loop in own.get(b, ()) for b in buffers)

@@ -1,0 +1,253 @@
+"""A program as tasks: maximal subtrees that one engine runs, under the loops that are left outside.
+
+A copy is one DMA descriptor, so each DMA task is one leaf; other engines take all neighbours inside of a loop that they run alone. Loops
+stay outside where slots take turns or threads come block by block, and, outermost in a subtree, where they pick the physical block, so that
+a task touches one block. A replay walks the tree of tasks; which iterations of a loop are alike is known without walking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+
+import msgspec
+import numpy as np
+
+from ...arith import Analyzer
+from ...ir import Block, Var
+from ..access.placement import Places
+from ..access.ports import PortSpec, contended
+from ..caches.report import Cached, Waits
+from ..machine.model import Machine
+from ..machine.parts import DmaEngine
+from .engine_selection import Choice, choose
+from .grid import UnknownValueError, used_vars, values
+from .nest import Leaf, Loop, LoopNode, Nest, NestNode
+from .periodicity import Behaviour, Run, runs_of, together
+from .variants import TaskVariant, Variants, part_of, pieces_of
+from .work import Access, read_pieces
+
+
+class Template(msgspec.Struct, frozen=True, eq=False):
+    """A task under its outer loops: one instance for each of their iterations, numbered row-major."""
+
+    number: int
+    choices: tuple[Choice, ...]
+    outer: tuple[Loop, ...]
+    inner: tuple[Loop, ...]
+    variants: Variants
+
+    @property
+    def engine(self) -> int:
+        return self.choices[0].engine
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(c.leaf.block for c in self.choices)
+
+    @property
+    def name(self) -> str:
+        """The block's name, or those of all blocks that the task runs."""
+        return " + ".join(dict.fromkeys(b.name or "root" for b in self.blocks))
+
+    @property
+    def count(self) -> int:
+        return prod(loop.extent for loop in self.outer)
+
+    def indices(self, place: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+        """The loops around an instance, by name, with their values."""
+        return tuple((loop.name, i) for loop, i in zip(self.outer, place, strict=True))
+
+
+class TaskLoop(msgspec.Struct, frozen=True, eq=False):
+    """A loop around tasks; or several, one in the other with nothing beside it, whose iterations are all alike: they run as one.
+
+    `engines` (by unit) and `cells` are all that its tasks may use; `matters` the loops around it that they depend on.
+    """
+
+    loops: tuple[Loop, ...]
+    children: tuple[TaskNode, ...]
+    engines: tuple[int, ...]
+    cells: tuple[int, ...]
+    behaviour: Behaviour
+    matters: tuple[Var, ...]
+    analyzer: Analyzer
+    known: dict[tuple[int, ...], tuple[Run, ...]]
+
+    @property
+    def extent(self) -> int:
+        """Iterations of all loops together."""
+        return prod(loop.extent for loop in self.loops)
+
+    def runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
+        """Which iterations are alike, where the loops around it are `at` given ones."""
+        key = tuple(at[v] for v in self.matters)
+        found = self.known.get(key)
+        if found is None:
+            near = dict(zip(self.matters, key, strict=True))
+            found = self.known[key] = self._runs(near)
+        return found
+
+    def _runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
+        first, *inner = self.loops
+        if inner:
+            return (Run(0, self.extent, 1),)
+        return runs_of(first.var, first.extent, self.behaviour, at, self.analyzer)
+
+
+TaskNode = TaskLoop | Template
+
+
+class TaskProgram(msgspec.Struct, frozen=True, eq=False):
+    """All tasks as a tree in program order. `variants` are the kinds of task met so far: a replay finds more as it walks.
+    `ports` are those that tasks may have to share."""
+
+    nest: Nest
+    places: Places
+    tree: tuple[TaskNode, ...]
+    templates: tuple[Template, ...]
+    variants: list[TaskVariant]
+    ports: tuple[PortSpec, ...]
+    cached: Cached = Cached()
+
+    @property
+    def machine(self) -> Machine:
+        return self.places.machine
+
+
+def make_tasks(nest: Nest, places: Places, waits: Waits | None = None) -> TaskProgram:
+    """The tasks of a program; `waits` are for caches. Raises MachineError where no engine reaches an operand."""
+    builder = _Builder(nest, places, waits or {})
+    tree = tuple(builder.nodes(nest.children, ()))
+    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
+
+
+class _Builder:
+    def __init__(self, nest: Nest, places: Places, waits: Waits) -> None:
+        self.nest = nest
+        self.waits = waits
+        self.places = places
+        self.units = places.machine.units
+        self.templates: list[Template] = []
+        self.variants: list[TaskVariant] = []
+        self.shared: list[dict[PortSpec, int]] = []
+        self.choices: dict[Leaf, Choice] = {}
+        self.turning = {s.slot_loop.var for s in nest.sites if s.slot_loop is not None}
+
+    def nodes(self, nodes: Iterable[NestNode], outer: tuple[Loop, ...]) -> list[TaskNode]:
+        found: list[TaskNode] = []
+        for node in nodes:
+            if isinstance(node, Leaf) or self._is_task(node):
+                found.append(self._template(node, outer))
+            else:
+                found.append(self._loop(node.loop, self.nodes(node.children, (*outer, node.loop)), outer))
+        return found
+
+    def _loop(self, loop: Loop, children: Sequence[TaskNode], outer: tuple[Loop, ...]) -> TaskLoop:
+        behaviour = together([c.behaviour if isinstance(c, TaskLoop) else c.variants.behaviour for c in children])
+        used = behaviour.variables()
+        only = children[0] if len(children) == 1 else None
+        if isinstance(only, TaskLoop) and not used & {loop.var, *(inner.var for inner in only.loops)}:
+            return msgspec.structs.replace(only, loops=(loop, *only.loops))
+        return TaskLoop(
+            (loop,),
+            tuple(children),
+            tuple(
+                sorted(
+                    {n for c in children for n in (c.engines if isinstance(c, TaskLoop) else (self.units[c.engine],))}
+                )
+            ),
+            tuple(sorted({n for c in children for n in (c if isinstance(c, TaskLoop) else c.variants).cells})),
+            behaviour,
+            tuple(around.var for around in outer if around.var in used),
+            self.nest.analyzer,
+            {},
+        )
+
+    def share(self) -> tuple[PortSpec, ...]:
+        """Numbers the ports that tasks may have to share."""
+        found = contended([template.variants.asker for template in self.templates])
+        for port, (spec, rivals) in enumerate(found.items()):
+            for number in rivals:
+                self.shared[number][spec] = port
+        return tuple(found)
+
+    # What is a task.
+
+    def _is_task(self, node: LoopNode) -> bool:
+        leaves = list(_leaves(node))
+        choices = [self._choice(leaf) for leaf in leaves]
+        if len({c.engine for c in choices}) != 1:
+            return False
+        if len(leaves) > 1 and isinstance(self.places.machine.engines[choices[0].engine], DmaEngine):
+            return False
+        if any(loop.grid or loop.var in self.turning for loop in _loops(node)):
+            return False
+        return not self._picks_block(node, choices)
+
+    def _choice(self, leaf: Leaf) -> Choice:
+        found = self.choices.get(leaf)
+        if found is None:
+            works = read_pieces(leaf.pieces, self.nest.analyzer)
+            found = self.choices[leaf] = choose(leaf, works, self.nest, self.places)
+        return found
+
+    def _picks_block(self, node: LoopNode, choices: Sequence[Choice]) -> bool:
+        """Whether the loop, or one in it with only such loops around, goes to another block at each step."""
+        if node.loop.extent > 1:
+            return any(
+                self._steps_blocks(node.loop, a) for c in choices for w in c.works for a in (*w.reads, *w.writes)
+            )
+        only = node.children[0] if len(node.children) == 1 else None
+        return isinstance(only, LoopNode) and self._picks_block(only, choices)
+
+    def _steps_blocks(self, loop: Loop, access: Access) -> bool:
+        placement = self.places.by_buffer[access.buffer]
+        if placement.indexed_cells == 1 or (placement.memory.blocks == 1 and not placement.site.indexed):
+            return False
+        part = part_of(placement, access, self.nest.analyzer)
+        if not used_vars(part, {loop.var: 0}):
+            return False
+        others = dict.fromkeys(used_vars(part, self.nest.analyzer.ranges), 0)
+        try:
+            steps = values(part, {**others, loop.var: np.arange(loop.extent)})
+        except UnknownValueError:
+            return False
+        return bool((np.diff(steps) != 0).all())
+
+    def _template(self, node: NestNode, outer: tuple[Loop, ...]) -> Template:
+        choices = tuple(self._choice(leaf) for leaf in _leaves(node))
+        paths = {leaf: tuple(loops) for leaf, loops in _paths(node)}
+        pieces = pieces_of([(c.works, paths[c.leaf]) for c in choices], outer, self.nest.analyzer)
+        number = len(self.templates)
+        waits = self.waits.get(number)
+        self.shared.append({})
+        engine = choices[0].engine
+        instances = None if waits is None else waits.reshape([loop.extent for loop in outer])
+        variants = Variants(self.variants, number, engine, self.units[engine], outer, pieces, self.places, self.nest.analyzer,
+                            self.shared[number], instances)  # fmt: skip
+        self.templates.append(Template(number, choices, outer, _loops(node), variants))
+        return self.templates[-1]
+
+
+def _leaves(node: NestNode) -> Iterable[Leaf]:
+    if isinstance(node, Leaf):
+        yield node
+    else:
+        for child in node.children:
+            yield from _leaves(child)
+
+
+def _paths(node: NestNode, above: tuple[Loop, ...] = ()) -> Iterable[tuple[Leaf, tuple[Loop, ...]]]:
+    if isinstance(node, Leaf):
+        yield node, above
+    else:
+        for child in node.children:
+            yield from _paths(child, (*above, node.loop))
+
+
+def _loops(node: NestNode) -> tuple[Loop, ...]:
+    """All loops of a subtree, in text order."""
+    if isinstance(node, Leaf):
+        return ()
+    return (node.loop, *(loop for child in node.children for loop in _loops(child)))

@@ -1,0 +1,246 @@
+"""The kinds of task that one template makes: what a task costs and which cells it touches, with the loops around it at given iterations.
+
+Tasks differ where conditions cut them, where the pattern of addresses changes, and by the slots and parts they work on. Each kind is
+found when it is first met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from ...arith import Analyzer
+from ...ir import Expr, Var, build, free_vars
+from ..access.placement import Placement, Places
+from ..access.ports import Asker, PortSpec, ports_of
+from ..cost.model import Cost, Measured, cost, measure
+from ..machine.parts import Engine, VectorEngine
+from ..replay.exclusive import Variant
+from .geometry import domain
+from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
+from .nest import Loop
+from .periodicity import Behaviour
+from .work import Access, Work
+
+NOTHING = -1
+"""In the place of a variant: a predicate leaves nothing to do."""
+
+
+class TaskVariant(msgspec.Struct, frozen=True, eq=False):
+    """A kind of task with what it costs; `replay` is what the replay needs to know of it, `updates` are cells it changes in place.
+
+    `engine` is that of the machine; what the replay calls one is a unit of it.
+    """
+
+    template: int
+    engine: int
+    cost: Cost
+    replay: Variant
+    updates: tuple[int, ...] = ()
+
+
+class Piece(msgspec.Struct, frozen=True, eq=False):
+    """Work of a task, with the conditions under which it is done."""
+
+    measured: Measured
+    conditions: tuple[Expr, ...]
+
+
+class Side(msgspec.Struct, frozen=True, eq=False):
+    """A buffer that a task reads or writes: in which part each access is, over the loops that run inside of the task."""
+
+    placement: Placement
+    written: bool
+    updated: bool
+    parts: tuple[tuple[Expr, Mapping[Var, int]], ...]
+
+    def cells(self, at: Mapping[Var, int]) -> range:
+        """The cells it touches: of the slot whose turn it is, from the first part to the last."""
+        placement = self.placement
+        loop = placement.site.slot_loop
+        slot = at[loop.var] % placement.slots if loop is not None and loop.var in at else 0
+        first = placement.first_cell + slot * placement.parts
+        last = placement.indexed_cells - 1
+        if last == 0:
+            return range(first, first + 1)
+        low, high = last, 0
+        for part, inner in self.parts:
+            try:
+                found = values(part, {**at, **axes(inner)})
+            except UnknownValueError:
+                return range(first, first + last + 1)
+            low, high = min(low, int(found.min())), max(high, int(found.max()))
+        return range(first + max(low, 0), first + min(high, last) + 1)
+
+
+def pieces_of(
+    works: Sequence[tuple[Sequence[Work], Sequence[Loop]]], outer: Sequence[Loop], analyzer: Analyzer
+) -> tuple[Piece, ...]:
+    """The pieces of a task: of each leaf its works, and the loops inside of the task around it."""
+    around = {loop.var for loop in outer}
+    found: list[Piece] = []
+    for leaf, path in works:
+        for work in leaf:
+            inner = {loop.var: loop.extent for loop in (*path, *work.piece.loops) if loop.var not in around}
+            conditions = tuple(analyzer.simplify(c) for c in work.piece.conditions)
+            found.append(Piece(measure(work, inner, analyzer), conditions))
+    return tuple(found)
+
+
+def part_of(placement: Placement, access: Access, analyzer: Analyzer) -> Expr:
+    """Which part of its buffer an access is to: the first group of axes, row-major; an indexed slot is among them."""
+    lead = placement.site.lead
+    part: Expr = build.const(0, "int32")
+    for index, extent in zip(access.indices[:lead], placement.buffer.shape[:lead], strict=True):
+        part = build.add(build.mul(part, extent), index)
+    return analyzer.simplify(part)
+
+
+class Variants:
+    """The variants of one template, by where the loops around it are; new ones are added to the program's `table`.
+
+    `shared` numbers the ports that its tasks may have to share with others; `waits` are cycles that each instance waits behind caches, in
+    all dimensions of the loops around.
+    """
+
+    def __init__(self, table: list[TaskVariant], template: int, engine: int, unit: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
+                 places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int], waits: Values | None = None) -> None:  # fmt: skip
+        self._table = table
+        self._template = template
+        self._engine = engine
+        self._unit = unit
+        self._pieces = pieces
+        self._places = places
+        self._shared = shared
+        self._sides = _sides(pieces, places, analyzer)
+        self._waits = waits
+        self._outer = tuple(loop.var for loop in outer)
+        self.behaviour = _behaviour(pieces, self._sides, outer)
+        if waits is not None:
+            self.behaviour = msgspec.structs.replace(self.behaviour, single=self._outer)
+        used = self.behaviour.variables()
+        self._matters = tuple(loop.var for loop in outer if loop.var in used)
+        self._decide = _deciding(pieces, places.machine.engines[engine], self._matters)
+        self._costs: dict[tuple[int, ...], tuple[Cost, object] | None] = {}
+        self._known: dict[tuple[int, ...], int] = {}
+        self._numbers: dict[object, int] = {}
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The work of the task, with the conditions under which it is done."""
+        return self._pieces
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """All cells that any of them may touch."""
+        ranges = (range(s.placement.first_cell, s.placement.first_cell + s.placement.cells) for s in self._sides)
+        return tuple(dict.fromkeys(cell for cells in ranges for cell in cells))
+
+    @property
+    def asker(self) -> Asker:
+        """How ports see its tasks."""
+        machine = self._places.machine
+        sides = [(s.placement.memory, s.written) for s in self._sides]
+        sides += [(s.placement.memory, False) for s in self._sides if s.updated]
+        ports = ports_of(machine.engines[self._engine], machine, sides)
+        sure = [(s.placement.first_cell, s.written) for s in self._sides if s.placement.cells == 1]
+        reads, writes = (frozenset(cell for cell, written in sure if written is side) for side in (False, True))
+        return Asker(self._unit, ports, reads, writes)
+
+    def at(self, at: Mapping[Var, int]) -> int:
+        """The number of the variant in the program's table; NOTHING where there is nothing to do."""
+        key = tuple(at[v] for v in self._matters)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._found(dict(zip(self._matters, key, strict=True)))
+        return found
+
+    def _found(self, at: dict[Var, int]) -> int:
+        found = self._cost(at)
+        if found is None:
+            return NOTHING
+        costs, same = found
+        if self._waits is not None:
+            waited = int(self._waits[tuple(at[v] for v in self._outer)])
+            costs = msgspec.structs.replace(costs, duration=costs.duration + waited)
+        cells = tuple(side.cells(at) for side in self._sides)
+        key = (same, costs.duration, cells)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._table)
+            self._table.append(self._variant(costs, cells))
+        return self._numbers[key]
+
+    def _cost(self, at: dict[Var, int]) -> tuple[Cost, object] | None:
+        """What a task costs, with the key of that: the same wherever the loops that decide it are the same."""
+        key = tuple(at[v] for v in self._decide)
+        if key not in self._costs:
+            pieces = [(p.measured, domain(p.measured.inner, p.conditions, at)) for p in self._pieces]
+            found = cost(self._places.machine.engines[self._engine], pieces, self._places)
+            self._costs[key] = None if found is None else (found, found.key)
+        return self._costs[key]
+
+    def _variant(self, costs: Cost, cells: Sequence[range]) -> TaskVariant:
+        reads: dict[int, None] = {}
+        writes: dict[int, None] = {}
+        updates: dict[int, None] = {}
+        for side, touched in zip(self._sides, cells, strict=True):
+            (writes if side.written else reads).update(dict.fromkeys(touched))
+            if side.updated:
+                updates.update(dict.fromkeys(touched))
+        # A cell that the task also fills itself is no input of it.
+        inputs = tuple(cell for cell in reads if cell not in writes)
+        engine = self._places.machine.engines[self._engine]
+        asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
+        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, tuple(writes), engine.setup_cycles, asked)
+        return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates))
+
+
+def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple[Side, ...]:
+    grouped: dict[tuple[Placement, bool], list[tuple[Expr, Mapping[Var, int]]]] = {}
+    updated: set[Placement] = set()
+    for piece in pieces:
+        measured = piece.measured
+        for access in measured.accesses:
+            placement = places.by_buffer[access.buffer]
+            written = any(access is w for w in measured.work.writes)
+            part = part_of(placement, access, analyzer)
+            used = free_vars(part)
+            inner = {v: n for v, n in measured.inner.items() if v in used}
+            grouped.setdefault((placement, written), []).append((part, inner))
+            if written and measured.work.updates:
+                updated.add(placement)
+    return tuple(Side(p, written, written and p in updated, tuple(parts)) for (p, written), parts in grouped.items())
+
+
+def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> tuple[Var, ...]:
+    """The loops around a task that have a part in its cost: those that cut it; and where it counts which addresses it has, not only how far
+    apart they are, those that these depend on. The others pick slots and parts."""
+    found: set[Var] = set()
+    for piece in pieces:
+        measured = piece.measured
+        exprs = list(piece.conditions)
+        for access, layout, course in zip(measured.accesses, measured.layouts, measured.courses, strict=True):
+            if isinstance(engine, VectorEngine) or layout.strides is None or course is None:
+                exprs += [*access.indices, *access.extents]
+        for expr in exprs:
+            found |= free_vars(expr)
+    return tuple(v for v in among if v in found)
+
+
+# What data decides is the same at all times: nothing is known of it (`grid.values`).
+def _behaviour(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop]) -> Behaviour:
+    around = {loop.var: loop.extent for loop in outer}
+
+    def decisive(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple(e for e in exprs if used_vars(e, around) and is_known(e))
+
+    turns = dict.fromkeys((s.placement.site.slot_loop, s.placement.slots) for s in sides)
+    return Behaviour(
+        decisive(c for p in pieces for c in p.conditions),
+        decisive(
+            x.address for p in pieces for x in p.measured.layouts if x.address is not None and x.mixed & set(around)
+        ),
+        decisive(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts),
+        tuple((loop.var, slots) for loop, slots in turns if loop is not None and loop.var in around),
+    )

@@ -1,0 +1,187 @@
+"""What a store is to an accelerator: a copy, a multiply-accumulate, elementwise work, a reduction, a fill, or something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from ...arith import Analyzer
+from ...ir import (
+    Add,
+    BinaryOp,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Call,
+    Cast,
+    Expr,
+    IntImm,
+    Mul,
+    Node,
+    Not,
+    Predicate,
+    Select,
+    Var,
+    children,
+    structural_equal,
+)
+from ...ir import dtype as dt
+from .nest import Piece
+
+Kind = Literal["copy", "mac", "reduce", "elementwise", "fill", "other"]
+"""Work whose indices are data (gather, scatter) is "other"."""
+
+_ARITHMETIC = (BinaryOp, Predicate, Cast, Not, Select, Call)
+OPAQUE_CALLS = ("call_extern", "call_packed", "call_intrin", "call_pure_extern", "tvm_call_packed")
+
+
+class Access(msgspec.Struct, frozen=True, eq=False):
+    """An access of one element (per iteration) at `indices`, simplified, over loop variables. `extents` are 1 but for opaque pieces."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    extents: tuple[Expr, ...] = ()
+
+
+class Work(msgspec.Struct, frozen=True, eq=False):
+    """A piece, read: its kind, what it reads and writes, how many operations an iteration takes.
+
+    `updates` are writes that take in the old value: an accumulator is not among `reads`.
+    """
+
+    piece: Piece
+    kind: Kind
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    updates: bool = False
+    operations: int = 1
+
+
+def read_pieces(pieces: Sequence[Piece], analyzer: Analyzer) -> tuple[Work, ...]:
+    """What kind of work each piece of a leaf is."""
+    reader = _Reader(analyzer)
+    return tuple(reader.read(piece) for piece in pieces)
+
+
+class _Reader:
+    """What it simplified once is the same object when it comes again: pieces of a leaf go to the same places."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._simple: dict[tuple[Buffer, int], list[tuple[Expr, Expr]]] = {}
+
+    def read(self, piece: Piece) -> Work:
+        """The initialisation of a reduction costs nothing: its first step overwrites."""
+        store = piece.store
+        if store is None:
+            reads = tuple(_boxed(region) for region, written in piece.touches if not written)
+            writes = tuple(_boxed(region) for region, written in piece.touches if written)
+            return Work(piece, "other", reads, writes)
+        seen = _seen(store.value)
+        target = self._access(store)
+        loads: list[Access] = []
+        old: list[BufferLoad] = []
+        nested = [load for index in store.indices for load in _every_load(_seen(index))]
+        for node in (*_every_load(seen), *nested):
+            access = self._access(node)
+            if same_place(access, target, self._analyzer):
+                old.append(node)
+            elif not any(same_place(access, a, self._analyzer) for a in loads):
+                loads.append(access)
+        by_data = nested or any(places for _, places in seen.loads)
+        kind = "other" if by_data or seen.opaque else _kind(store.value, loads, old)
+        return Work(piece, kind, tuple(loads), (target,), bool(old), max(seen.operations, 1))
+
+    def _access(self, node: BufferLoad | BufferStore) -> Access:
+        buffer = node.buffer
+        return Access(buffer, tuple(self._simplified(i, (buffer, axis)) for axis, i in enumerate(node.indices)))
+
+    def _simplified(self, index: Expr, place: tuple[Buffer, int]) -> Expr:
+        known = self._simple.setdefault(place, [])
+        for one, simple in known:
+            if one is index or structural_equal(one, index):
+                return simple
+        known.append((index, self._analyzer.simplify(index)))
+        return known[-1][1]
+
+
+class _Seen(msgspec.Struct):
+    """What is in an expression: its loads, in order, each with whether it says where another one is; arithmetic on values, that on indices
+    is the address unit's; whether there is a call of which nothing is known."""
+
+    loads: list[tuple[BufferLoad, bool]]
+    operations: int = 0
+    opaque: bool = False
+
+
+def _seen(expr: Expr) -> _Seen:
+    found = _Seen([])
+    # Each with whether it is an index, and whether arithmetic counts.
+    stack: list[tuple[Node, bool, bool]] = [(expr, False, True)]
+    while stack:
+        node, places, counts = stack.pop()
+        kind = type(node)
+        if kind is Var or kind is IntImm:
+            continue
+        if isinstance(node, BufferLoad):
+            found.loads.append((node, places))
+            stack += [(index, True, False) for index in reversed(node.indices)]
+            continue
+        counts = counts and isinstance(node, _ARITHMETIC)
+        found.operations += counts
+        if isinstance(node, Call) and node.op in OPAQUE_CALLS:
+            found.opaque = True
+        stack += [(child, places, counts) for child in reversed(children(node))]
+    return found
+
+
+def _every_load(seen: _Seen) -> list[BufferLoad]:
+    return [load for load, _ in seen.loads]
+
+
+def _boxed(region: BufferRegion) -> Access:
+    return Access(region.buffer, tuple(x.min for x in region.region), tuple(x.extent for x in region.region))
+
+
+def _kind(value: Expr, loads: list[Access], old: list[BufferLoad]) -> Kind:
+    """`old` are the loads of what is overwritten."""
+    if isinstance(value, BufferLoad) and not old:
+        return "copy"
+    if old:
+        return "mac" if _is_mac(value, old) else "reduce"
+    return "elementwise" if loads else "fill"
+
+
+def _is_mac(value: Expr, old: list[BufferLoad]) -> bool:
+    """`C[…] + a * b` in either order, with a and b loads, casts allowed around each."""
+    value = _uncast(value)
+    if not isinstance(value, Add):
+        return False
+    for added, product in ((value.a, value.b), (value.b, value.a)):
+        added, product = _uncast(added), _uncast(product)
+        if not any(added is load for load in old) or not isinstance(product, Mul):
+            continue
+        if isinstance(_uncast(product.a), BufferLoad) and isinstance(_uncast(product.b), BufferLoad):
+            return True
+    return False
+
+
+def same_place(a: Access, b: Access, analyzer: Analyzer) -> bool:
+    """Whether both surely access the same element."""
+    if a.buffer is not b.buffer:
+        return False
+    pairs = zip(a.indices, b.indices, strict=True)
+    return all(x is y or structural_equal(x, y) or analyzer.proves_equal(x, y) for x, y in pairs)
+
+
+def _uncast(value: Expr) -> Expr:
+    while isinstance(value, Cast):
+        value = value.value
+    return value
+
+
+def element_bytes(access: Access) -> int:
+    return dt.size_bytes(access.buffer.dtype)

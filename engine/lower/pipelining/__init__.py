@@ -1,0 +1,1 @@
+"""Software pipelines and slots: stages, hazards, asynchronous copies, double buffers."""

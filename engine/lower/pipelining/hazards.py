@@ -1,0 +1,125 @@
+"""What a pipeline may not do: let a part run before one that it depends on.
+
+Part X of iteration i runs at step i + stage(X), within a step by order. So X of iteration i, which comes before Y of iteration i + d in
+the program (d > 0, or d = 0 and X stands first), comes after it in the pipeline when d < stage(X) - stage(Y), or when d equals that and
+the order of X is the larger. Those are finitely many distances d, and at each the boxes that X and Y touch must be apart, unless both
+only read. A buffer that is new in each iteration and has V versions holds the same memory only every V iterations.
+
+TVM (ValidatePipelineBody) asks only that who reads comes after who wrote before it in the text: neither what is overwritten, nor what
+goes from iteration to iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from ...analysis import accessed_regions
+from ...arith import prove
+from ...ir import Buffer, BufferRegion, Range, Var, build, substitute
+from .stages import Part, Pipeline
+
+Ranges = Mapping[Var, Range]
+
+
+class Hazard(msgspec.Struct, frozen=True, eq=False):
+    """`second` of `distance` iterations later would run before `first`, whose values or memory of `buffer` it needs or destroys."""
+
+    first: Part
+    second: Part
+    buffer: Buffer
+    distance: int
+    kind: str  # what `second` does: reads what `first` writes, or overwrites what `first` reads or writes
+
+
+def find_hazard(pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Ranges) -> Hazard | None:
+    """The first dependence that the stages break; None when surely none. `versions` of the buffers that are new in each iteration."""
+    return next(_hazards(pipeline, versions, ranges), None)
+
+
+def _hazards(
+    pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Ranges, only: Buffer | None = None
+) -> Iterator[Hazard]:
+    regions = {p: _touched(p) for p in pipeline.parts}
+    trips = build.int_value(pipeline.loop.extent)
+    for first, second, distance in _swapped(pipeline):
+        if trips is not None and distance >= trips:
+            continue
+        for mine, mine_writes in regions[first]:
+            for other, other_writes in regions[second]:
+                buffer = mine.buffer
+                if buffer is not other.buffer or not (mine_writes or other_writes) or only not in (None, buffer):
+                    continue
+                if buffer in versions and distance % versions[buffer]:
+                    continue
+                if not _are_apart(mine, other, pipeline, distance, ranges):
+                    yield Hazard(first, second, buffer, distance, "overwrites" if other_writes else "reads")
+
+
+def _swapped(pipeline: Pipeline) -> Iterator[tuple[Part, Part, int]]:
+    """(X, Y, d): X of an iteration, which is before Y of d iterations later, comes after it in the pipeline."""
+    for place, first in enumerate(pipeline.parts):
+        for other, second in enumerate(pipeline.parts):
+            lag = first.stage - second.stage
+            nearest = 0 if place < other else 1
+            furthest = lag if first.order > second.order else lag - 1
+            yield from ((first, second, d) for d in range(nearest, furthest + 1))
+
+
+def _touched(part: Part) -> list[tuple[BufferRegion, bool]]:
+    """Everything that the part reads or writes (True), by what it declares and by what it does."""
+    reads, writes = accessed_regions(part.block.body)
+    declared = [(r, False) for r in part.block.reads] + [(w, True) for w in part.block.writes]
+    return declared + [(r, False) for r in reads] + [(w, True) for w in writes]
+
+
+def _are_apart(mine: BufferRegion, other: BufferRegion, pipeline: Pipeline, distance: int, ranges: Ranges) -> bool:
+    """Whether `mine` of an iteration and `other` of `distance` iterations later surely share no element."""
+    loop = pipeline.loop
+    later = build.add(loop.loop_var, build.const(distance, loop.loop_var.dtype))
+    shifted = [substitute(r, {loop.loop_var: later}) for r in other.region]
+    known = {**ranges, loop.loop_var: Range(loop.min, build.sub(loop.extent, distance) if distance else loop.extent)}
+    return _lie_apart(mine.region, shifted, known)
+
+
+def _lie_apart(mine: Sequence[Range], other: Sequence[Range], known: Ranges) -> bool:
+    """Whether the boxes surely do not meet: on some axis one ends where the other begins, or before."""
+    return any(
+        prove(build.le(build.add(a.min, a.extent), b.min), known)
+        or prove(build.le(build.add(b.min, b.extent), a.min), known)
+        for a, b in zip(mine, other, strict=True)
+    )
+
+
+def versions_needed(pipeline: Pipeline, doubled: Sequence[Buffer], ranges: Ranges) -> dict[Buffer, int]:
+    """How many versions each of the pipeline's own buffers must have: as TVM counts, or more where that would overwrite too soon."""
+    found: dict[Buffer, int] = {}
+    for buffer in pipeline.buffers:
+        count = _counted(pipeline, buffer, ranges)
+        if count == 1 and buffer in doubled:
+            count = 2
+        while count <= pipeline.depth and _is_overwritten(pipeline, buffer, count, ranges):
+            count += 1
+        found[buffer] = count
+    return found
+
+
+def _is_overwritten(pipeline: Pipeline, buffer: Buffer, count: int, ranges: Ranges) -> bool:
+    """Whether with so many versions an iteration may destroy what an earlier one still needs."""
+    return any(h.distance > 0 for h in _hazards(pipeline, {buffer: count}, ranges, buffer))
+
+
+def _counted(pipeline: Pipeline, buffer: Buffer, ranges: Ranges) -> int:
+    """From the stage that first writes to the last that reads; two are one where the reader stands before the next writer."""
+    writes = [(p, w.region) for p in pipeline.parts for w in p.block.writes if w.buffer is buffer]
+    reads = [(p, r.region) for p in pipeline.parts for r in p.block.reads if r.buffer is buffer]
+    if not writes or not reads:
+        return 1
+    count = max(p.stage for p, _ in reads) - min(p.stage for p, _ in writes) + 1
+    loop = pipeline.loop
+    known = {**ranges, loop.loop_var: Range(loop.min, loop.extent)}
+    pairs = [(w, r) for w, mine in writes for r, other in reads if not _lie_apart(mine, other, known)]
+    if count == 2 and not any(w.order < r.order and w.stage < r.stage for w, r in pairs):
+        return 1
+    return max(1, count)

@@ -1,0 +1,121 @@
+"""Slots: a buffer that has several versions of its contents gets an axis for them in front, used in turns.
+
+Blocks ask for them with annotations (`schedule`'s `double_buffer` writes them):
+    double_buffer_scope = 0              the position, among the block's writes, of the buffer that gets two slots (TVM's)
+    double_buffer_banks = [0, 1]         the physical block of the buffer's memory that each slot lies in (ours)
+A buffer with banks gets an axis separator behind the slots, so that lowered it is `[2][4096]`: slots need not be neighbours in memory.
+Where it is allocated, the banks are noted as `slot_banks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from msgspec.structs import replace as replace_fields
+
+from ...ir import (
+    AnnotationMap,
+    Annotations,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    IntImm,
+    PrimFunc,
+    Range,
+    addressed_buffers,
+    build,
+    walk_stmts,
+)
+from ..access import Axes, Change, Indices
+
+DOUBLE_BUFFER_KEY = "double_buffer_scope"
+BANKS_KEY = "double_buffer_banks"
+PLACED_KEY = "slot_banks"
+
+Banks = tuple[int, ...]
+"""The physical block of each slot in turn; empty where nobody said."""
+
+
+def marked_buffers(func: PrimFunc) -> dict[Buffer, Banks]:
+    """The buffers that blocks ask two slots for, and in which banks."""
+    found: dict[Buffer, Banks] = {}
+    for block in (s for s in walk_stmts(func.body) if isinstance(s, Block)):
+        found.update(marks_of(block))
+    return found
+
+
+def marks_of(block: Block) -> dict[Buffer, Banks]:
+    """What the block's own annotations ask for."""
+    notes = dict(block.annotations)
+    place = notes.get(DOUBLE_BUFFER_KEY)
+    if not isinstance(place, IntImm) or not 0 <= place.value < len(block.writes):
+        return {}
+    banks = notes.get(BANKS_KEY)
+    return {block.writes[place.value].buffer: _numbers(banks) if isinstance(banks, tuple) else ()}
+
+
+def _numbers(values: tuple[object, ...]) -> Banks:
+    return tuple(v.value for v in values if isinstance(v, IntImm))
+
+
+def without_marks(annotations: Annotations) -> Annotations:
+    return tuple((key, value) for key, value in annotations if key not in (DOUBLE_BUFFER_KEY, BANKS_KEY))
+
+
+def sliceable(func: PrimFunc, buffers: Iterable[Buffer]) -> set[Buffer]:
+    """Those of `buffers` whose accesses can be given a slot: nobody holds their address."""
+    wanted = set(buffers)
+    return wanted - addressed_buffers(func.body) if wanted else wanted
+
+
+def with_slots(buffer: Buffer, slots: int, banks: Banks = ()) -> Buffer:
+    """`[64, 64]` as `[slots, 64, 64]`; a slot axis joins the first group of a buffer that has axis separators."""
+    number = build.const(slots, buffer.shape[0].dtype if buffer.shape else "int32")
+    separators = tuple(s + 1 for s in buffer.axis_separators)
+    if banks and not separators and buffer.shape:
+        separators = (1,)
+    strides = (_slot_stride(buffer, separated=1 in separators), *buffer.strides) if buffer.strides else ()
+    return replace_fields(buffer, shape=(number, *buffer.shape), strides=strides, axis_separators=separators)
+
+
+def _slot_stride(buffer: Buffer, *, separated: bool) -> Expr:
+    if separated:
+        return build.const(1, buffer.strides[0].dtype)
+    return build.mul(buffer.strides[0], buffer.shape[0])
+
+
+def slot_change(slotted: Buffer, slot: Expr, *, all_slots: bool = False) -> Change:
+    """Accesses go to `slot`; regions say so too, or name all slots."""
+    first = Range(build.const(0, slot.dtype), slotted.shape[0]) if all_slots else build.point(slot)
+
+    def indices(old: Indices) -> Indices:
+        return (slot, *old)
+
+    def region(old: Axes) -> Axes:
+        return (first, *old)
+
+    return Change(slotted, indices, region)
+
+
+def slot_in_turn(loop: For, slots: int) -> Expr:
+    """The slot that an iteration of the loop uses."""
+    steps = build.sub(loop.loop_var, loop.min)
+    return build.floormod(steps, build.const(slots, loop.loop_var.dtype))
+
+
+def bank_notes(banks: Mapping[Buffer, Banks]) -> Annotations:
+    """The annotation of a block that allocates these buffers."""
+    placed = tuple((b.name, tuple(map(IntImm, numbers))) for b, numbers in banks.items() if numbers)
+    return ((PLACED_KEY, AnnotationMap(placed)),) if placed else ()
+
+
+def banks_noted(annotations: Annotations) -> dict[str, Banks]:
+    """What `bank_notes` wrote: banks by the buffer's name."""
+    noted = dict(annotations).get(PLACED_KEY)
+    if not isinstance(noted, AnnotationMap):
+        return {}
+    return {
+        name: _numbers(cast("tuple[object, ...]", value)) for name, value in noted.items if isinstance(value, tuple)
+    }

@@ -1,0 +1,205 @@
+"""Pipelined loops, read: the parts of a loop's body, and in which stage and order each of them runs.
+
+TVM's annotations of the loop, lists with an entry for each part:
+    software_pipeline_stage = [0, 1]           a part of stage s does iteration i - s while stage 0 does iteration i
+    software_pipeline_order = [0, 1]           in which order the parts then stand in the body
+    software_pipeline_async_stages = [0]       stages whose parts the hardware runs beside the others
+The parts are the statements of the body; those of an opaque block among them (the prologue, body and epilogue of an inner pipeline, an
+init and its update) count one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ...analysis import accessed_regions
+from ...ir import (
+    Annotations,
+    Block,
+    BlockRealize,
+    Buffer,
+    For,
+    IntImm,
+    SeqStmt,
+    Stmt,
+    build,
+    substitute,
+    walk_stmts,
+)
+from ..errors import refuse
+from ..init_block import without_init
+from ..match_buffer import without_matches
+
+STAGE, ORDER, ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
+PIPELINE_KEYS = (STAGE, ORDER, ASYNC)
+
+MOST_STAGES = 1024
+
+
+class Part(msgspec.Struct, frozen=True, eq=False):
+    """A part of the body as a block without iterators; `name` is what messages call it."""
+
+    block: Block
+    stage: int
+    order: int
+    name: str
+
+
+class Pipeline(msgspec.Struct, frozen=True, eq=False):
+    """A loop to be pipelined. `parts` in the order of the program; `buffers` are new in each iteration."""
+
+    loop: For
+    parts: tuple[Part, ...]
+    buffers: tuple[Buffer, ...]
+    asynchronous: frozenset[int]
+
+    @property
+    def depth(self) -> int:
+        """The last stage."""
+        return max(p.stage for p in self.parts)
+
+    @property
+    def in_order(self) -> list[Part]:
+        return sorted(self.parts, key=lambda p: p.order)
+
+
+def is_pipelined(loop: For) -> bool:
+    """Whether the loop is annotated. Refuses "half-a-pipeline": stages without orders, or the other way round."""
+    keys = {key for key, _ in loop.annotations}
+    if (STAGE in keys) != (ORDER in keys):
+        raise refuse("half-a-pipeline", f"loop {loop.loop_var.name!r} has stages or orders of a pipeline, but not both", loop,
+                     found=STAGE if STAGE in keys else ORDER, expected=f"{STAGE} and {ORDER}")  # fmt: skip
+    return STAGE in keys
+
+
+def stages_and_orders(loop: For) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What a pipelined loop is annotated with. Refuses "pipeline-stage" for what is no list of numbers."""
+    notes = dict(loop.annotations)
+    return _numbers(loop, STAGE, notes), _numbers(loop, ORDER, notes)
+
+
+def read_pipeline(loop: For) -> Pipeline:
+    """Refuses what does not fit the body: "pipeline-size", "pipeline-order", "pipeline-stage", "pipeline-body", "pipeline-loop"."""
+    blocks, buffers = parts_of(loop)
+    notes = dict(loop.annotations)
+    stages, orders = stages_and_orders(loop)
+    for key, values in ((STAGE, stages), (ORDER, orders)):
+        if len(values) != len(blocks):
+            raise refuse("pipeline-size", f"{key} does not have an entry for each part of loop {loop.loop_var.name!r}", loop,
+                         found=f"{len(values)} entries", expected=f"{len(blocks)}: {', '.join(map(part_name, blocks))}")  # fmt: skip
+    require_serial(loop)
+    require_permutation(loop, orders)
+    require_stages(loop, stages)
+    parts = tuple(Part(b, s, o, part_name(b)) for b, s, o in zip(blocks, stages, orders, strict=True))
+    asynchronous = frozenset(_numbers(loop, ASYNC, notes)) if ASYNC in notes else frozenset[int]()
+    return Pipeline(loop, parts, buffers, asynchronous)
+
+
+def parts_of(loop: For) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
+    """The parts of the loop's body as opaque blocks, and the buffers that the body allocates. Refuses "pipeline-body"."""
+    stmts, buffers = _body_of(loop)
+    groups = [_parts(stmt) for stmt in stmts]
+    return tuple(block for blocks, _ in groups for block in blocks), (*buffers, *(b for _, own in groups for b in own))
+
+
+def groups_of(loop: For) -> tuple[tuple[Block, ...], ...]:
+    """The parts of each statement of the body. Refuses "pipeline-body"."""
+    return tuple(_parts(stmt)[0] for stmt in _body_of(loop)[0])
+
+
+def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
+    """The statements of the body, in the block that owns its buffers if there is one, and these buffers."""
+    body, buffers = loop.body, tuple[Buffer, ...]()
+    if isinstance(body, BlockRealize) and build.is_true(body.predicate):
+        owner = opened(body)
+        body, buffers = owner.body, owner.alloc_buffers
+    if not isinstance(body, SeqStmt):
+        raise refuse("pipeline-body", f"the body of loop {loop.loop_var.name!r} is one statement: there is nothing to overlap", loop,
+                     expected="two or more statements, or blocks, in the loop")  # fmt: skip
+    return body.seq, buffers
+
+
+def _parts(stmt: Stmt) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
+    """The parts of a statement of the body, and what it allocates for them."""
+    if isinstance(stmt, BlockRealize) and build.is_true(stmt.predicate):
+        block = without_matches(opened(stmt))
+        if isinstance(block.body, SeqStmt):
+            return tuple(map(as_block, block.body.seq)), block.alloc_buffers
+    return (as_block(stmt),), ()
+
+
+def opened(realize: BlockRealize) -> Block:
+    """The block with its iterators replaced by what they are bound to, its init a branch."""
+    block = without_init(realize.block)
+    values = dict(zip((iv.var for iv in block.iter_vars), realize.iter_values, strict=True))
+    return substitute(replace_fields(block, iter_vars=()), values) if values else block
+
+
+def as_block(stmt: Stmt) -> Block:
+    """`stmt` as an opaque block, with what it touches: the block itself of a realize that only runs it."""
+    if (
+        isinstance(stmt, BlockRealize)
+        and build.is_true(stmt.predicate)
+        and not stmt.iter_values
+        and stmt.block.init is None
+    ):
+        return stmt.block
+    reads, writes = accessed_regions(stmt)
+    return Block("", (), reads, writes, stmt)
+
+
+def part_name(block: Block) -> str:
+    """The first name in it, else what kind of statement it is."""
+    found = next((b.name for b in _blocks(block) if b.name), "")
+    return found or f"({type(block.body).__name__})"
+
+
+def part_names(block: Block) -> frozenset[str]:
+    """All names in it."""
+    return frozenset(b.name for b in _blocks(block) if b.name)
+
+
+def _blocks(block: Block) -> list[Block]:
+    return [s for s in walk_stmts(block) if isinstance(s, Block)]
+
+
+def without_pipeline(annotations: Annotations) -> Annotations:
+    return tuple((key, value) for key, value in annotations if key not in PIPELINE_KEYS)
+
+
+# Iterations that run at the same time have no stages.
+def require_serial(loop: For) -> None:
+    if loop.kind not in ("serial", "unrolled"):
+        raise refuse("pipeline-loop", f"loop {loop.loop_var.name!r} is {loop.kind}: its iterations do not follow each other", loop,
+                     found=loop.kind, expected="a serial loop")  # fmt: skip
+
+
+# Each part has a place of its own in the body.
+def require_permutation(loop: For, orders: tuple[int, ...]) -> None:
+    if sorted(orders) != list(range(len(orders))):
+        raise refuse("pipeline-order", f"the orders of loop {loop.loop_var.name!r} do not put its parts in a row", loop,
+                     found=", ".join(map(str, orders)), expected=f"0 to {len(orders) - 1}, each once")  # fmt: skip
+
+
+def require_stages(loop: For, stages: tuple[int, ...]) -> None:
+    if min(stages) < 0 or max(stages) > MOST_STAGES:
+        raise refuse("pipeline-stage", f"the stages of loop {loop.loop_var.name!r} are out of range", loop,
+                     found=", ".join(map(str, stages)), expected=f"0 to {MOST_STAGES}")  # fmt: skip
+
+
+def _numbers(loop: For, key: str, notes: Mapping[str, object]) -> tuple[int, ...]:
+    values = notes[key]
+    items = cast("tuple[object, ...]", values) if isinstance(values, tuple) else ()
+    numbers = tuple(v.value for v in items if isinstance(v, IntImm))
+    if not isinstance(values, tuple) or len(numbers) != len(items):
+        raise refuse(
+            "pipeline-stage",
+            f"{key} of loop {loop.loop_var.name!r} is not a list of numbers",
+            loop,
+            expected=f"{key}=[0, 1]",
+        )
+    return numbers

@@ -1,0 +1,232 @@
+"""PlanAndUpdateBufferAllocationLocation: each intermediate buffer is allocated where it is needed, no further out.
+
+Source: TVM src/s_tir/transform/plan_update_buffer_allocation_location.cc, src/tirx/analysis/buffer_access_lca_detector.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar, cast
+
+from msgspec.structs import replace as replace_fields
+
+from ...analysis import ProgramIndex, is_covered, unique_block_names
+from ...ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    For,
+    IntImm,
+    IterVar,
+    Node,
+    PrimFunc,
+    Var,
+    allocated_buffers,
+    children,
+    map_stmts,
+    uses_var,
+    walk,
+)
+from ..positions import Alignment, alignments_of, annotations_for
+from ..scopes import is_global
+from .owning import owning_block
+
+N = TypeVar("N", bound=Node)
+
+Site = For | Block
+Path = tuple[Site, ...]
+"""The loops and blocks around a place, outermost first."""
+
+
+def plan_buffer_allocation(func: PrimFunc) -> PrimFunc:
+    """Each buffer moved to the innermost loop or block around all its accesses; buffers that nobody touches go.
+
+    Under a loop the buffer is owned by an opaque block "" around the loop's body. A reduction's output stays outside of the loops that
+    it is reduced over, and a global buffer outside of what stands within a grid of threads. A buffer stays where it was when an
+    iteration takes over values from an earlier one.
+    """
+    func = unique_block_names(func)
+    sites = find_sites(func)
+    owned: dict[Site, list[Buffer]] = {}
+    for buffer, site in sites.items():
+        owned.setdefault(site, []).append(buffer)
+
+    body = _Placer(owned, func.buffers).visit(func.body)
+    return func if body is func.body else replace_fields(func, body=body)
+
+
+def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
+    """Where each accessed intermediate buffer is to be allocated, in the order of the allocations. Block names must be unique."""
+    accesses = _AccessPaths()
+    accesses.visit(func.body, ())
+    index = ProgramIndex(func)
+    sites: dict[Buffer, Site] = {}
+    for buffer in allocated_buffers(func.body):
+        path = accesses.paths.get(buffer)
+        owner = accesses.owners.get(buffer)
+        if path is None or owner is None:
+            continue  # nobody uses it, or a statement inside of a block makes it where it is needed
+        if is_global(buffer.scope):
+            # Global memory is not made on the device: it lies outside of what any kernel's grid repeats.
+            path = _up_to_grid(path)
+        # An owner's buffer is a new one each time the owner runs: it never moves further out.
+        site = path[-1] if len(path) > len(owner) else owner[-1]
+        sites[buffer] = site if site is owner[-1] or _is_filled_anew(index, site, buffer) else owner[-1]
+    return sites
+
+
+class _AccessPaths:
+    """For each buffer the common part of the paths to its accesses, and the path to the block that owns it."""
+
+    def __init__(self) -> None:
+        self.paths: dict[Buffer, Path] = {}
+        self.owners: dict[Buffer, Path] = {}
+        # How many sites stand around the outermost loop that a loop's or an iterator's variable runs with.
+        self.depth: dict[Var, int] = {}
+
+    def visit(self, node: Node, path: Path) -> None:
+        if isinstance(node, Var | IntImm):
+            return
+        inner = path
+        match node:
+            case For():
+                self.depth[node.loop_var] = len(path)
+                inner = (*path, node)
+            case BlockRealize():
+                self._enter(node, path)
+            case Block():
+                inner = (*path, node)
+                self.owners.update((b, inner) for b in node.alloc_buffers)
+                for match in node.match_buffers:
+                    self._access(match.source.buffer, inner)
+                for body in (node.init, node.body):
+                    if body is not None:
+                        self.visit(body, inner)
+                return
+            case BufferData() | BufferLoad() | BufferStore():
+                self._access(node.buffer, path)
+            case Buffer():
+                return
+            case _:
+                pass
+        for child in children(node):
+            self.visit(child, inner)
+
+    def _access(self, buffer: Buffer, path: Path) -> None:
+        known = self.paths.get(buffer)
+        self.paths[buffer] = path if known is None else _common(known, path)
+
+    def _enter(self, realize: BlockRealize, path: Path) -> None:
+        """What a reduction writes is needed in all iterations that it runs over; so is what an opaque iterator indexes."""
+        block = realize.block
+        for iter_var, value in zip(block.iter_vars, realize.iter_values, strict=True):
+            depth = min((self.depth.get(n, len(path)) for n in walk(value) if isinstance(n, Var)), default=len(path))
+            self.depth[iter_var.var] = depth
+            if iter_var.iter_type != "spatial":
+                for buffer in _carried(block, iter_var):
+                    self._access(buffer, path[:depth])
+
+
+def _carried(block: Block, iter_var: IterVar) -> list[Buffer]:
+    """Buffers of `block` whose values outlive one step of the non-spatial `iter_var`."""
+    if iter_var.iter_type == "reduce":
+        return [w.buffer for w in block.writes]
+    regions = (*block.reads, *block.writes)
+    return [r.buffer for r in regions if any(uses_var(axis, iter_var.var) for axis in r.region)]
+
+
+def _up_to_grid(path: Path) -> Path:
+    """Down to the first loop of a grid of threads, and that one."""
+    for depth, site in enumerate(path, 1):
+        if isinstance(site, For) and site.thread_tag is not None and site.thread_tag.startswith("blockIdx"):
+            return path[:depth]
+    return path
+
+
+def _common(a: Path, b: Path) -> Path:
+    same = 0
+    for x, y in zip(a, b, strict=False):
+        if x is not y:
+            break
+        same += 1
+    return a[:same]
+
+
+def _is_filled_anew(index: ProgramIndex, site: Site, buffer: Buffer) -> bool:
+    """Whether each run of `site` reads of `buffer` only what the same run wrote before.
+
+    TVM takes it for granted; here a buffer that carries values on stays where all iterations share it.
+    """
+    scope = site if isinstance(site, Block) else index.scope_of(site)
+    below = index.child_blocks(scope)
+    if not below:
+        # The buffer is used in the body of one block, by plain statements.
+        return all(r.buffer is not buffer for r in scope.reads)
+    writers: list[BlockRealize] = []
+    for realize in below:
+        block = realize.block
+        writes = any(w.buffer is buffer for w in block.writes)
+        reads = any(r.buffer is buffer for r in block.reads)
+        starts_itself = writes and block.init is not None
+        if reads and not starts_itself and not any(is_covered(index, w, realize, buffer) for w in writers):
+            return False
+        if writes and not (reads and block.init is None):
+            writers.append(realize)
+    return True
+
+
+class _Placer:
+    """Rebuilds the statements with allocations at their sites; regions of buffers that live further in are dropped."""
+
+    def __init__(self, owned: Mapping[Site, Sequence[Buffer]], params: Sequence[Buffer]) -> None:
+        self.owned = owned
+        self.known = set(params)
+        self.asked: dict[Buffer, Alignment] = {}  # by blocks around, for buffers that live inside of them now
+
+    def visit(self, node: N) -> N:
+        match node:
+            case For() if node in self.owned:
+                buffers = tuple(self.owned[node])
+                self.known.update(buffers)
+                body = owning_block(self.visit(node.body), buffers)
+                self.known.difference_update(buffers)
+                return replace_fields(node, body=body)
+            case Block():
+                return cast("N", self._block(node))
+            case _:
+                return cast("N", map_stmts(node, self.visit))
+
+    def _block(self, block: Block) -> Block:
+        buffers = tuple(self.owned.get(block, ()))
+        inside = {*buffers, *(m.buffer for m in block.match_buffers)}
+        reads, writes = self._known(block.reads), self._known(block.writes)
+        taken = {w.buffer: self.asked.pop(w.buffer) for w in writes if w.buffer in self.asked}
+        gone = {w.buffer for w in block.writes} - {w.buffer for w in writes}
+        annotations = block.annotations
+        if taken or gone:
+            self.asked.update((b, axes) for b, axes in alignments_of(block).items() if b in gone)
+            annotations = annotations_for(block, writes, taken)
+        self.known |= inside
+        parts = {"body": self.visit(block.body), "init": None if block.init is None else self.visit(block.init)}
+        self.known -= inside
+        return _changed(block, alloc_buffers=buffers, reads=reads, writes=writes, annotations=annotations, **parts)
+
+    def _known(self, regions: tuple[BufferRegion, ...]) -> tuple[BufferRegion, ...]:
+        return tuple(r for r in regions if r.buffer in self.known)
+
+
+def _changed(block: Block, **fields: object) -> Block:
+    """`block` with these fields; itself when they are what it has."""
+    new = {k: v for k, v in fields.items() if not _same(v, getattr(block, k))}
+    return replace_fields(block, **new) if new else block
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        left, right = cast("tuple[object, ...]", a), cast("tuple[object, ...]", b)
+        return len(left) == len(right) and all(x is y for x, y in zip(left, right, strict=True))
+    return a is b

@@ -1,0 +1,81 @@
+"""CompactBufferAllocation: a buffer becomes as large as what is live of it where it is allocated.
+
+Source: TVM src/s_tir/transform/compact_buffer_region.cc. Works on blocks with iterators as on opaque ones.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace as replace_fields
+
+from ...ir import Block, Buffer, Expr, PrimFunc, Range, build, walk_stmts
+from ..access import Axes, Change, Indices, change_buffers
+from ..positions import Alignment, alignments_of
+from ..rewrite_result import Renewed
+from .compact_regions import Box, live_regions
+
+
+def compact_buffer_allocation(func: PrimFunc) -> PrimFunc:
+    """Each intermediate buffer cut to the box of it that is used (`live_regions`), and indices shifted by where the box begins.
+
+    The number of axes, their order, and axis separators stay. Parameters keep their shape. Strides follow from the new shape, widened
+    where a block that writes the buffer asks for it (`buffer_dim_align`, TVM's storage_align: stride % factor == offset on an axis).
+    """
+    return compacted(func).func
+
+
+def compacted(func: PrimFunc) -> Renewed:
+    """`compact_buffer_allocation`, with the new buffer for each that changed."""
+    alignments = _alignments(func)
+    changes = {
+        buffer: _change(buffer, box, alignments.get(buffer, {}))
+        for buffer, box in live_regions(func).items()
+        if buffer in alignments or not _is_whole(buffer, box)
+    }
+    return Renewed(change_buffers(func, changes), {old: change.buffer for old, change in changes.items()})
+
+
+def _is_whole(buffer: Buffer, box: Box) -> bool:
+    return all(
+        build.is_const(axis.min, 0) and axis.extent is size for axis, size in zip(box, buffer.shape, strict=True)
+    )
+
+
+def _change(buffer: Buffer, box: Box, alignment: Alignment) -> Change:
+    starts = [axis.min for axis in box]
+    shape = tuple(axis.extent for axis in box)
+    small = replace_fields(buffer, shape=shape, strides=_strides(buffer, shape, alignment) if alignment else ())
+
+    def indices(old: Indices) -> Indices:
+        return tuple(_shifted(i, start) for i, start in zip(old, starts, strict=True))
+
+    def region(old: Axes) -> Axes:
+        return tuple(Range(_shifted(r.min, start), r.extent) for r, start in zip(old, starts, strict=True))
+
+    return Change(small, indices, region)
+
+
+def _alignments(func: PrimFunc) -> dict[Buffer, Alignment]:
+    """What `buffer_dim_align` annotations ask for."""
+    found: dict[Buffer, Alignment] = {}
+    for block in (s for s in walk_stmts(func.body) if isinstance(s, Block)):
+        for buffer, axes in alignments_of(block).items():
+            found.setdefault(buffer, {}).update(axes)
+    return found
+
+
+def _strides(buffer: Buffer, shape: Indices, alignment: Alignment) -> Indices:
+    """Row-major within each group between separators, with the gaps that the alignment asks for."""
+    strides: list[Expr] = []
+    step: Expr = build.const(1, shape[-1].dtype)
+    for axis in reversed(range(len(shape))):
+        factor, offset = alignment.get(axis, (0, 0))
+        if factor > 0:
+            step = build.add(step, build.floormod(build.sub(factor + offset, build.floormod(step, factor)), factor))
+        strides.append(step)
+        starts_group = axis in buffer.axis_separators
+        step = build.const(1, step.dtype) if starts_group else build.mul(step, shape[axis])
+    return tuple(reversed(strides))
+
+
+def _shifted(index: Expr, start: Expr) -> Expr:
+    return index if build.is_const(start, 0) else build.sub(index, start)

@@ -1,0 +1,1 @@
+"""Primitives that make one block of many statements: blockize, tensorize."""

@@ -1,0 +1,248 @@
+"""Copies between memories: cache_read stages what a block reads, cache_write what it writes, cache_inplace what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace as replace_fields
+
+from ....analysis import realized, writes_all
+from ....ir import Block, BlockRealize, Buffer, BufferRegion, Node, SeqStmt, Stmt, build, replace_nodes
+from ...context import BlockRV, Context, Result, with_allocations
+from ...errors import refuse
+from ...rules.checks import require_in_body, shares_elements
+from ...rules.concurrent import CONCURRENT_KINDS
+from .staging import (
+    Site,
+    cache_of,
+    copy_stage,
+    does_read,
+    guarded_read_region,
+    length_of,
+    moved_to,
+    reading_from,
+    relaxed_region,
+    scope_read_region,
+    site_after,
+    with_stage,
+)
+from .staging_checks import (
+    fills_before_reading,
+    holds_values,
+    is_given,
+    is_overwritten_later,
+    is_within,
+    require_content_of,
+    require_filled,
+    require_fresh,
+    require_needed,
+    require_not_written,
+    require_one_writer,
+    require_only_writer,
+)
+
+
+def cache_read(
+    ctx: Context,
+    block: BlockRV,
+    read_buffer_index: int | str | Buffer,
+    storage_scope: str,
+    consumer_blocks: Sequence[BlockRV] | None = None,
+) -> Result:
+    """Copy a buffer that `block` reads into `storage_scope` first, and read the copy.
+
+    Rewrite:
+        for i in range(n):                 for ax0 in range(n):
+            B[i] = f(A[i])           =>        A_local[ax0] = A[ax0]        # block "A_local"
+                                           for i in range(n):
+                                               B[i] = f(A_local[i])
+    Requires: the buffer has at most one writer in the scope, and `block` does not write it.
+    Returns: the block that copies, named `<buffer>_<scope>`. It stands before the first reader after the writer, or first in the scope
+    when there is no writer, or one that only overwrites what was read before.
+    `consumer_blocks` says who reads the copy; default: every block of the scope. A block around them means all too, right after the writer.
+    Where the copy stands in no loop, the cache has the size of what is copied, and is indexed from its start; where that size differs
+    between iterations of loops further out, it has the size of the buffer.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer,
+    opaque-access, in-init.
+    Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheRead.
+    """
+    source = ctx.buffer_region(block, read_buffer_index, side="read").buffer
+    require_in_body(ctx, ctx.realize(block))
+    scope = ctx.index.scope_of(ctx.realize(block))
+    require_not_written(ctx, block, source)
+    writer = require_one_writer(ctx, scope, source)
+    for_all = any(ctx.index.is_inside(scope.body, ctx.realize(name)) for name in consumer_blocks or ())
+    consumers = _consumers(ctx, scope, source, None if for_all else consumer_blocks, default_to_all=True)
+    for consumer in consumers:
+        require_not_written(ctx, consumer.block.name, source)
+    if writer is None:
+        site = Site(scope, 0)
+        require_needed(ctx, consumers, source)
+        region = guarded_read_region(ctx, scope, consumers, source) or scope_read_region(scope, source)
+        require_inside(ctx, consumers[0], region)
+    elif is_overwritten_later(ctx, scope, writer, consumers, source):
+        site = Site(scope, 0)
+        region = build.full_region(source)
+    else:
+        site = site_after(ctx, scope, writer, consumers, at_once=for_all)
+        region = relaxed_region(ctx, writer, source, site)
+        require_filled(ctx, writer, region, site)
+        require_content_of(ctx, scope, writer, consumers, source)
+    cached = cache_of(ctx, source, storage_scope, region, consumers, is_whole=site.parent is not scope)
+    stage = copy_stage(ctx, cached, site.parent, to_cache=True)
+    new: dict[Node, Node] = {r: reading_from(r, cached) for r in consumers}
+    return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
+
+
+def cache_write(
+    ctx: Context,
+    block: BlockRV,
+    write_buffer_index: int | str | Buffer,
+    storage_scope: str,
+    consumer_blocks: Sequence[BlockRV] | None = None,
+) -> Result:
+    """Let `block` write into `storage_scope`, and copy to the buffer it wrote after it.
+
+    Rewrite:
+        for i in range(n):                 for i in range(n):
+            B[i] = f(A[i])           =>        B_local[i] = f(A[i])
+                                           for ax0 in range(n):
+                                               B[ax0] = B_local[ax0]        # block "B_local"
+    Requires: `block` is the only writer of the buffer in the scope.
+    Returns: the block that copies, named `<buffer>_<scope>`. It stands after `block`, before those who read the buffer; `consumer_blocks`
+    read the cache directly.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-the-only-writer, not-a-consumer, opaque-access, in-init.
+    Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheWrite.
+    """
+    target = ctx.buffer_region(block, write_buffer_index, side="write").buffer
+    realize = ctx.realize(block)
+    require_in_body(ctx, realize)
+    scope = ctx.index.scope_of(realize)
+    require_only_writer(ctx, scope, block, target)
+    direct = _consumers(ctx, scope, target, consumer_blocks, default_to_all=False)
+    require_fresh(ctx, realize, target)
+
+    others = [
+        r for r in ctx.index.siblings(block) if r is not realize and r not in direct and does_read(r.block, target)
+    ]
+    site = site_after(ctx, scope, realize, others) if others else Site(scope, length_of(scope.body))
+    region = relaxed_region(ctx, realize, target, site)
+    require_filled(ctx, realize, region, site)
+    require_content_of(ctx, scope, realize, direct, target)
+    cached = cache_of(ctx, target, storage_scope, region, [realize, *direct], is_whole=site.parent is not scope)
+    stage = copy_stage(ctx, cached, site.parent, to_cache=False)
+    new: dict[Node, Node] = {realize: moved_to(realize, cached)}
+    new |= {r: reading_from(r, cached) for r in direct}
+    return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
+
+
+def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str) -> Result:
+    """Copy a buffer that `block` changes in place into `storage_scope` before each run of it, and back after it.
+
+    Rewrite:
+        for i in range(n):                 for i in range(n):
+            A[i] = f(A[i])           =>        A_local[i] = A[i]             # block "A_local"
+                                               A_local[i] = f(A_local[i])
+                                               A[i] = A_local[i]             # block "A_local_1"
+    Requires: the block reads and writes the buffer; what is copied back was copied there, or surely written. Iterations that run at the
+    same time change elements of their own.
+    Returns: the block that copies into the cache, and the one that copies back, both directly beside the block. The cache has the size
+    of the buffer.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-in-place, outside-buffer, region-not-covered, order-dependent, opaque-access,
+    in-init.
+    Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheInplace.
+    """
+    buffer = ctx.buffer_region(block, read_buffer_index, side="read").buffer
+    realize = ctx.realize(block)
+    require_in_body(ctx, realize)
+    scope = ctx.index.scope_of(realize)
+    read, written = require_in_place(ctx, realize, buffer)
+    require_returned(ctx, realize, read, written)
+    require_one_runs(ctx, realize, buffer)
+
+    cached = cache_of(ctx, buffer, storage_scope, read, [realize], is_whole=True)
+    taken = copy_stage(ctx, cached, realize, to_cache=True)
+    given = copy_stage(ctx, replace_fields(cached, region=written), realize, to_cache=False, other=taken.name)
+    body = replace_nodes(scope.body, _beside(ctx, realize, [taken.nest, moved_to(realize, cached), given.nest]))
+    func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [cached.copy])})
+    after = Context(func)
+    if not holds_values(after.index, after.realize(taken.name), buffer, given=is_given(ctx.index, buffer)):
+        raise refuse(
+            "region-not-covered", f"{buffer.name!r} may hold nothing yet that could be copied for block {block!r}", realize,
+            expected="a buffer that is written in whole before",
+        )  # fmt: skip
+    return Result(func, (taken.name, given.name))
+
+
+# A copy has no condition of the block's: where iterations run at the same time, one for which the block does nothing would still copy.
+def require_one_runs(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
+    for loop in ctx.index.loops_above(realize):
+        if loop.kind in CONCURRENT_KINDS and shares_elements(ctx, loop, realize, buffer):
+            raise refuse(
+                "order-dependent", f"iterations of {loop.loop_var.name!r}, which run at the same time ({loop.kind}), would copy one "
+                f"element of {buffer.name!r} back and forth", loop, realize, expected="iterations that each change elements of their own",
+            )  # fmt: skip
+
+
+def _beside(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node, Node]:
+    """The block replaced by statements that stand where it stood."""
+    around = ctx.index.parent(realize)
+    if not isinstance(around, SeqStmt):
+        return {realize: build.seq(stmts)}
+    parts = [stmts if s is realize else [s] for s in around.seq]
+    return {around: build.seq([s for part in parts for s in part])}
+
+
+# Only what a block changes is copied there and back.
+def require_in_place(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tuple[BufferRegion, BufferRegion]:
+    """What the block reads of the buffer, and what it writes of it, where it runs."""
+    block = realize.block
+    found = [next((r for r in side if r.buffer is buffer), None) for side in (block.reads, block.writes)]
+    if found[0] is None or found[1] is None or fills_before_reading(ctx, block, buffer):
+        raise refuse(
+            "not-in-place", f"block {block.name!r} does not both read and write {buffer.name!r}", block,
+            expected="a buffer that the block changes in place", fix=(f"sch.cache_write({block.name!r}, …)",),
+        )  # fmt: skip
+    return realized(found[0], realize), realized(found[1], realize)
+
+
+# What is copied must be there: a region that a block declares may be wider than the buffer, where it reads under conditions.
+def require_inside(ctx: Context, realize: BlockRealize, *regions: BufferRegion) -> None:
+    ranges = ctx.loop_ranges(realize)
+    if not all(is_within(region, build.full_region(region.buffer), ranges) for region in regions):
+        raise refuse(
+            "outside-buffer", f"what block {realize.block.name!r} uses of {regions[0].buffer.name!r} may leave the buffer", realize,
+            expected="regions inside of the buffer in every iteration of its loops",
+        )  # fmt: skip
+
+
+# What the cache gives back, it must have got: from the buffer, or from the block.
+def require_returned(ctx: Context, realize: BlockRealize, read: BufferRegion, written: BufferRegion) -> None:
+    ranges = ctx.loop_ranges(realize)
+    require_inside(ctx, realize, read, written)
+    if is_within(written, read, ranges):
+        return
+    if not build.is_true(realize.predicate) or not writes_all(
+        ctx.index, realize, written, ctx.index.loops_above(realize)
+    ):
+        raise refuse(
+            "region-not-covered", f"block {realize.block.name!r} may leave out elements of {read.buffer.name!r} that would be copied back",
+            realize, expected="a block that reads all that it writes",
+        )  # fmt: skip
+
+
+def _consumers(
+    ctx: Context, scope: Block, buffer: Buffer, names: Sequence[BlockRV] | None, *, default_to_all: bool
+) -> list[BlockRealize]:
+    """The blocks of the scope that shall use the cache."""
+    readers = [r for r in ctx.index.child_blocks(scope) if does_read(r.block, buffer)]
+    only_reading = [r for r in readers if all(w.buffer is not buffer for w in r.block.writes)]
+    if not names:
+        return only_reading if default_to_all else []
+    readers = readers if default_to_all else only_reading
+    chosen = [ctx.realize(name) for name in names]
+    for realize in chosen:
+        if realize not in readers:
+            raise refuse("not-a-consumer", f"block {realize.block.name!r} does not read {buffer.name!r}", realize,
+                         expected=", ".join(r.block.name for r in readers))  # fmt: skip
+    return chosen

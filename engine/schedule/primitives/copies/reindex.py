@@ -1,0 +1,352 @@
+"""Copies in the order of a block's own iterators: reindex, reindex_cache_read, reindex_cache_write.
+
+Each run of such a block uses one element of the buffer. The copy holds that element in a place that is told from the iterators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace as replace_fields
+
+from ....analysis import is_covered, is_injective, keeps_domains
+from ....arith import map_shape, padded_inverse, prove, simplify
+from ....ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Expr,
+    For,
+    IndexMap,
+    IntImm,
+    LaunchThread,
+    Let,
+    LetStmt,
+    Node,
+    Range,
+    SeqStmt,
+    Stmt,
+    addressed_buffers,
+    build,
+    free_vars,
+    structural_equal,
+    uses_var,
+    walk,
+)
+from ....lower.access import change_buffers
+from ...context import BlockRV, Context, Result
+from ...errors import refuse
+from ...rules.block_motion import require_not_loose
+from ...rules.checks import require_in_body, require_scope_name, require_separators
+from .points import Nest, Point, copied, over_domains, over_loops
+from .staging import Site, does_read, length_of, site_after, with_stage
+from .staging_checks import (
+    is_overwritten_later,
+    require_fresh,
+    require_not_stored_loosely,
+    require_not_written,
+    require_one_writer,
+    require_only_writer,
+    require_there,
+)
+
+
+def reindex(ctx: Context, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer) -> Result:
+    """Copy a buffer into the order of the block's iterators, and use the copy: read from it, or write to it and copy back.
+
+    Rewrite:
+        for i, j in grid(n, m):                 for ax0, ax1 in grid(n, m):
+            B[i, j] = A[j, i] * 2         =>        A_reindex[ax0, ax1] = A[ax1, ax0]     # block "A_reindex_reindex"
+                                                for i, j in grid(n, m):
+                                                    B[i, j] = A_reindex[i, j] * 2
+    `buffer`: ("read", i), ("write", i), a name or a buffer; one that the block writes is copied back. The copy has an axis for each
+    iterator that the element is told from.
+    Requires: the block holds no blocks, uses one element of the buffer in a run, and stands alone in its loops.
+    Returns: the block that copies, named `<buffer>_reindex_reindex` when read, `<buffer>_reindex` when written (TVM's names).
+    Errors: bad-buffer-index, unknown-buffer, not-a-leaf, several-elements, opaque-access, reads-own-output, not-alone, outside-domain,
+    partial-domain, region-not-covered, order-dependent, in-init.
+    Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReIndex.
+    """
+    realize = ctx.realize(block)
+    require_in_body(ctx, realize)
+    side, old = ctx.buffer_side(block, buffer)
+    element = _shorter(realize.block, require_one_element(ctx, realize, old))
+    iters = [iv for iv in realize.block.iter_vars if any(uses_var(e, iv.var) for e in element)]
+    require_in_domain(ctx, realize)
+    site = require_alone(ctx, realize)
+
+    shape = tuple(build.add(iv.dom.min, iv.dom.extent) for iv in iters)
+    copy = _copy_of(ctx, old, shape, f"{old.name}_reindex", old.scope)
+    point = Point(old, element, copy, tuple(iv.var for iv in iters))
+    if side == "read":
+        require_not_written(ctx, block, old)
+        return _read_through(ctx, realize, point, site, over_domains(ctx, iters, copy.name))
+    require_fresh(ctx, realize, old)
+    return _write_through(ctx, realize, point, site.after, over_domains(ctx, iters, old.name))
+
+
+def reindex_cache_read(
+    ctx: Context, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, index_map: IndexMap
+) -> Result:
+    """Copy the elements that `block` reads into `storage_scope`, each to the place that `index_map` gives for the block's iterators.
+
+    Rewrite:
+        for i, j in grid(n, m):                 for i, j in grid(n, m):
+            B[i, j] = A[i, j]             =>        A_local[j, i] = A[i, j]       # block "A_local"; lambda i, j: (j, i)
+                                                for i, j in grid(n, m):
+                                                    B[i, j] = A_local[j, i]
+    Requires: the block holds no blocks and reads one element in a run; the map uses the iterators that the element is told from, and
+    gives each of them a place of its own.
+    Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands before the block: after the
+    writer of the buffer, or first in the scope.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, bad-separator, not-a-leaf, several-elements, opaque-access,
+    reads-own-output, several-writers, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered,
+    write-after-read, in-init.
+    Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheRead.
+    """
+    realize = ctx.realize(block)
+    require_in_body(ctx, realize)
+    region = ctx.buffer_region(block, read_buffer_index, side="read")
+    scope = ctx.index.scope_of(realize)
+    require_not_written(ctx, block, region.buffer)
+    point = _mapped_point(ctx, realize, region, storage_scope, index_map)
+    require_not_stored_loosely(ctx, scope, region.buffer)
+    site = _site_before(ctx, scope, realize, region.buffer)
+    return _read_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
+
+
+def reindex_cache_write(
+    ctx: Context, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, index_map: IndexMap
+) -> Result:
+    """Let `block` write into `storage_scope`, each element at the place that `index_map` gives, and copy them to the buffer after it.
+
+    Rewrite:
+        for i, j in grid(n, m):                 for i, j in grid(n, m):
+            B[i, j] = A[i, j]             =>        B_local[j, i] = A[i, j]
+                                                for i, j in grid(n, m):
+                                                    B[i, j] = B_local[j, i]       # block "B_local"; lambda i, j: (j, i)
+    Requires: the block holds no blocks, is the only writer of the buffer in the scope and writes one element in a run; the map uses the
+    iterators that the element is told from, and gives each of them a place of its own.
+    Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands after the block, before those
+    who read the buffer.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, bad-separator, not-a-leaf, several-elements, opaque-access,
+    reads-own-output, not-the-only-writer, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered,
+    order-dependent, in-init.
+    Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheWrite.
+    """
+    realize = ctx.realize(block)
+    require_in_body(ctx, realize)
+    region = ctx.buffer_region(block, write_buffer_index, side="write")
+    scope = ctx.index.scope_of(realize)
+    require_only_writer(ctx, scope, block, region.buffer)
+    point = _mapped_point(ctx, realize, region, storage_scope, index_map)
+    require_fresh(ctx, realize, region.buffer)
+    others = [r for r in ctx.index.siblings(block) if r is not realize and does_read(r.block, region.buffer)]
+    site = site_after(ctx, scope, realize, others) if others else Site(scope, length_of(scope.body))
+    return _write_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
+
+
+# A copy of one element a run can only stand for a block that uses one.
+def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tuple[Expr, ...]:
+    """The indices of all accesses of the block to the buffer."""
+    block = realize.block
+    loops = {f.loop_var for f in ctx.index.loops_above(realize)}
+    parts = [p for p in (block.init, block.body) if p is not None]
+    if any(isinstance(n, Block) for p in parts for n in walk(p)):
+        raise refuse(
+            "not-a-leaf", f"block {block.name!r} holds other blocks", block, expected="a block without blocks inside"
+        )
+    if block.match_buffers or any(buffer in addressed_buffers(p) for p in parts):
+        raise refuse(
+            "opaque-access", f"block {block.name!r} has the address or a view of {buffer.name!r}", block,
+            expected="a buffer that is only accessed by its indices",
+        )  # fmt: skip
+    found = [n for p in parts for n in walk(p) if isinstance(n, BufferLoad | BufferStore) and n.buffer is buffer]
+    first = found[0].indices if found else None
+    same = first is not None and all(all(map(structural_equal, first, other.indices)) for other in found[1:])
+    if first is None or not same:
+        raise refuse(
+            "several-elements", f"block {block.name!r} uses {'several elements' if found else 'no element'} of {buffer.name!r} in a run",
+            block, found=f"{len(found)} accesses", expected="one element, with the same indices wherever it is used",
+        )  # fmt: skip
+    told = next((n for i in first for n in walk(i) if isinstance(n, BufferLoad)), None)
+    if told is not None:
+        raise refuse(
+            "opaque-access", f"which element of {buffer.name!r} block {block.name!r} uses is read from {told.buffer.name!r}", block,
+            expected="indices over the block's iterators", fix=(f"sch.cache_read({block.name!r}, {buffer.name!r}, scope)",),
+        )  # fmt: skip
+    inside = {
+        n.loop_var if isinstance(n, For) else n.var
+        for p in parts
+        for n in walk(p)
+        if isinstance(n, For | Let | LetStmt | LaunchThread)
+    }
+    if any(free_vars(i) & (inside | loops) for i in first):
+        raise refuse(
+            "opaque-iterator", f"the element of {buffer.name!r} is not told from the iterators of block {block.name!r} alone", block,
+            expected="indices over the block's iterators",
+        )  # fmt: skip
+    return first
+
+
+def _shorter(block: Block, element: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The indices by what is known of the iterators; those that are constant then stay as they are, as in TVM."""
+    iters = {iv.var: iv.dom for iv in block.iter_vars}
+    simpler = (simplify(i, iters) for i in element)
+    return tuple(old if isinstance(new, IntImm) else new for old, new in zip(element, simpler, strict=True))
+
+
+# The copy is as large as the iterators' domains say.
+def require_in_domain(ctx: Context, realize: BlockRealize) -> None:
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    if not keeps_domains(realize, loops):
+        raise refuse(
+            "outside-domain", f"it is not known that the iterators of block {realize.block.name!r} stay in their domains", realize,
+            expected="loops, or a predicate, that keep each iterator in its domain",
+        )  # fmt: skip
+
+
+# A copy for the block alone stands beside its loops: nobody else may run in them.
+def require_alone(ctx: Context, realize: BlockRealize) -> Site:
+    """Where the outermost loop of the block stands."""
+    below: Stmt = realize
+    scope = ctx.index.scope_of(realize)
+    for outer in ctx.index.path(realize):
+        if outer is scope:
+            return Site(scope, 0)
+        if isinstance(outer, SeqStmt) and ctx.index.parent(outer) is scope:
+            return Site(scope, outer.seq.index(below))
+        if not isinstance(outer, For):
+            break
+        below = outer
+    raise refuse(
+        "not-alone", f"other statements share the loops of block {realize.block.name!r}", realize,
+        expected="a block that stands alone in its loops", fix=("reindex_cache_read or reindex_cache_write",),
+    )  # fmt: skip
+
+
+def _copy_of(ctx: Context, buffer: Buffer, shape: tuple[Expr, ...], name: str, scope: str) -> Buffer:
+    return replace_fields(
+        buffer, name=ctx.fresh_buffer_name(name), shape=shape, scope=scope, strides=(), elem_offset=None, axis_separators=()
+    )  # fmt: skip
+
+
+def _mapped_point(
+    ctx: Context, realize: BlockRealize, region: BufferRegion, storage_scope: str, index_map: IndexMap
+) -> Point:
+    """The element of the region and its place by the map, each iterator's element in a place of its own."""
+    require_scope_name(storage_scope)
+    block, old = realize.block, region.buffer
+    element = require_one_element(ctx, realize, old)
+    require_in_domain(ctx, realize)
+    if len(index_map.params) != len(block.iter_vars) or not index_map.indices:
+        raise refuse(
+            "bad-index-map", f"the index map takes {len(index_map.params)} iterators, the block has {len(block.iter_vars)}", block,
+            expected=f"a function of {len(block.iter_vars)} iterators",
+        )  # fmt: skip
+    require_separators(old, index_map.separators, len(index_map.indices))
+    index_map = index_map.with_dtype(block.iter_vars[0].var.dtype)
+    place = tuple(simplify(i) for i in index_map.apply([iv.var for iv in block.iter_vars]))
+    require_same_iterators(block, element, place)
+    try:
+        shape = _shape(index_map, [iv.dom.extent for iv in block.iter_vars])
+    except ValueError as error:
+        raise refuse("bad-index-map", str(error), block, expected="bounded axes") from error
+    require_own_places(block, place, shape)
+    copy = _copy_of(ctx, old, shape, f"{old.name}_{storage_scope}", storage_scope)
+    return Point(old, element, replace_fields(copy, axis_separators=index_map.separators), place)
+
+
+def _shape(index_map: IndexMap, extents: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The shape of the copy, as TVM rounds it up. Raises ValueError when an axis has no bound."""
+    used = [n for n, p in enumerate(index_map.params) if any(uses_var(i, p) for i in index_map.indices)]
+    own = IndexMap(tuple(index_map.params[n] for n in used), index_map.indices)
+    extents = [extents[n] for n in used]
+    found = padded_inverse(own, extents)
+    return found.shape if found is not None else map_shape(own, extents)
+
+
+# An iterator that only one side uses would put several elements in one place, or one element in several.
+def require_same_iterators(block: Block, element: Sequence[Expr], place: Sequence[Expr]) -> None:
+    for iv in block.iter_vars:
+        in_element, in_place = (any(uses_var(e, iv.var) for e in side) for side in (element, place))
+        if in_element != in_place:
+            raise refuse(
+                "other-iterators",
+                f"iterator {iv.var.name!r} tells the {'element' if in_element else 'place in the copy'}, "
+                f"but not the {'place in the copy' if in_element else 'element'}",
+                block, expected="a map of the iterators that the element is told from, and of no others",
+            )  # fmt: skip
+
+
+# Two elements in one place would lose one of them.
+def require_own_places(block: Block, place: Sequence[Expr], shape: Sequence[Expr]) -> None:
+    iters = {iv.var: iv.dom for iv in block.iter_vars if any(uses_var(p, iv.var) for p in place)}
+    inside = all(
+        prove(build.ge(p, 0), iters) and prove(build.lt(p, size), iters) for p, size in zip(place, shape, strict=True)
+    )
+    if not inside or not is_injective(place, iters):
+        raise refuse(
+            "not-bijective", f"the index map does not give each iteration of block {block.name!r} a place of its own", block,
+            expected="sums of multiples, quotients and remainders of the iterators that can be turned round",
+        )  # fmt: skip
+
+
+def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buffer) -> Site:
+    """Where what the block reads is there: after the writer and before the block, or first in the scope."""
+    writer = require_one_writer(ctx, scope, buffer)
+    if writer is None or is_overwritten_later(ctx, scope, writer, [realize], buffer):
+        return Site(scope, 0)
+    order = ctx.index.block_names
+    if order.index(writer.block.name) > order.index(realize.block.name):
+        raise refuse(
+            "write-after-read", f"block {writer.block.name!r} overwrites what block {realize.block.name!r} reads in the next iteration",
+            writer, realize, expected="a writer that stands before the block",
+        )  # fmt: skip
+    return site_after(ctx, scope, writer, [realize])
+
+
+def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result:
+    """The copy first, and the block reading it. Refuses what is not there to be copied."""
+    block = change_buffers(realize.block, {point.buffer: point.change})
+    reader = replace_fields(realize, block=replace_fields(block, writes=realize.block.writes))
+    func = with_stage(
+        ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=True), point.copy, {realize: reader}
+    )
+    require_there(ctx, realize, Context(func), nest.name, point.buffer)
+    return Result(func, (nest.name,))
+
+
+def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result:
+    """The block writing the copy, and what it wrote copied to the buffer after it."""
+    require_not_loose(ctx, realize)
+    require_told_apart(realize.block, point)
+    new: dict[Node, Node] = {realize: change_buffers(realize, {point.buffer: point.change})}
+    func = with_stage(ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=False), point.copy, new)
+    after = Context(func)
+    if not is_covered(
+        after.index, after.realize(realize.block.name), after.realize(nest.name), point.copy, point_of(after, nest)
+    ):
+        raise refuse(
+            "region-not-covered", f"block {realize.block.name!r} may leave out elements of {point.buffer.name!r}", realize,
+            expected="a block that runs over all of its domain",
+        )  # fmt: skip
+    return Result(func, (nest.name,))
+
+
+def point_of(after: Context, nest: Nest) -> Sequence[Expr]:
+    """The place that the copy reads, in its iterators."""
+    return [axis.min for axis in after.block(nest.name).reads[0].region]
+
+
+# Of what is written to one element several times the last one stays; a copy in another order would take another one.
+def require_told_apart(block: Block, point: Point) -> None:
+    iters = {iv.var: iv.dom for iv in block.iter_vars if any(uses_var(p, iv.var) for p in point.place)}
+    if not is_injective(point.element, iters):
+        raise refuse(
+            "order-dependent", f"several iterations of block {block.name!r} write one element of {point.buffer.name!r}", block,
+            expected="iterations that each write elements of their own",
+        )  # fmt: skip

@@ -1,0 +1,274 @@
+"""Rules for copies of buffers: what a copy holds was written before, and what it gives back overwrites nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ....analysis import (
+    ProgramIndex,
+    is_covered,
+    is_update,
+    only_guards_domain,
+    starts_with_init,
+    stays_inside,
+    surely_runs,
+    touched_box,
+    writes_all,
+)
+from ....arith import Analyzer
+from ....ir import (
+    And,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Call,
+    For,
+    IfThenElse,
+    Node,
+    Or,
+    Range,
+    Select,
+    Stmt,
+    Var,
+    build,
+    children,
+    walk,
+)
+from ...context import BlockRV, Context
+from ...errors import refuse
+from ...rules.block_motion import require_full_domain, require_not_loose
+from ...rules.checks import require_updates_own_element
+from .staging import Site, does_read
+
+
+# A block that reads what it writes has no fixed content to stage.
+def require_not_written(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
+    if any(w.buffer is buffer for w in ctx.block(block).writes):
+        raise refuse("reads-own-output", f"block {block!r} also writes {buffer.name!r}", ctx.block(block))
+
+
+# What is written into a new buffer may not build upon what the old one held.
+def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
+    block = realize.block
+    if not ctx.index.fact(is_update, block) or fills_before_reading(ctx, block, buffer):
+        return
+    if not begins_anew(ctx, realize):
+        raise refuse(
+            "reads-own-output", f"block {block.name!r} reads {buffer.name!r} before it writes it", realize,
+            expected="a block that only writes it, or a reduction that begins with its init",
+        )  # fmt: skip
+    require_updates_own_element(ctx, realize, "cache")
+
+
+def begins_anew(ctx: Context, realize: BlockRealize) -> bool:
+    """Whether the block is a reduction that begins each of its sums with its init."""
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    block = realize.block
+    return block.init is not None and ctx.index.is_reduction(block.name) and starts_with_init(realize, loops)
+
+
+def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
+    """Whether all that blocks inside of the block read of the buffer was written by one of them before."""
+    inner = ctx.index.child_blocks(block)
+    if not inner or block.init is not None or buffer in ctx.index.touched_loosely(block):
+        return False
+    if any(m.source.buffer is buffer for m in block.match_buffers):
+        return False
+    writers = [r for r in inner if any(w.buffer is buffer for w in r.block.writes)]
+    readers = [r for r in inner if does_read(r.block, buffer)]
+    if len(writers) != 1 or (ctx.index.fact(is_update, writers[0].block) and not begins_anew(ctx, writers[0])):
+        return False
+    return all(
+        inner.index(writers[0]) < inner.index(r) and is_covered(ctx.index, writers[0], r, buffer) for r in readers
+    )
+
+
+# A copy of what nobody in the scope writes is made whether it is needed or not: it must be there, as a parameter is.
+def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buffer) -> None:
+    if ctx.index.is_param(buffer):
+        return
+    if not any(surely_runs(ctx.index, c, ()) and only_guards_domain(c) for c in consumers):
+        raise refuse(
+            "region-not-covered", f"{buffer.name!r} may be read nowhere, and hold nothing that could be copied", *consumers,
+            expected="a reader that surely runs",
+        )  # fmt: skip
+
+
+# A copy takes all of a box: every element of it must have been written.
+def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: Site) -> None:
+    parent = site.parent
+    around = (*ctx.index.loops_above(parent), parent) if isinstance(parent, For) else ()
+    if not writes_all(ctx.index, writer, box, around):
+        raise refuse(
+            "region-not-covered", f"block {writer.block.name!r} may leave out elements of {box.buffer.name!r} that would be copied", writer,
+            expected="a block that writes each element of a box",
+        )  # fmt: skip
+    require_not_loose(ctx, writer)
+
+
+# The copy has what the one writer made, not what the caller or blocks outside of the scope put there.
+def require_content_of(
+    ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
+) -> None:
+    if buffer in scope.alloc_buffers:
+        return
+    order = ctx.index.block_names
+    for consumer in consumers:
+        later = order.index(consumer.block.name) > order.index(writer.block.name)
+        if not later or not is_covered(ctx.index, writer, consumer, buffer):
+            raise refuse(
+                "region-not-covered",
+                f"block {consumer.block.name!r} may read what {buffer.name!r} held before block {writer.block.name!r} wrote it",
+                consumer, writer, expected="a reader of what the block wrote",
+            )  # fmt: skip
+
+
+# A copy has one place: after the one block that makes the content.
+def require_one_writer(ctx: Context, scope: Block, buffer: Buffer) -> BlockRealize | None:
+    writers = [r for r in ctx.index.child_blocks(scope) if any(w.buffer is buffer for w in r.block.writes)]
+    if len(writers) > 1:
+        names = ", ".join(r.block.name for r in writers)
+        raise refuse(
+            "several-writers",
+            f"buffer {buffer.name!r} is written by {len(writers)} blocks",
+            *writers,
+            found=names,
+            expected="one",
+        )
+    return writers[0] if writers else None
+
+
+# What is written through a cache must all come from the one block that uses it.
+def require_only_writer(ctx: Context, scope: Block, block: BlockRV, buffer: Buffer) -> None:
+    others = [
+        r.block.name
+        for r in ctx.index.child_blocks(scope)
+        if r.block.name != block and any(w.buffer is buffer for w in r.block.writes)
+    ]
+    if others:
+        raise refuse(
+            "not-the-only-writer", f"buffer {buffer.name!r} is written by other blocks too", ctx.block(block),
+            found=", ".join(others), expected=f"{block!r} only; cache_write before decompose_reduction",
+        )  # fmt: skip
+
+
+def is_overwritten_later(
+    ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
+) -> bool:
+    """Whether all consumers take what was there before the scope ran: they come before the writer, in no loop of many trips with it."""
+    loops = {f for f in ctx.index.loops_above(writer) if not build.is_const(f.extent, 1)}
+    order = ctx.index.block_names
+    return buffer not in scope.alloc_buffers and all(
+        order.index(r.block.name) < order.index(writer.block.name) and not loops & set(ctx.index.loops_above(r))
+        for r in consumers
+    )
+
+
+# A bare store stands in no block: nobody knows when it changes what is copied.
+def require_not_stored_loosely(ctx: Context, scope: Block, buffer: Buffer) -> None:
+    stack: list[Node] = [scope.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Block):
+            continue
+        if isinstance(node, BufferStore | BufferData) and node.buffer is buffer:
+            raise refuse(
+                "opaque-access",
+                f"{buffer.name!r} is changed outside of blocks",
+                node,
+                expected="a buffer that only blocks touch",
+            )
+        stack.extend(children(node))
+
+
+# A copy reads all that it goes over: each element must exist and hold a value, also where the block would not have read it.
+def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: str, buffer: Buffer) -> None:
+    """`realize` is the reader before the change; `after` the program with the block `stage` that copies for it."""
+    copying = after.realize(stage)
+    if stays_inside(copying.block) and holds_values(after.index, copying, buffer):
+        return
+    if not surely_loads(realize.block.body, buffer):
+        raise refuse(
+            "region-not-covered", f"block {realize.block.name!r} may not read all of {buffer.name!r} that would be copied", realize,
+            expected="a buffer that is written in whole, and indices that stay inside",
+        )  # fmt: skip
+    require_full_domain(ctx, realize)
+
+
+def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
+    """Whether a parameter comes with values: the first block that touches it, or a view of it, reads it, before it stores to it."""
+    blocks = [node for node in walk(index.func.body) if isinstance(node, Block)]
+    names = {buffer}
+    for block in blocks:  # those around come first: a view may be one of a view
+        names |= {match.buffer for match in block.match_buffers if match.source.buffer in names}
+    leaves = (b for b in blocks if not any(isinstance(n, Block) for n in walk(b.body)))
+    first = next((b for b in leaves if any(r.buffer in names for r in (*b.reads, *b.writes))), None)
+    return first is not None and any(r.buffer in names for r in first.reads) and not _stores_first(first.body, names)
+
+
+def _stores_first(body: Stmt, names: Collection[Buffer]) -> bool:
+    def accesses(node: Node) -> Iterator[Node]:
+        for child in children(node):  # what is stored stands below the store
+            yield from accesses(child)
+        if isinstance(node, BufferLoad | BufferStore) and node.buffer in names:
+            yield node
+
+    return isinstance(next(accesses(body), None), BufferStore)
+
+
+def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, *, given: bool = True) -> bool:
+    """Whether all that the block says it reads of the buffer was surely written: by the caller (of a parameter, where these are `given`),
+    or before it in its scope."""
+    if given and index.is_param(buffer):
+        return True
+    scope = index.scope_of(realize)
+    before = index.siblings(realize.block.name)
+    before = before[: before.index(realize)]
+    if any(w.buffer is buffer for r in before for w in r.block.writes):
+        return any(
+            is_covered(index, r, realize, buffer) for r in before if any(w.buffer is buffer for w in r.block.writes)
+        )
+    outer = index.realize(scope.name)
+    if outer is index.root or buffer in scope.alloc_buffers:
+        return False
+    region = next((r for r in outer.block.reads if r.buffer is buffer), None)
+    read = touched_box(index, realize, buffer, (), writes=False)
+    return (
+        region is not None
+        and read is not None
+        and is_within(read, region)
+        and holds_values(index, outer, buffer, given=given)
+    )
+
+
+def is_within(inner: BufferRegion, outer: BufferRegion, ranges: Mapping[Var, Range] | None = None) -> bool:
+    """Whether the box `outer` surely holds the box `inner`."""
+    known = Analyzer(ranges)
+    return all(
+        known.proves(build.le(o.min, i.min))
+        and known.proves(build.le(build.add(i.min, i.extent), build.add(o.min, o.extent)))
+        for i, o in zip(inner.region, outer.region, strict=True)
+    )
+
+
+def surely_loads(stmt: Node, buffer: Buffer) -> bool:
+    """Whether each run of a body without blocks reads the buffer: under no condition, in loops that have iterations."""
+    match stmt:
+        case BufferLoad() if stmt.buffer is buffer:
+            return True
+        case IfThenElse(condition=condition):
+            return surely_loads(condition, buffer)
+        case Call(op="if_then_else", args=(condition, *_)) | Select(condition=condition):
+            return surely_loads(condition, buffer)
+        case And(a=a) | Or(a=a):
+            return surely_loads(a, buffer)
+        case For() if (build.int_value(stmt.extent) or 0) <= 0:
+            return surely_loads(stmt.extent, buffer)
+        case Block() | Buffer():
+            return False
+        case _:
+            return any(surely_loads(child, buffer) for child in children(stmt))

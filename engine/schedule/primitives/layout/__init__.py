@@ -1,0 +1,1 @@
+"""Primitives on layouts and memory: transform_layout, scopes, alignment, padding."""

@@ -1,0 +1,381 @@
+"""How a buffer lies in memory: transform_layout, set_layout, set_axis_separator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace as replace_fields
+
+from ....arith import PaddedMap, map_shape, padded_inverse, prove_equal, simplify
+from ....execute import Image, ParameterLayout, image
+from ....ir import (
+    Buffer,
+    BufferLoad,
+    Expr,
+    IndexMap,
+    IntImm,
+    Node,
+    Var,
+    build,
+    free_vars,
+    rewrite,
+    substitute,
+    walk,
+)
+from ....ir import dtype as dt
+from ...context import BlockRV, Context, Result
+from ...errors import refuse
+from ...relayout import keeps_indices, relaid
+from ...rules.checks import require_separators
+from ...rules.layout_padding import Padding, padded
+from .memory import require_no_view_of_other, require_not_parameter, with_alignment
+
+BufferLike = int | str | tuple[str, int] | Buffer
+_TRIED = (2, 3, 5)
+"""Sizes that a map with symbols is tried out with."""
+
+PadValue = int | float | Expr | IndexMap | None
+
+
+def transform_layout(
+    ctx: Context,
+    block: BlockRV,
+    buffer: BufferLike,
+    index_map: IndexMap,
+    pad_value: PadValue = None,
+    assume_injective_transform: bool = False,
+) -> Result:
+    """Lay a buffer out in other axes: element [i, j] comes to stand at index_map(i, j). All who use it follow.
+
+    Rewrite:
+        B = alloc((n, m))                        B = alloc((m, n))
+        B[i, j] = f(i, j)                 =>     B[j, i] = f(i, j)                # lambda i, j: [j, i]
+        C[i, j] = B[i, j]                        C[i, j] = B[j, i]
+    A parameter may be laid out too: the function then takes an array in the new layout (`Schedule.layouts` says which; `verify` knows).
+    A map that does not divide the axes leaves places without an element; `pad_value` (a number, or a map of the new axes) is what they
+    hold. A nest that writes the buffer row by row stores it there: `B[a, b] = T.if_then_else(a == 3 and 2 <= b, pad, f(a * 4 + b))`;
+    else a block of its own does, behind the last write. Of a buffer that nobody writes the caller promises it (`T.assume`).
+    An AXIS_SEPARATOR in the map keeps the axes before it and after it apart when the buffer is flattened: `[i // 64, AXIS_SEPARATOR,
+    i % 64]` is a memory of several banks. The separators of the map replace those of the buffer.
+    `buffer`: ("read", i), ("write", i), a name or a buffer; an int counts the reads. A symbolic divisor is taken to be positive.
+    `assume_injective_transform`: the map need not be understood, only not be wrong (tried out where sizes are known), and places without
+    an element hold anything.
+    Requires: each element has a place of its own; padding has a value.
+    Returns: nothing.
+    Errors: bad-buffer-index, unknown-buffer, bad-index-map, bad-separator, not-bijective, layout-needs-padding, bad-pad-value, symbol-lost,
+    view-buffer, strided-buffer, opaque-access.
+    Source: TVM src/s_tir/schedule/primitive/layout_transformation.cc, TransformLayout; AXIS_SEPARATOR from TVM before 0.26.
+    """
+    old = ctx.buffer_region(block, buffer, side="read").buffer
+    require_no_view_of_other(ctx, old)
+    index_map = in_dtype(index_map, old.shape)
+    require_views_follow(ctx, old, index_map)
+    require_plain(old)
+    require_no_address(ctx, old)
+    require_axes(old, index_map)
+    require_separators(old, index_map.separators, len(index_map.indices))
+    places = places_or_refuse(old, index_map, trusted=assume_injective_transform)
+    value = pad_value_or_refuse(old, places.shape, pad_value)
+    if value is None and not assume_injective_transform:
+        require_no_padding(old, places)
+    if value is not None:
+        require_understood(old, places)
+    new = replace_fields(old, shape=places.shape, axis_separators=index_map.separators)
+    require_symbols_known(ctx, old, new)
+    func = ctx.func
+    if value is not None and not build.is_const(places.padding, 0):
+        require_no_views(ctx, old)
+        func = padded(ctx, Padding(old, new, index_map, places, value))
+    layout = ParameterLayout(old.name, index_map, old.shape, new.shape, value) if ctx.index.is_param(old) else None
+    return Result(relaid(func, old, new, index_map), layout=layout)
+
+
+def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_strides: Sequence[int]) -> Result:
+    """Say in what order the axes of a buffer lie in memory; what is computed, and in which order, stays.
+
+    Rewrite:    x_blur = alloc((y, x, c))   =>   x_blur = alloc((x, c, y))        # [1, 2, 0], or the strides [1, c * y, y]
+    `order_or_strides`: the axes from the outermost to the innermost in memory (a permutation of 0, 1, …), else how many elements apart
+    neighbours of each axis lie. Strides with gaps ([129, 1] for 128 columns) are an alignment for the lowering, as `storage_align` asks.
+    The buffer comes out with its axes in the order of memory, as `transform_layout` makes it.
+    Requires: a permutation, or strides of which each spans what lies inside of it, the innermost 1; gaps only in intermediate buffers.
+    Returns: nothing.
+    Errors: bad-layout, parameter-buffer, and those of transform_layout.
+    Source: ours; seed 004 asks for it (a buffer computed [y, x, c] and stored [x, c, y]).
+    """
+    old = ctx.buffer_region(block, buffer, side="read").buffer
+    wanted = tuple(order_or_strides)
+    if sorted(wanted) == list(range(len(old.shape))):
+        order, gaps = wanted, ()
+    else:
+        order, gaps = order_and_gaps(old, wanted)
+    axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
+    result = transform_layout(ctx, block, old, IndexMap(axes, tuple(axes[k] for k in order)))
+    if not gaps:
+        return result
+    require_not_parameter(ctx, old, f"sch.cache_write({block!r}, {old.name!r}, scope)")
+    writer = next(iter(ctx.index.writers(old)), None)
+    if writer is None:
+        raise refuse("bad-layout", f"nobody writes {old.name!r}: no block can ask for gaps in it", old)
+    inside = Context(result.func)
+    position = next(k for k, w in enumerate(ctx.block(writer).writes) if w.buffer is old)
+    for axis, stride in gaps:
+        inside = Context(with_alignment(inside, writer, position, axis, stride, 0))
+    return Result(inside.func)
+
+
+def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_separators: Sequence[int]) -> Result:
+    """Keep groups of axes of a buffer apart when it is flattened: [1] makes `(2, 64, 64)` a `[2][4096]`.
+
+    Rewrite:    B = alloc((2, 64, 64))   =>   B = alloc((2, 64, 64), axis_separators=[1])
+    A separator `k` stands before axis `k`. Views with as many axes get them too.
+    Requires: positions between axes, increasing.
+    Returns: nothing.
+    Errors: bad-buffer-index, unknown-buffer, bad-separator, view-buffer, opaque-access.
+    Source: TVM before 0.26, src/tir/schedule/primitive/layout_transformation.cc, SetAxisSeparator.
+    """
+    old = ctx.buffer_region(block, buffer, side="read").buffer
+    require_no_view_of_other(ctx, old)
+    require_no_address(ctx, old)
+    separators = tuple(axis_separators)
+    require_separators(old, separators, len(old.shape))
+    axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
+    new = replace_fields(old, axis_separators=separators)
+    return Result(relaid(ctx.func, old, new, IndexMap(axes, axes, separators)))
+
+
+# A view of the old layout would see other elements: it follows where it is of one element, or the map keeps all indices.
+def require_views_follow(ctx: Context, buffer: Buffer, index_map: IndexMap) -> None:
+    if keeps_indices(index_map):
+        return
+    addressed = ctx.index.addressed
+    for name in ctx.index.block_names:
+        views = {b: m for m in ctx.index.block(name).match_buffers for b in (m.source.buffer, m.buffer)}
+        for match in ctx.index.block(name).match_buffers:
+            if match.source.buffer is not buffer:
+                continue
+            single = all(build.is_const(r.extent, 1) for r in match.source.region)
+            view = match.buffer
+            strided = view.strides or view.elem_offset is not None or view in addressed
+            if not single or strided or len(view.shape) > len(index_map.indices) or len(views) > 2:
+                raise refuse(
+                    "view-buffer", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name),
+                    expected="views of single elements, without strides",
+                )  # fmt: skip
+
+
+# Who fills the padding is found by who writes the buffer, not its views.
+def require_no_views(ctx: Context, buffer: Buffer) -> None:
+    for name in ctx.index.block_names:
+        if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
+            raise refuse("view-buffer", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
+
+
+# Who has the address finds the elements where they lay.
+def require_no_address(ctx: Context, buffer: Buffer) -> None:
+    if buffer in ctx.index.addressed:
+        raise refuse(
+            "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for cannot follow a new layout", buffer,
+            expected="a buffer that is only accessed by its indices",
+        )  # fmt: skip
+
+
+# Strides and offsets speak of the old axes. (A parameter that begins at the start of its memory says so with an offset of 0.)
+def require_plain(buffer: Buffer) -> None:
+    offset = buffer.elem_offset is not None and not build.is_const(buffer.elem_offset, 0)
+    if buffer.strides or offset:
+        raise refuse(
+            "strided-buffer",
+            f"{buffer.name!r} has strides or an offset of its own",
+            buffer,
+            expected="a compact buffer",
+        )
+
+
+def require_axes(buffer: Buffer, index_map: IndexMap) -> None:
+    if len(index_map.params) != len(buffer.shape):
+        raise refuse(
+            "bad-index-map", f"the index map takes {len(index_map.params)} axes, {buffer.name!r} has {len(buffer.shape)}", buffer,
+            expected=f"a function of {len(buffer.shape)} axes",
+        )  # fmt: skip
+    if not index_map.indices:
+        raise refuse("bad-index-map", "the index map gives no axis", buffer, expected="at least one axis")
+
+
+# Two elements in one place would lose one of them.
+def places_or_refuse(buffer: Buffer, index_map: IndexMap, *, trusted: bool) -> PaddedMap:
+    """The places of the map. A `trusted` one that is not understood has no inverse and, for all that is known, no padding."""
+    try:
+        places = padded_inverse(index_map, buffer.shape)
+        if places is None and trusted:
+            places = _trusted(buffer, index_map)
+    except ValueError as error:
+        raise refuse("bad-index-map", str(error), buffer, expected="bounded axes") from error
+    if places is None:
+        raise refuse(
+            "not-bijective", f"the index map does not give each element of {buffer.name!r} a place of its own", buffer,
+            expected="sums of multiples, quotients and remainders of the axes that can be turned round",
+            fix=("assume_injective_transform=True, for a map that is one to one in another way",),
+        )  # fmt: skip
+    if not all(prove_equal(low, build.const(0, low.dtype)) for low in places.lowest):
+        raise refuse(
+            "layout-needs-padding", f"the new layout of {buffer.name!r} does not begin at place 0", buffer,
+            expected="no offset",
+        )  # fmt: skip
+    return places
+
+
+def _trusted(buffer: Buffer, index_map: IndexMap) -> PaddedMap:
+    """The box of a map that is not understood: looked at element by element, for a few sizes where they are symbolic."""
+    symbols = {v for part in (*index_map.indices, *buffer.shape) for v in free_vars(part)} - set(index_map.params)
+    found: Image | None = None
+    for size in _TRIED if symbols else (1,):
+        sizes = {v: build.const(size, v.dtype) for v in symbols}
+        indices, shape = (tuple(substitute(e, sizes) for e in part) for part in (index_map.indices, buffer.shape))
+        found = image(IndexMap(index_map.params, indices), shape)
+        if found is not None and not found.is_one_to_one:
+            raise refuse(
+                "not-bijective", f"the index map puts several elements of {buffer.name!r} in one place", buffer,
+                expected="a place of its own for each element",
+            )  # fmt: skip
+    if found is None or symbols:
+        shape = map_shape(index_map, buffer.shape)
+        return PaddedMap(IndexMap((), ()), tuple(build.const(0, e.dtype) for e in shape), shape, build.FALSE)
+    lowest, highest = (
+        tuple(build.const(k, e.dtype) for k, e in zip(ends, index_map.indices, strict=True)) for ends in found.ends
+    )
+    return PaddedMap(IndexMap((), ()), lowest, tuple(build.add(k, 1) for k in highest), build.FALSE)
+
+
+# A place without an element would hold anything.
+def require_no_padding(buffer: Buffer, places: PaddedMap) -> None:
+    if not build.is_const(places.padding, 0):
+        raise refuse(
+            "layout-needs-padding", f"the new layout of {buffer.name!r} has places without an element", buffer,
+            found=f"{_count(places.shape)} places for {_count(buffer.shape)} elements",
+            expected="factors that divide the axes, or a pad_value", fix=(f"pad_value={0.0 if dt.is_float(buffer.dtype) else 0}",),
+        )  # fmt: skip
+
+
+# Which places to fill is known of maps that can be turned round only.
+def require_understood(buffer: Buffer, places: PaddedMap) -> None:
+    if not places.inverse.params and _count(places.shape) != _count(buffer.shape):
+        raise refuse(
+            "bad-pad-value", f"which places of {buffer.name!r} have no element is not known: they cannot be filled", buffer,
+            expected="a map that can be turned round, or no pad_value",
+        )  # fmt: skip
+
+
+def _count(shape: Sequence[Expr]) -> str:
+    total: Expr = build.const(1, "int64")
+    for extent in shape:
+        total = build.mul(total, build.cast(extent, "int64"))
+    number = build.int_value(simplify(total))
+    return "an unknown number of" if number is None else str(number)
+
+
+# A value of the buffer's dtype that is known where the place is.
+def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadValue) -> IndexMap | None:
+    """The value as a map of the new axes; a plain number is of the buffer's dtype where its kind fits."""
+    if pad_value is None:
+        return None
+    if not isinstance(pad_value, IndexMap):
+        axes = tuple(Var(f"axis{k}", e.dtype) for k, e in enumerate(shape))
+        pad_value = IndexMap(axes, (_constant(pad_value, buffer),))
+    if len(pad_value.indices) != 1 or len(pad_value.params) != len(shape):
+        raise refuse(
+            "bad-pad-value", f"the padding of {buffer.name!r} needs one value of {len(shape)} axes", buffer,
+            found=f"{len(pad_value.indices)} values of {len(pad_value.params)} axes",
+        )  # fmt: skip
+    (value,) = pad_value.indices
+    if value.dtype != buffer.dtype:
+        raise refuse(
+            "bad-pad-value", f"{buffer.name!r} holds {buffer.dtype}, its padding cannot be {value.dtype}", buffer,
+            expected=f"a value of dtype {buffer.dtype}",
+        )  # fmt: skip
+    if any(isinstance(node, BufferLoad) for node in walk(value)):
+        raise refuse(
+            "bad-pad-value", f"the padding of {buffer.name!r} cannot be read from a buffer", buffer,
+            expected="a value of the new axes and of sizes",
+        )  # fmt: skip
+    axes = tuple(Var(p.name, e.dtype) for p, e in zip(pad_value.params, shape, strict=True))
+    return IndexMap(
+        axes, pad_value.apply([build.cast(a, p.dtype) for a, p in zip(axes, pad_value.params, strict=True)])
+    )
+
+
+def _constant(value: int | float | Expr, buffer: Buffer) -> Expr:
+    if isinstance(value, Expr):
+        return value
+    if not (
+        dt.is_float(buffer.dtype) if isinstance(value, float) else dt.is_int(buffer.dtype) or buffer.dtype == "bool"
+    ):
+        return build.as_expr(value)
+    if not isinstance(value, float) and not build.fits(value, buffer.dtype):
+        low, high = dt.int_range(buffer.dtype)
+        raise refuse(
+            "bad-pad-value", f"{buffer.name!r} holds {buffer.dtype}, its padding cannot be {value}", buffer,
+            expected=f"a number from {low} to {high}",
+        )  # fmt: skip
+    return build.const(value, buffer.dtype)
+
+
+# A size that only the shape of a parameter tells must be told by it still.
+def require_symbols_known(ctx: Context, old: Buffer, new: Buffer) -> None:
+    if not ctx.index.is_param(old):
+        return
+    held = {handle for handle, _ in ctx.func.buffer_map}
+    others = (b for b in ctx.func.buffers if b is not old)
+    known = {p for p in ctx.func.params if p not in held}
+    known |= {e for b in (*others, new) for e in b.shape if isinstance(e, Var)}
+    lost = [e.name for e in old.shape if isinstance(e, Var) and e not in known]
+    if lost:
+        raise refuse(
+            "symbol-lost", f"only the shape of {old.name!r} says what {', '.join(lost)} is: a new one would not", old,
+            expected="a size that another parameter has too", fix=(f"a scalar parameter {lost[0]}",),
+        )  # fmt: skip
+
+
+# Strides from the outermost axis in memory inwards: each spans all that lies inside of it.
+def order_and_gaps(buffer: Buffer, strides: Sequence[int]) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """The order of the axes in memory and, by position in it, the strides that leave gaps."""
+    sizes = [build.int_value(e) for e in buffer.shape]
+    if len(strides) != len(sizes) or None in sizes or any(s < 1 for s in strides):
+        raise refuse(
+            "bad-layout", f"{list(strides)} is neither an order nor strides of the {len(sizes)} axes of {buffer.name!r}", buffer,
+            expected="a permutation of 0, 1, …, or a positive stride for each axis of known extent",
+        )  # fmt: skip
+    order = sorted(range(len(sizes)), key=lambda k: (-strides[k], sizes[k] == 1, k))
+    gaps: list[tuple[int, int]] = []
+    span = 1
+    for position in reversed(range(len(order))):
+        axis = order[position]
+        extent, stride = sizes[axis], strides[axis]
+        assert extent is not None
+        if stride < span or (position == len(order) - 1 and stride != 1):
+            raise refuse(
+                "bad-layout", f"strides {list(strides)} do not lay {buffer.name!r} out in rows",
+                buffer, found=f"stride {stride} of axis {axis}", expected=f"{span}" if span == 1 else f"{span} or more",
+            )  # fmt: skip
+        if stride > span:
+            gaps.append((position, stride))
+        span = stride * extent
+    return tuple(order), tuple(gaps)
+
+
+def in_dtype(index_map: IndexMap, extents: Sequence[Expr]) -> IndexMap:
+    """The map over variables of the dtype of the extents, what it gives of that dtype too. Other maps than of these axes stay."""
+    dtypes = [e.dtype for e in extents]
+    if len(dtypes) != len(index_map.params) or not dtypes:
+        return index_map
+    if all(p.dtype == d for p, d in zip(index_map.params, dtypes, strict=True)) and all(
+        i.dtype == dtypes[0] for i in index_map.indices
+    ):
+        return index_map
+    fresh = {p: Var(p.name, d) for p, d in zip(index_map.params, dtypes, strict=True)}
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, Var):
+            return fresh.get(node, node)
+        return IntImm(node.value, dtypes[0]) if isinstance(node, IntImm) and node.dtype != "bool" else node
+
+    return IndexMap(tuple(fresh.values()), tuple(rewrite(i, leave) for i in index_map.indices), index_map.separators)

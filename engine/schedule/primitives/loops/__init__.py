@@ -1,0 +1,1 @@
+"""Primitives on loops: split, fuse, reorder, tile, kinds of loops, pipelines."""

@@ -1,0 +1,207 @@
+"""Loading while computing: double_buffer gives a buffer two slots, pipeline lets the parts of a loop work on different iterations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace as replace_fields
+
+from ....ir import Block, Buffer, For, Node, TilewrightError, build, walk_stmts
+from ....lower import (
+    BANKS_KEY,
+    DOUBLE_BUFFER_KEY,
+    PIPELINE_KEYS,
+    LowerError,
+    pipeline_parts,
+)
+from ...context import BlockRV, Context, LoopRV, Result, with_block
+from ...errors import ScheduleError, refuse
+from .kinds import annotation_value, require_no_annotation
+
+BankLike = int | str
+"""A physical block of a memory: its number, or its name on the timeline ("local.vtcm[0]")."""
+
+_BANK = re.compile(r"(?P<scope>.+)\[(?P<number>\d+)\]$")
+
+
+def double_buffer(ctx: Context, block: BlockRV, banks: Sequence[BankLike] | None = None, slots: int = 2) -> Result:
+    """Give the buffer that a copy block writes two slots, so that the next tile loads while this one is used.
+
+    Rewrite:    T.block("A_vtcm")   =>   T.block("A_vtcm"), T.block_attr({"double_buffer_scope": 0})
+                lowered, the buffer gets a slot axis of two: `[2][4096]` where its layout has axis separators.
+                With banks=("local.vtcm[0]", "local.vtcm[1]") slot i lies in the i-th of these physical blocks of the buffer's memory
+                (`"double_buffer_banks": [0, 1]`), and the slots are `[2][4096]` in any layout.
+                With slots=1 all stays as it is, for schedules that leave it to a search how many slots there are.
+    Requires: the block writes one intermediate buffer, is its only writer, does not read it, and stands under a loop, which is what
+    the slots alternate over. Banks are of the memory that the buffer is in.
+    Returns: nothing.
+    Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists, bad-bank, bad-slots.
+    Source: TVM's `double_buffer_scope` annotation; its pass takes 1-D buffers only, `lower` takes any (seeds/002). Banks are ours.
+    """
+    realize = ctx.realize(block)
+    body = realize.block
+    buffer = require_sole_writer(ctx, block)
+    if require_slots(slots, body) == 1:
+        return Result(ctx.func)
+    require_loop_to_overlap(ctx, block, buffer)
+    require_no_annotation(body, DOUBLE_BUFFER_KEY)
+    notes = [(DOUBLE_BUFFER_KEY, annotation_value(0))]
+    if banks is not None:
+        require_no_annotation(body, BANKS_KEY)
+        notes.append((BANKS_KEY, annotation_value(tuple(bank_number(bank, buffer, body) for bank in banks))))
+        require_two_banks(banks, body)
+    return Result(ctx.replaced({realize: with_block(realize, annotations=(*body.annotations, *notes))}))
+
+
+def pipeline(
+    ctx: Context,
+    loop: LoopRV,
+    stages: Sequence[int],
+    order: Sequence[int] | None = None,
+    async_stages: Sequence[int] = (),
+) -> Result:
+    """Let the statements of a loop's body work on different iterations: while a later stage uses a tile, an earlier one loads the next.
+
+    Rewrite:
+        for i in range(n):          B[0] = load(0)                      # prologue
+            B = load(i)      =>     for i in range(n - 1):
+            C[i] = use(B)               B[(i + 1) % 2] = load(i + 1)    # stage 0
+                                        C[i] = use(B[i % 2])            # stage 1
+                                    C[n - 1] = use(B[(n - 1) % 2])      # epilogue
+                when lowered; the loop gets TVM's annotations `software_pipeline_stage`, `_order`, `_async_stages` now.
+    Requires: a serial loop with two or more statements; a stage for each of them (or for each part that TVM counts: the init and the
+    update of a block, the prologue, body and epilogue of an inner pipeline), and places 0, 1, … in `order`. No part comes to run
+    before one that it takes a value or memory from, in the same iteration or in an earlier one.
+    Returns: nothing; the loop lives on.
+    Errors: broken-dependence, pipeline-size, pipeline-order, pipeline-stage, pipeline-body, pipeline-loop, opaque-access,
+    annotation-exists.
+    Source: ours. The annotations are those of TVM's InjectSoftwarePipeline, which proves less: see `engine/lower/pipelining/hazards.py`.
+    """
+    old = ctx.loop(loop)
+    for key in PIPELINE_KEYS:
+        require_no_annotation(old, key)
+    groups = _parts(ctx, old)
+    values = [*_expanded(old, groups, stages, order), *([tuple(async_stages)] if async_stages else [])]
+    notes = [(key, annotation_value(value)) for key, value in zip(PIPELINE_KEYS, values, strict=False)]
+    func = ctx.replaced({old: replace_fields(old, annotations=(*old.annotations, *notes))})
+    require_sound_pipeline(ctx, old, ctx.noted(func, old.loop_var), stages)
+    return Result(func)
+
+
+# What gets slots is filled by one block, anew for each tile.
+def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
+    body = ctx.block(block)
+    if len(body.writes) != 1 or ctx.index.is_param(body.writes[0].buffer):
+        raise refuse("not-an-intermediate", f"block {block!r} does not write one intermediate buffer", body,
+                     fix=('sch.cache_read(consumer, 0, "local")',))  # fmt: skip
+    buffer = body.writes[0].buffer
+    if ctx.index.writers(buffer) != (block,) or ctx.index.updates_in_place(block) or body.init is not None:
+        raise refuse("not-the-only-writer", f"buffer {buffer.name!r} is also written elsewhere or updated in place", body,
+                     found=", ".join(ctx.index.writers(buffer)), expected=f"one block that fills {buffer.name!r}")  # fmt: skip
+    return buffer
+
+
+# One slot, or two that take turns.
+def require_slots(slots: int, block: Block) -> int:
+    if slots not in (1, 2):
+        raise refuse("bad-slots", f"block {block.name!r} fills one slot, or two in turns", block, found=str(slots),
+                     expected="1 or 2")  # fmt: skip
+    return slots
+
+
+# A loop stands around the block and all its consumers.
+def require_loop_to_overlap(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
+    loops = set(ctx.index.loops_of(block))
+    for consumer in ctx.index.consumers(block):
+        loops &= set(ctx.index.loops_of(consumer))
+    if all(build.is_const(f.extent, 1) for f in loops):
+        raise refuse(
+            "no-loop-to-overlap", f"block {block!r} fills {buffer.name!r} once: there is no loop whose iterations could overlap",
+            ctx.block(block), expected="the block under a loop of its consumer", fix=(f"sch.compute_at({block!r}, loop)",),
+        )  # fmt: skip
+
+
+# Slots lie in the memory that their buffer is in.
+def bank_number(bank: BankLike, buffer: Buffer, block: Block) -> int:
+    """The number of a bank that is given by number or name."""
+    named = _BANK.match(bank) if isinstance(bank, str) else None
+    if isinstance(bank, int) and not isinstance(bank, bool) and bank >= 0:
+        return bank
+    if named is None or named["scope"] != buffer.scope:
+        raise refuse("bad-bank", f"{bank!r} is not a bank of the memory that {buffer.name!r} is in", block, found=repr(bank),
+                     expected=f'"{buffer.scope}[0]", "{buffer.scope}[1]", …, or their numbers',
+                     fix=(f'sch.set_scope("{block.name}", 0, "{named["scope"]}")',) if named else ())  # fmt: skip
+    return int(named["number"])
+
+
+def require_two_banks(banks: Sequence[BankLike], block: Block) -> None:
+    if len(banks) < 2:
+        raise refuse("bad-bank", f"block {block.name!r} fills two slots", block, found=f"{len(banks)} banks",
+                     expected="a bank for each slot")  # fmt: skip
+
+
+# The stages break no dependence, here and in the pipelines around.
+def require_sound_pipeline(ctx: Context, loop: For, noted: Context, stages: Sequence[int]) -> None:
+    try:
+        _ = noted.plan.piped
+    except LowerError as error:
+        raise _as_refusal(ctx, error, loop, _advice(ctx, loop, stages, error)) from error
+
+
+def _parts(ctx: Context, loop: For) -> tuple[tuple[str, ...], ...]:
+    """For each statement of the body the parts that it counts as when lowered, by name."""
+    try:
+        return pipeline_parts(ctx.plan.func, loop.loop_var)
+    except LowerError as error:
+        raise _as_refusal(ctx, error, loop, ()) from error
+
+
+def _expanded(
+    loop: For, groups: Sequence[Sequence[str]], stages: Sequence[int], order: Sequence[int] | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Stages and places for each part, also where they were given for each statement only."""
+    count = sum(map(len, groups))
+    places = list(range(len(stages))) if order is None else list(order)
+    if len(stages) == count == len(places):
+        return tuple(stages), tuple(places)
+    if len(stages) != len(groups) or sorted(places) != list(range(len(groups))):
+        statements = ", ".join(group[0] for group in groups)
+        raise refuse("pipeline-size" if len(stages) != len(groups) else "pipeline-order",
+                     f"the pipeline over {loop.loop_var.name!r} needs a stage, and a place in the order, for each statement", loop,
+                     found=f"stages {list(stages)}, order {places}", expected=f"{len(groups)} of each: {statements}")  # fmt: skip
+    whole = tuple(stage for stage, group in zip(stages, groups, strict=True) for _ in group)
+    starts: dict[int, int] = {}
+    for number in sorted(range(len(groups)), key=lambda n: places[n]):
+        starts[number] = sum(len(groups[done]) for done in starts)
+    return whole, tuple(starts[n] + k for n, group in enumerate(groups) for k in range(len(group)))
+
+
+def _advice(ctx: Context, loop: For, stages: Sequence[int], error: LowerError) -> tuple[str, ...]:
+    """The call in program order whose stages only rise, where that is legal."""
+    if error.code != "broken-dependence":
+        return ()
+    rising = [max(stages[: n + 1]) for n in range(len(stages))]
+    if rising == list(stages) or len(set(rising)) == 1:
+        return ()
+    try:
+        pipeline(ctx, loop.loop_var, rising)
+    except ScheduleError:
+        return ()
+    return (f"sch.pipeline({loop.loop_var.name}, stages={rising})",)
+
+
+def _as_refusal(ctx: Context, error: LowerError, loop: For, fix: tuple[str, ...]) -> TilewrightError:
+    """The refusal of lowering, pointing at the schedule's own blocks."""
+    refusal = error.refusal
+    nodes = [_original(ctx, node) for node in refusal.nodes]
+    return refuse(refusal.code, refusal.message, *(n for n in nodes if n is not None), found=refusal.found,
+                  expected=refusal.expected, fix=fix) if nodes else refuse(refusal.code, refusal.message, loop)  # fmt: skip
+
+
+def _original(ctx: Context, node: Node) -> Node | None:
+    """The block or loop of the program that a node of its lowered form comes from."""
+    if isinstance(node, For):
+        return ctx.index.loop(node.loop_var) if ctx.index.has_loop(node.loop_var) else None
+    names = [s.name for s in walk_stmts(node) if isinstance(s, Block)]
+    return next((ctx.block(name) for name in names if ctx.index.has_block(name)), None)

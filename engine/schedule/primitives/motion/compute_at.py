@@ -1,0 +1,368 @@
+"""Blocks moved under loops of others: compute_at towards the consumers, reverse_compute_at towards the producers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec.structs import replace as replace_fields
+
+from ....analysis import is_covered, is_injective, runs_at
+from ....arith import linear
+from ....ir import (
+    BlockRealize,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    For,
+    PrimFunc,
+    Range,
+    Refusal,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    replace_nodes,
+    uses_var,
+)
+from ...context import BlockRV, Context, LoopRV, Result
+from ...errors import ScheduleError, refuse
+from ...rules import block_motion as moves
+from ...rules.checks import is_in_init
+from ...rules.finalize import settled
+from ...rules.new_loops import Options, new_nest, required_boxes
+
+Direction = Literal["compute_at", "reverse_compute_at"]
+
+
+def compute_at(
+    ctx: Context,
+    block: BlockRV,
+    loop: LoopRV | str,
+    preserve_unit_loops: bool = False,
+    index: int = -1,
+    keep_tiling: bool = False,
+) -> Result:
+    """Move a block under a loop of its consumers, so that each iteration computes what it needs.
+
+    Rewrite:
+        for i, j in T.grid(n, m):            for i in range(n):
+            B[i, j] = f(A[i, j])        =>       for ax0 in range(m):
+        for i, j in T.grid(n, m):                    B[i, ax0] = f(A[i, ax0])
+            C[i, j] = g(B[i, j])                 for j in range(m):
+                                                     C[i, j] = g(B[i, j])               # compute_at(B, i)
+    The block runs over what its consumers below the loop read, cut to its domain (by a predicate where the cut depends on loops).
+    `index`: before the first consumer (-1, default), first in the loop (-2), or the position among the loop's statements.
+    `preserve_unit_loops` keeps new loops of extent 1. `keep_tiling` gives the block, for the region that it computes, the loops that it
+    had: tiled as it was, in the same order, each loop with its name, kind and notes; what is not divided evenly is guarded.
+    Requires: a complete or reduction block that writes intermediates only; all consumers under the loop, which is of the same scope
+    and not around the block; its inputs are the same at both places.
+    Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order. With `keep_tiling` those that
+    have more than one trip there live on.
+    Errors: other-scope, loop-around-block, not-complete, output-block, no-consumer, not-all-consumers, only-block, region-not-covered,
+    region-not-solvable, write-after-read, order-dependent, not-final, partial-sum, bad-index, in-init, tiling-not-kept.
+    Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ComputeAt; `keep_tiling` is Tilewright's.
+    """
+    options = Options(preserve_unit_loops, keep_tiling)
+    return Result(_moved_or_refused(ctx, "compute_at", block, loop, options, index))
+
+
+def reverse_compute_at(
+    ctx: Context,
+    block: BlockRV,
+    loop: LoopRV | str,
+    preserve_unit_loops: bool = False,
+    index: int = -1,
+    keep_tiling: bool = False,
+) -> Result:
+    """Move a block under a loop of its producers, so that each iteration uses what it has made.
+
+    Rewrite:
+        for i, j in T.grid(n, m):            for i in range(n):
+            B[i, j] = f(A[i, j])        =>       for j in range(m):
+        for i, j in T.grid(n, m):                    B[i, j] = f(A[i, j])
+            C[i, j] = g(B[i, j])                 for ax0 in range(m):
+                                                     C[i, ax0] = g(B[i, ax0])           # reverse_compute_at(C, i)
+    `index`: last in the loop (-1, default), right after the last producer (-2), or the position among the loop's statements.
+    `preserve_unit_loops`, `keep_tiling`: as compute_at.
+    Requires: a complete or reduction block; all producers under the loop, which is of the same scope and not around the block; in each
+    iteration the block reads only what was finished in it: the loop, and those around it, run no reduction of a producer.
+    Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order.
+    Errors: as compute_at, and not-all-producers, not-ready, consumer-before, reduction-repeated, loop-may-not-run.
+    Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ReverseComputeAt; TVM accepts reduction loops of the producer.
+    """
+    options = Options(preserve_unit_loops, keep_tiling)
+    return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, options, index))
+
+
+# The one way to move a block.
+
+
+def _moved_or_refused(
+    ctx: Context, direction: Direction, block: BlockRV, loop: LoopRV | str, options: Options, index: int
+) -> PrimFunc:
+    realize, target = ctx.realize(block), ctx.loop(loop)
+    require_place(ctx, realize, target)
+    require_direction(ctx, realize, direction)
+    require_movable(ctx, realize)
+    try:
+        return settled(ctx, direction, moved(ctx, direction, realize, target, options, index))
+    except ScheduleError as error:
+        if error.refusal.fix or error.code == "bad-index":
+            raise
+        raise ScheduleError(_with_outer_loop(ctx, direction, realize, target, error.refusal)) from error
+
+
+def _with_outer_loop(ctx: Context, direction: Direction, realize: BlockRealize, loop: For, refusal: Refusal) -> Refusal:
+    """The refusal with the nearest loop around the refused one that takes the block, if there is one."""
+    for outer in reversed(ctx.index.loops_above(loop)):
+        refused = refusal_of(lambda outer=outer: require_place(ctx, realize, outer)) or refusal_of(
+            lambda outer=outer: settled(ctx, direction, moved(ctx, direction, realize, outer))
+        )
+        if refused is None:
+            return replace_fields(refusal, fix=(call_line(direction, realize.block.name, outer.loop_var),))
+    return refusal
+
+
+def refusal_of(call: Callable[[], object]) -> ScheduleError | None:
+    """The error that `call` raises, None when it succeeds."""
+    try:
+        call()
+    except ScheduleError as error:
+        return error
+    return None
+
+
+def call_line(direction: Direction, block: BlockRV, loop: Var) -> str:
+    return f"sch.{direction}({block!r}, {loop.name})"
+
+
+# The loop is of the block's own scope, and not around it already.
+def require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
+    name, loop_name = realize.block.name, loop.loop_var.name
+    if realize is ctx.index.root:
+        raise refuse("root-block", "the root block cannot be moved", realize)
+    if ctx.index.is_inside(realize, loop):
+        raise refuse("loop-around-block", f"loop {loop_name!r} stands around block {name!r} already", loop, realize)
+    if ctx.index.scope_of(loop) is not ctx.index.scope_of(realize):
+        raise refuse(
+            "other-scope", f"loop {loop_name!r} is in another block's scope than block {name!r}", loop, realize
+        )
+    scope = ctx.index.scope_of(loop)
+    if is_in_init(scope, loop) or is_in_init(scope, realize):
+        raise refuse(
+            "in-init", f"the init of block {scope.name!r} runs with its first iterations only: nothing moves into it or out of it", loop,
+            realize, expected="loop and block in the body", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
+        )  # fmt: skip
+
+
+# Towards the consumers there must be some, and they must all be known.
+def require_direction(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
+    if direction == "compute_at" and realize is not ctx.index.root:
+        moves.require_intermediate(ctx, realize)
+        if not ctx.index.consumers(realize.block.name):
+            raise refuse("no-consumer", f"nobody reads what block {realize.block.name!r} writes", realize)
+
+
+def require_movable(ctx: Context, realize: BlockRealize) -> None:
+    """The rules that depend neither on the loop nor on the direction."""
+    if realize is ctx.index.root:
+        raise refuse("root-block", "the root block cannot be moved", realize)
+    moves.require_complete_or_reduction(ctx, realize)
+    moves.removal(ctx, realize)
+    moves.require_read_before_write(ctx, realize)
+    moves.require_own_order(ctx, realize, "move")
+    if realize.block.init is not None or ctx.index.is_output(realize.block.name):
+        moves.require_full_domain(ctx, realize)
+    else:
+        moves.require_safe_domain(ctx, realize)
+    for producer in _producers(ctx, realize):
+        moves.require_covered(ctx, producer, realize)
+    for consumer in _consumers(ctx, realize):
+        moves.require_covered(ctx, realize, consumer)
+
+
+def _producers(ctx: Context, realize: BlockRealize) -> list[BlockRealize]:
+    return [ctx.index.realize(n) for n in ctx.index.producers(realize.block.name)]
+
+
+def _consumers(ctx: Context, realize: BlockRealize) -> list[BlockRealize]:
+    return [ctx.index.realize(n) for n in ctx.index.consumers(realize.block.name)]
+
+
+_PLAIN = Options()
+
+
+def moved(
+    ctx: Context, direction: Direction, realize: BlockRealize, loop: For, options: Options = _PLAIN, index: int = -1
+) -> PrimFunc:
+    """The function with the block under the loop. Refuses by the rules that depend on the loop."""
+    forward = direction == "compute_at"
+    around = (*ctx.index.loops_above(loop), loop)
+    position = _position(ctx, realize, loop, index, forward=forward)
+    _require_same_inputs(ctx, realize, around, forward=forward)
+    others = _consumers(ctx, realize) if forward else _producers(ctx, realize)
+    if not forward:
+        _require_runs(ctx, realize, loop)
+        _require_same_outputs(ctx, realize, around)
+
+    required = required_boxes(ctx, realize, loop, others, forward=forward)
+    nest = new_nest(ctx, realize, loop, required, forward=forward, options=options)
+    inside = _statements(loop)
+    new_loop = replace_fields(loop, body=build.seq([*inside[:position], nest, *inside[position:]]))
+    func = _with_loop(ctx, realize, loop, new_loop)
+    if forward:
+        before = [p for p in _producers(ctx, realize) if ctx.index.is_inside(p, around[0])]
+        _require_made(ctx.after(func), realize, before, loop)
+    else:
+        before = ctx.index.loops_above(realize)
+        _require_made(ctx.after(func), realize, others, loop)
+        _require_reduced_once(ctx.after(func), realize, [f for f in around if f not in before], before)
+    return func
+
+
+def _with_loop(ctx: Context, realize: BlockRealize, loop: For, new_loop: For) -> PrimFunc:
+    """The function with another loop, and without the block where it stands; only what is around the two is looked at."""
+    around = {*ctx.index.path(realize), *ctx.index.path(loop)}
+    scope = ctx.index.scope_of(realize)
+    removal = {
+        old: replace_nodes(left, {loop: new_loop}, within={*around, left})
+        for old, left in moves.removal(ctx, realize).items()
+    }
+    return ctx.replaced({scope: replace_nodes(scope, {**removal, loop: new_loop}, within=around)})
+
+
+# A block that no producer brings to the loop would not run at all where the loop does not.
+def _require_runs(ctx: Context, realize: BlockRealize, loop: For) -> None:
+    if not runs_at(ctx.index, loop, set(ctx.index.path(realize))):
+        raise refuse(
+            "loop-may-not-run", f"loop {loop.loop_var.name!r} may have no iteration, or stands under a condition", loop,
+            expected="a loop that always runs",
+        )  # fmt: skip
+
+
+def _statements(loop: For) -> tuple[Stmt, ...]:
+    return loop.body.seq if isinstance(loop.body, SeqStmt) else (loop.body,)
+
+
+# Between the last producer and the first consumer.
+def _position(ctx: Context, realize: BlockRealize, loop: For, index: int, *, forward: bool) -> int:
+    inside = _statements(loop)
+    producers = _places(ctx, realize, _producers(ctx, realize), inside, loop, required=not forward, kind="producers")
+    consumers = _places(ctx, realize, _consumers(ctx, realize), inside, loop, required=forward, kind="consumers")
+    first, last = max(producers, default=-1) + 1, min(consumers, default=len(inside))
+    if first > last:
+        raise refuse(
+            "consumer-before",
+            f"under loop {loop.loop_var.name!r} a consumer of {realize.block.name!r} stands before a producer",
+            loop,
+        )
+    if index == -1:
+        return last
+    if index == -2:
+        return first
+    if not first <= index <= last:
+        raise refuse(
+            "bad-index", f"block {realize.block.name!r} cannot stand at position {index} of loop {loop.loop_var.name!r}", loop,
+            found=str(index), expected=f"-1, -2, or {first} to {last}",
+        )  # fmt: skip
+    return index
+
+
+def _places(
+    ctx: Context,
+    realize: BlockRealize,
+    others: Sequence[BlockRealize],
+    inside: Sequence[Stmt],
+    loop: For,
+    *,
+    required: bool,
+    kind: str,
+) -> list[int]:
+    """The statements of the loop that the `others` stand in; all must when `required`."""
+    found: list[int] = []
+    outside: list[BlockRealize] = []
+    for other in others:
+        place = next((i for i, s in enumerate(inside) if ctx.index.is_inside(other, s)), None)
+        if place is None:
+            outside.append(other)
+        else:
+            found.append(place)
+    if outside and required:
+        name, names = realize.block.name, ", ".join(o.block.name for o in outside)
+        raise refuse(
+            f"not-all-{kind}", f"loop {loop.loop_var.name!r} does not contain all {kind} of block {name!r}", loop, *outside,
+            found=f"outside: {names}", expected=f"a loop around {', '.join(o.block.name for o in others)}",
+        )  # fmt: skip
+    return found
+
+
+# The block reads the same values where it comes to stand, and reduces all of them there.
+def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[For], *, forward: bool) -> None:
+    for producer in _producers(ctx, realize):
+        lost = moves.lost_loops(ctx, producer, realize, around)
+        moves.require_final(ctx, producer, realize, lost if forward else (*lost, *around))
+    before = ctx.index.loops_above(realize)
+    for loop in around:
+        if loop in before and moves.drives_reduction(realize, loop):
+            raise refuse(
+                "reduction-outside", f"loop {loop.loop_var.name!r}, around both places, runs the reduction of block {realize.block.name!r}",
+                loop, realize, expected="a block whose whole reduction moves with it",
+            )  # fmt: skip
+
+
+# Those who read the block find the same values although it runs earlier.
+def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[For]) -> None:
+    names = ctx.index.block_names
+    for consumer in _consumers(ctx, realize):
+        moves.require_final(ctx, realize, consumer, moves.lost_loops(ctx, realize, consumer, around))
+        inside = ctx.index.child_blocks(around[-1])
+        if consumer not in inside and any(names.index(r.block.name) > names.index(consumer.block.name) for r in inside):
+            raise refuse(
+                "consumer-before",
+                f"block {consumer.block.name!r} reads {realize.block.name!r} before loop {around[-1].loop_var.name!r} runs",
+                consumer, around[-1], expected="a loop that stands before all consumers",
+            )  # fmt: skip
+
+
+# In each iteration the block reads only what its producers have made in it.
+def _require_made(after: Context, realize: BlockRealize, producers: Sequence[BlockRealize], loop: For) -> None:
+    if not producers:
+        return  # and no index of what it comes to is made
+    index = after.index
+    new = index.realize(realize.block.name)
+    for producer in producers:
+        for buffer in moves.written_for(producer, realize):
+            if not is_covered(index, index.realize(producer.block.name), new, buffer):
+                raise refuse(
+                    "not-ready",
+                    f"in one iteration of loop {loop.loop_var.name!r} block {producer.block.name!r} does not make all of "
+                    f"{buffer.name!r} that block {realize.block.name!r} reads",
+                    loop, producer, expected="a loop in whose iterations producer and consumer use the same tile",
+                )  # fmt: skip
+
+
+# A sum that is spread over the loops around must take each term once, the first one first.
+def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequence[For], before: Sequence[For]) -> None:
+    if not any(iter_var.iter_type == "reduce" for iter_var in realize.block.iter_vars):
+        return
+    index = after.index
+    realize = index.realize(realize.block.name)
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    reduced = [v for iv, v in pairs if iv.iter_type == "reduce"]
+    # Loops around both places ran no reduction before; what they run now counts.
+    outside = {f.loop_var for f in before if not any(uses_var(v, f.loop_var) for v in reduced)}
+    if not any(uses_var(v, f.loop_var) for v in reduced for f in around):
+        return
+    loops = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize) if f.loop_var not in outside}
+    if not (is_injective([v for _, v in pairs], loops) and all(map(_grows, reduced))):
+        raise refuse(
+            "reduction-repeated", f"block {realize.block.name!r} would take terms of its reduction more than once", around[-1], realize,
+            expected="loops that each run an iterator of the block",
+        )  # fmt: skip
+
+
+def _grows(value: Expr) -> bool:
+    """Whether the value is a sum of digits of loops, none taken away: then its first value comes first."""
+    form = linear(value)
+    return form is not None and all(f > 0 and isinstance(a, Var | FloorDiv | FloorMod) for a, f in form.terms)

@@ -1,0 +1,364 @@
+"""Blocks dissolved into others: compute_inline into the consumers, reverse_compute_inline into the producer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from msgspec.structs import replace as replace_fields
+
+from ....analysis import accessed_regions, is_covered
+from ....arith import inverse, prove, simplify
+from ....ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IndexMap,
+    Node,
+    Range,
+    Stmt,
+    Var,
+    build,
+    rewrite,
+    structural_equal,
+    substitute,
+    uses_var,
+    walk,
+)
+from ...context import BlockRV, Context, Result
+from ...errors import refuse
+from ...rules import block_motion as moves
+from ...rules.checks import require_iterators_only
+
+
+def compute_inline(ctx: Context, block: BlockRV) -> Result:
+    """Compute a block's value in its consumers instead of storing it.
+
+    Rewrite:
+        for i in range(n):
+            B[i] = A[i] * 2         =>       for i in range(n):
+        for i in range(n):                       C[i] = A[i] * 2 + 1                     # compute_inline(B)
+            C[i] = B[i] + 1
+    Requires: a complete block that stores one element of one intermediate buffer, at indices that map one to one onto its iterators;
+    its inputs are the same where the consumers run.
+    Returns: nothing. The block, its loops and the buffer die.
+    Errors: not-complete, output-block, has-init, not-one-store, indices-not-invertible, only-block, opaque-access, region-not-covered,
+    write-after-read, not-final, partial-sum.
+    Source: TVM src/s_tir/schedule/primitive/compute_inline.cc, ComputeInline.
+    """
+    realize = ctx.realize(block)
+    _require_no_init(ctx, realize)
+    store = _require_one_store(realize)
+    moves.require_intermediate(ctx, realize)
+    moves.require_complete(ctx, realize)
+    _require_direct_access(ctx, store.buffer)
+    moves.removal(ctx, realize)
+    consumers = [ctx.index.realize(name) for name in ctx.index.consumers(block)]
+    # A consumer's predicate is evaluated where the consumer runs, and gets the value too.
+    moves.require_read_before_write(ctx, realize, apart=[c.predicate for c in consumers])
+    require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "inline")
+    for consumer in consumers:
+        moves.require_covered(ctx, realize, consumer)
+        for producer in map(ctx.index.realize, ctx.index.producers(block)):
+            around = ctx.index.loops_above(consumer)
+            moves.require_final(ctx, producer, realize, moves.lost_loops(ctx, producer, realize, around))
+
+    axes, value = _value_by_axes(realize.block, store)
+    scope = ctx.index.scope_of(realize)
+    body = _with_loads(moves.removed(ctx, realize, scope.body), store, axes, value)
+    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), store.buffer)}))
+
+
+def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
+    """Let the producer store what its only consumer makes of its value.
+
+    Rewrite:
+        for i in range(n):
+            B[i] = A[i] * 2         =>       for i in range(n):
+        for i in range(n):                       C[i] = A[i] * 2 + 1                     # reverse_compute_inline(C)
+            C[i] = B[i] + 1
+    Where the producer makes more than the consumer takes, it gets a predicate.
+    Requires: a complete block without a predicate that stores one element and reads one intermediate buffer, at indices that map one
+    to one onto its iterators; the one producer of it is a complete block that stores one element, for each that the consumer reads, and
+    has no other consumer. Where the producer has an init, the consumer is a copy.
+    Returns: nothing. The block, its loops and the intermediate buffer die; the producer lives on.
+    Errors: not-complete, has-init, has-predicate, not-one-store, not-one-input, not-one-producer, not-the-only-consumer,
+    indices-not-invertible, indices-differ, only-block, opaque-access, region-not-covered, write-after-read.
+    Source: TVM src/s_tir/schedule/primitive/compute_inline.cc, ReverseComputeInline.
+    """
+    realize = ctx.realize(block)
+    _require_no_init(ctx, realize)
+    store = _require_one_store(realize)
+    moves.require_complete(ctx, realize)
+    buffer = _require_one_input(ctx, realize)
+    producer = _require_one_producer(ctx, realize, buffer)
+    _require_no_predicate(realize)
+    _require_direct_access(ctx, buffer)
+    moves.require_not_loose(ctx, producer)
+    moves.removal(ctx, realize)
+    moves.require_read_before_write(ctx, realize)
+    moves.require_own_order(ctx, realize, "inline")
+    element = _require_one_element(realize, store, buffer)
+    _require_made(ctx, producer, realize, buffer, element)
+    if ctx.index.is_output(block):
+        moves.require_full_domain(ctx, realize)
+    else:
+        moves.require_safe_domain(ctx, realize)
+
+    made = _require_one_store(producer)
+    _require_own_element(producer, made)
+    if producer.block.init is not None:
+        _require_copy(realize, store)
+    values = _iterators_by_element(realize.block, element, made)
+    read_at = [substitute(index, values) for index in element]
+    merged = _merged_producer(ctx, realize, producer, store, made, values, read_at)
+    scope = ctx.index.scope_of(realize)
+    body = moves.removed(ctx, realize, scope.body)
+    body = rewrite(body, lambda node: node, enter=lambda node: merged if node is producer else None)
+    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), buffer)}))
+
+
+# An init makes the block a reduction: its value is not one expression.
+def _require_no_init(ctx: Context, realize: BlockRealize) -> None:
+    name = realize.block.name
+    if realize is ctx.index.root:
+        raise refuse("root-block", "the root block cannot be inlined", realize)
+    if realize.block.init is not None:
+        raise refuse("has-init", f"block {name!r} is a reduction: its value is not one expression", realize,
+                     expected="a block without T.init()")  # fmt: skip
+
+
+# What is inlined is one value for one element.
+def _require_one_store(realize: BlockRealize) -> BufferStore:
+    body = realize.block.body
+    if not isinstance(body, BufferStore) or len(realize.block.writes) != 1 or realize.block.alloc_buffers:
+        raise refuse(
+            "not-one-store", f"block {realize.block.name!r} does more than store one element", realize,
+            expected="a body of the form B[i, j] = f(i, j)",
+        )  # fmt: skip
+    return body
+
+
+# A view of the buffer would be left without what it views.
+def _require_direct_access(ctx: Context, buffer: Buffer) -> None:
+    for name in ctx.index.block_names:
+        if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
+            raise refuse("opaque-access", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
+    if buffer in ctx.index.addressed:
+        raise refuse("opaque-access", f"the address of {buffer.name!r} is taken", buffer)
+
+
+# Only one input is replaced; the others must be there from the start.
+def _require_one_input(ctx: Context, realize: BlockRealize) -> Buffer:
+    scope = ctx.index.scope_of(realize)
+    written = {w.buffer for r in ctx.index.child_blocks(scope) for w in r.block.writes}
+    inputs = list(dict.fromkeys(r.buffer for r in realize.block.reads if r.buffer in written))
+    if len(inputs) != 1:
+        raise refuse(
+            "not-one-input", f"block {realize.block.name!r} reads {len(inputs)} buffers that other blocks write", realize,
+            found=", ".join(b.name for b in inputs) or "none", expected="one",
+        )  # fmt: skip
+    return inputs[0]
+
+
+# The one who stores instead must be alone, and nobody else may want the value that is stored no more.
+def _require_one_producer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> BlockRealize:
+    name = realize.block.name
+    siblings = ctx.index.siblings(name)
+    writers = [r for r in siblings if any(w.buffer is buffer for w in r.block.writes)]
+    if len(writers) != 1 or not ctx.index.is_complete(writers[0].block.name):
+        raise refuse(
+            "not-one-producer", f"{buffer.name!r} is not made by one complete block", realize, *writers,
+            found=", ".join(w.block.name for w in writers), expected="one complete block",
+        )  # fmt: skip
+    producer = writers[0]
+    if siblings.index(producer) > siblings.index(realize):
+        raise refuse(
+            "not-one-producer", f"block {producer.block.name!r} stands after block {name!r}", realize, producer
+        )
+    moves.require_intermediate(ctx, producer)
+    others = [r for r in siblings if r is not realize and any(x.buffer is buffer for x in r.block.reads)]
+    if others:
+        raise refuse(
+            "not-the-only-consumer", f"{buffer.name!r} is also read by other blocks", *others,
+            found=", ".join(o.block.name for o in others), expected=f"{name!r} only",
+        )  # fmt: skip
+    return producer
+
+
+# The producer would have to know which of its elements the predicate takes.
+def _require_no_predicate(realize: BlockRealize) -> None:
+    if not build.is_true(realize.predicate):
+        raise refuse("has-predicate", f"block {realize.block.name!r} has a predicate", realize,
+                     expected="loops that divide evenly, or inlining before the split")  # fmt: skip
+
+
+def _value_by_axes(block: Block, store: BufferStore) -> tuple[tuple[Var, ...], Expr]:
+    """The stored value as a function of the buffer's axes."""
+    axes, iterators = _turned_round(block, store.indices)
+    return axes, substitute(store.value, iterators)
+
+
+def _turned_round(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
+    """Axes, and each iterator of the block as a function of them. Refuses "indices-not-invertible"."""
+    params = tuple(iv.var for iv in block.iter_vars)
+    index_map = IndexMap(params, tuple(indices))
+    back = inverse(index_map, [iv.dom for iv in block.iter_vars]) or inverse(index_map, _whole_digits(block, indices))
+    if back is None:
+        raise _not_invertible(block)
+    iterators = dict(zip(params, back.indices, strict=True))
+    for axis, index in zip(back.params, indices, strict=True):
+        if isinstance(index, Var) and index in iterators:
+            iterators[index] = axis  # an iterator of one trip stays named too, as in TVM
+    return back.params, iterators
+
+
+def _whole_digits(block: Block, indices: Sequence[Expr]) -> list[Range]:
+    """The iterators' domains, made longer until the divisors in the indices divide them: what is turned round there is so in a part too."""
+    result: list[Range] = []
+    for iv in block.iter_vars:
+        digits = (n for i in indices for n in walk(i) if isinstance(n, FloorDiv | FloorMod) and uses_var(n.a, iv.var))
+        whole, extent = prod({build.int_value(d.b) or 1 for d in digits}), build.int_value(iv.dom.extent)
+        longer = None if extent is None else build.const(-(-extent // whole) * whole, iv.dom.extent.dtype)
+        result.append(iv.dom if longer is None else Range(iv.dom.min, longer))
+    return result
+
+
+def _not_invertible(block: Block):
+    return refuse(
+        "indices-not-invertible", f"the indices of block {block.name!r} do not map one to one onto its iterators", block,
+        expected="each iterator in one place of the indices",
+    )  # fmt: skip
+
+
+def _with_loads(body: Stmt, made: BufferStore, axes: Sequence[Var], value: Expr) -> Stmt:
+    """`body` with each load of the buffer that `made` stores to replaced by the value at its indices; regions are found anew."""
+    buffer, made_at = made.buffer, made.indices
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, BufferLoad) and node.buffer is buffer:
+            inlined = substitute(value, dict(zip(axes, node.indices, strict=True)))
+            return inlined if all(isinstance(i, Var) for i in made_at) else _with_simple_indices(inlined)
+        if isinstance(node, Block) and any(r.buffer is buffer for r in node.reads):
+            reads, writes = accessed_regions(node)
+            return replace_fields(node, reads=reads, writes=writes)
+        return node
+
+    def enter(node: Node) -> Node | None:
+        return node if isinstance(node, Block) and all(r.buffer is not buffer for r in node.reads) else None
+
+    return rewrite(body, leave, enter=enter)
+
+
+def _with_simple_indices(value: Expr) -> Expr:
+    """The value with its loads' indices simplified: what a map and its inverse leave, `i // 4 * 4 + i % 4`, is `i` again."""
+
+    def leave(node: Node) -> Node:
+        return (
+            replace_fields(node, indices=tuple(map(simplify, node.indices))) if isinstance(node, BufferLoad) else node
+        )
+
+    return rewrite(value, leave)
+
+
+def _without_buffer(scope: Block, buffer: Buffer) -> Block:
+    return replace_fields(scope, alloc_buffers=tuple(b for b in scope.alloc_buffers if b is not buffer))
+
+
+# All loads of the buffer must mean one element: the one that the producer is about to store.
+def _require_one_element(realize: BlockRealize, store: BufferStore, buffer: Buffer) -> tuple[Expr, ...]:
+    loads = [n for n in walk(store) if isinstance(n, BufferLoad) and n.buffer is buffer]
+    first = loads[0].indices
+    if any(not structural_equal(a, b) for load in loads for a, b in zip(load.indices, first, strict=True)):
+        raise refuse(
+            "indices-differ", f"block {realize.block.name!r} reads several elements of {buffer.name!r}", realize,
+            expected="one element an iteration",
+        )  # fmt: skip
+    return first
+
+
+# Each iteration of the consumer must be met by an iteration of the producer, or what it stores would be left out.
+def _require_made(
+    ctx: Context, producer: BlockRealize, realize: BlockRealize, buffer: Buffer, element: Sequence[Expr]
+) -> None:
+    if not is_covered(ctx.index, producer, realize, buffer, element):
+        name, maker = realize.block.name, producer.block.name
+        raise refuse(
+            "region-not-covered", f"block {maker!r} may not make an element of {buffer.name!r} for each iteration of block {name!r}",
+            producer, realize, expected=f"a block {maker!r} that runs for all that {name!r} stores",
+        )  # fmt: skip
+
+
+# What the producer reads of its own output must be the element at hand: the others are stored elsewhere, as other values.
+def _require_own_element(producer: BlockRealize, made: BufferStore) -> None:
+    parts = [part for part in (producer.block.init, made) if part is not None]
+    loads = [n for part in parts for n in walk(part) if isinstance(n, BufferLoad) and n.buffer is made.buffer]
+    if any(not structural_equal(a, b) for load in loads for a, b in zip(load.indices, made.indices, strict=True)):
+        raise refuse(
+            "indices-differ", f"block {producer.block.name!r} reads other elements of its output", producer,
+            expected="the element that it stores, at the same indices",
+        )  # fmt: skip
+
+
+# Between its init and its update the producer keeps its own value in the buffer: only a copy of it can be stored instead.
+def _require_copy(realize: BlockRealize, store: BufferStore) -> None:
+    if not isinstance(store.value, BufferLoad):
+        raise refuse(
+            "has-init", f"the producer has an init, and block {realize.block.name!r} does more than copy its result", realize,
+            expected="a copy, or a producer without T.init()",
+        )  # fmt: skip
+
+
+def _iterators_by_element(block: Block, indices: Sequence[Expr], made: BufferStore) -> dict[Var, Expr]:
+    """The consumer's iterators as functions of the element that the producer makes."""
+    axes, iterators = _turned_round(block, indices)
+    element = dict(zip(axes, made.indices, strict=True))
+    return {v: substitute(value, element) for v, value in iterators.items()}
+
+
+def _merged_producer(
+    ctx: Context,
+    realize: BlockRealize,
+    producer: BlockRealize,
+    store: BufferStore,
+    made: BufferStore,
+    values: Mapping[Var, Expr],
+    read_at: Sequence[Expr],
+) -> BlockRealize:
+    """The producer that stores the consumer's value, where the consumer has one: where its iterators' `values` are in their domains,
+    and what they read, `read_at`, is the element at hand."""
+    target = substitute(store, values)
+
+    def moved(node: Node) -> Node:
+        if isinstance(node, BufferStore | BufferLoad) and node.buffer is made.buffer:
+            return replace_fields(node, buffer=target.buffer, indices=target.indices)
+        return node
+
+    def leave(node: Node) -> Node:
+        return rewrite(made.value, moved) if isinstance(node, BufferLoad) and node.buffer is made.buffer else node
+
+    init = producer.block.init
+    body = rewrite(target, leave)
+    ranges: dict[Var, Range] = {iv.var: iv.dom for iv in producer.block.iter_vars}
+    bindings = dict(zip((iv.var for iv in producer.block.iter_vars), producer.iter_values, strict=True))
+    terms: list[Expr] = []
+    for iv in realize.block.iter_vars:
+        value = values[iv.var]
+        bounds = (build.ge(value, iv.dom.min), build.lt(value, build.add(iv.dom.min, iv.dom.extent)))
+        terms.extend(simplify(t, ranges) for t in bounds if not prove(t, ranges))
+    same = (build.eq(at, index) for at, index in zip(read_at, made.indices, strict=True))
+    terms.extend(simplify(t, ranges) for t in same if not prove(t, ranges))
+    around = ctx.loop_ranges(producer)
+    terms = [simplify(substitute(t, bindings), around) for t in terms]
+    block = replace_fields(producer.block, body=body, init=None if init is None else rewrite(init, moved))
+    reads, writes = accessed_regions(block)
+    block = replace_fields(block, reads=reads, writes=writes)
+    known = [simplify(t, around) for t in build.conjuncts(producer.predicate)]
+    terms = [t for t in terms if not any(structural_equal(t, k) for k in known)]
+    predicate = build.logical_and(producer.predicate, *terms) if terms else producer.predicate
+    return replace_fields(producer, block=block, predicate=predicate)

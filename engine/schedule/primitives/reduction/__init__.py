@@ -1,0 +1,1 @@
+"""Primitives on reductions: decompose_reduction, rfactor, fused epilogues."""

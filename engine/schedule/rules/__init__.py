@@ -1,0 +1,1 @@
+"""What must hold for schedule calls: affine bindings, motion of blocks, concurrent loops, vectors, layouts."""

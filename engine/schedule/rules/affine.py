@@ -1,0 +1,108 @@
+"""Whether a block's iterators are its loops, split and fused: what TVM asks before loops change their order or run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...arith import IterMap, detect_iter_map, linear
+from ...ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    Add,
+    BlockRealize,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    For,
+    IntImm,
+    Node,
+    Range,
+    Var,
+    build,
+    free_vars,
+    rewrite,
+    structural_equal,
+    substitute,
+    walk,
+)
+from ..context import Context
+from ..errors import refuse
+
+
+# A program that goes out to TVM runs there: its reorder, parallel, vectorize and bind refuse other bindings, whatever they mean.
+def require_affine_below(ctx: Context, top: For, what: str, *, still: Sequence[For] = ()) -> None:
+    """Of the blocks below `top`. The loops of `still`, further out, do not count as moving."""
+    for realize in ctx.index.child_blocks(top):
+        loops = [f for f in ctx.index.loops_above(realize) if f not in still]
+        if not _is_affine(realize, {f.loop_var: Range(f.min, f.extent) for f in loops}):
+            name = realize.block.name
+            raise refuse(
+                "not-affine", f"cannot {what}: the iterators of block {name!r} are not its loops split and fused", realize,
+                found="a binding that uses a loop twice, leaves gaps, or is tied to another one by a condition",
+                expected="bindings such as i, i_0 * 16 + i_1, f // 8 and f % 8",
+            )  # fmt: skip
+
+
+def _is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
+    still = {v for value in realize.iter_values for v in free_vars(value)} - set(ranges)
+    values = [substitute(v, {s: build.const(0, s.dtype) for s in still}) for v in realize.iter_values]
+    conditions = build.conjuncts(realize.predicate)
+    if any(build.is_const(r.extent, 0) for r in ranges.values()):
+        return True  # it never runs
+    if any(_ties(condition, values, ranges) for condition in conditions):
+        return False
+    if conditions or not all(isinstance(r.extent, IntImm) for r in ranges.values()):
+        return True  # uneven splits and symbolic sizes are beyond what is detected here
+    found = detect_iter_map(values, ranges)
+    if found is None or not all(s.compact for s in found.sums):
+        return _are_windows(*_joined(values, ranges))
+    return found.separate and all(not s.parts or s.parts[0].scale == 1 for s in found.sums)
+
+
+def _are_windows(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:
+    """Whether each value is a sum of loops, or digits of them, of its own, the innermost once: windows i * 2 + w, which may overlap."""
+    sums = [linear(value) for value in values]
+    atoms = [atom for s in sums if s is not None for atom, _ in s.terms]
+    found = None if None in sums else detect_iter_map(atoms, ranges)
+    if found is None or not _are_digits(found):
+        return False
+    return all(s is not None and (not s.terms or min(abs(f) for _, f in s.terms) == 1) for s in sums)
+
+
+def _joined(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[list[Expr], Mapping[Var, Range]]:
+    """The values over one variable for each sum of loops that is split again: `(i * 4 + j) // 6` as `f // 6`."""
+    sums = [n.a for v in values for n in walk(v) if isinstance(n, FloorDiv | FloorMod)]
+    for whole in (s for s in sums if isinstance(s, Add)):
+        loops = {v: ranges[v] for v in sorted(_used(whole, ranges), key=lambda v: v.name)}
+        found = detect_iter_map([whole], loops) if loops else None
+        if found is None or not found.bijective or found.sums[0].base or found.sums[0].extent is None:
+            continue
+        fused = Var("fused", whole.dtype)
+
+        def leave(node: Node, whole: Expr = whole, fused: Var = fused) -> Node:
+            return fused if isinstance(node, Add) and structural_equal(node, whole) else node
+
+        values = [rewrite(v, leave) for v in values]
+        ranges = {**ranges, fused: build.make_range(0, found.sums[0].extent)}
+    return list(values), ranges
+
+
+def _are_digits(found: IterMap) -> bool:
+    return found.separate and all(s.compact and len(s.parts) <= 1 for s in found.sums)
+
+
+def _used(expr: Expr, ranges: Mapping[Var, Range]) -> set[Var]:
+    return {v for v in free_vars(expr) if v in ranges}
+
+
+def _ties(condition: Expr, values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:
+    """Whether a condition on a sum of loops couples iterators: one of them has some of these loops only."""
+    sides = (
+        [linear(side) for side in (condition.a, condition.b)] if isinstance(condition, LT | LE | GT | GE | EQ) else []
+    )
+    tied = {v for side in sides if side is not None for v, _ in side.terms if isinstance(v, Var) and v in ranges}
+    whole = tied == _used(condition, ranges)
+    return whole and any(0 < len(tied & _used(value, ranges)) < len(tied) for value in values)

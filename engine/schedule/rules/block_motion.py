@@ -1,0 +1,300 @@
+"""Rules for blocks that leave their place: what must hold so that they compute the same elsewhere.
+
+A value is *final* where it is read when nobody changes it afterwards. A moved block reads its inputs at another time; that is the
+same when they are final at both times, or when the same iterations of the loops around stand in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from ...analysis import (
+    is_covered,
+    is_update,
+    joined_splits,
+    only_guards_domain,
+    realized,
+    separated_loops,
+    stays_inside,
+    surely_runs,
+    writes_distinct,
+)
+from ...arith import bounds, detect_iter_map, interval, linear, prove, prove_equal
+from ...ir import (
+    BlockRealize,
+    Buffer,
+    Expr,
+    For,
+    IterVar,
+    Node,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    free_vars,
+    replace_nodes,
+    uses_var,
+)
+from ..context import Context
+from ..errors import refuse
+from .checks import require_free_block, require_iterators_only, require_one_sum, used_outside_of_blocks
+
+
+# A block that others could see half-done, or that shares its buffers with other writers, has no value of its own to move.
+def require_complete_or_reduction(ctx: Context, realize: BlockRealize) -> None:
+    name = realize.block.name
+    if not (ctx.index.is_complete(name) or ctx.index.is_reduction(name)):
+        raise refuse(
+            "not-complete", f"block {name!r} is neither a complete block nor a reduction block", realize,
+            found=_why_incomplete(ctx, name),
+            expected="the only writer of its buffers, with spatial iterators, or a reduction with T.init()",
+        )  # fmt: skip
+
+
+# An inlined block is an expression: no reduction, no second writer.
+def require_complete(ctx: Context, realize: BlockRealize) -> None:
+    name = realize.block.name
+    if not ctx.index.is_complete(name):
+        raise refuse(
+            "not-complete", f"block {name!r} is not a complete block", realize,
+            found=_why_incomplete(ctx, name),
+            expected="the only writer of its buffers, with spatial iterators, not reading what it writes",
+        )  # fmt: skip
+
+
+def _why_incomplete(ctx: Context, name: str) -> str:
+    block = ctx.index.block(name)
+    if not ctx.index.is_dominant(name):
+        written = {w.buffer for w in block.writes}
+        others = [n for b in written for n in ctx.index.writers(b) if n != name]
+        return "other writers of its buffers: " + ", ".join(dict.fromkeys(others))
+    kinds = [iv.iter_type for iv in block.iter_vars if iv.iter_type != "spatial"]
+    if kinds:
+        return f"{kinds[0]} iterators"
+    return "it reads a buffer that it writes"
+
+
+# What the function gives to its caller is computed where it stands: nobody below the loop would need all of it.
+def require_intermediate(ctx: Context, realize: BlockRealize) -> None:
+    name = realize.block.name
+    if ctx.index.is_output(name):
+        outside = next(
+            w.buffer for w in realize.block.writes if w.buffer not in ctx.index.scope_of(realize).alloc_buffers
+        )
+        raise refuse(
+            "output-block", f"block {name!r} writes {outside.name!r}, which is used outside of its scope", realize,
+            expected="a block that writes intermediate buffers only", fix=(f'sch.cache_write({name!r}, 0, "local")',),
+        )  # fmt: skip
+
+
+# Every reader of the block must find in the buffer what the block wrote for it.
+def require_covered(ctx: Context, first: BlockRealize, second: BlockRealize) -> None:
+    for buffer in written_for(first, second):
+        if not is_covered(ctx.index, first, second, buffer):
+            raise refuse(
+                "region-not-covered",
+                f"block {second.block.name!r} may read elements of {buffer.name!r} that {first.block.name!r} did not write "
+                "in the same iteration",
+                first, second, expected=f"each iteration reads only what {first.block.name!r} wrote in it",
+            )  # fmt: skip
+
+
+def written_for(first: BlockRealize, second: BlockRealize) -> list[Buffer]:
+    """The buffers that `first` writes and `second` reads."""
+    read = {r.buffer for r in second.block.reads}
+    return [b for b in dict.fromkeys(w.buffer for w in first.block.writes) if b in read]
+
+
+# A condition or a bound that reads what the block writes would not follow it.
+def require_not_loose(ctx: Context, realize: BlockRealize, apart: Container[Node] = ()) -> None:
+    loose = ctx.index.touched_loosely(ctx.index.scope_of(realize), apart)
+    for region in realize.block.writes:
+        if region.buffer in loose:
+            raise used_outside_of_blocks(region.buffer, realize)
+
+
+# Nobody may overwrite what the block reads, or read what it has yet to write, between its old place and its new one.
+def require_read_before_write(ctx: Context, realize: BlockRealize, apart: Container[Node] = ()) -> None:
+    """Reads outside of blocks are taken care of by the caller where they stand in the nodes `apart`."""
+    block = realize.block
+    require_not_loose(ctx, realize, apart)
+    read, written = {r.buffer for r in block.reads}, {w.buffer for w in block.writes}
+    siblings = ctx.index.siblings(block.name)
+    position = siblings.index(realize)
+    for other in siblings[position + 1 :]:
+        clash = next((w.buffer for w in other.block.writes if w.buffer in read - written), None)
+        if clash is not None:
+            raise _overwritten(realize, other, clash)
+    for other in siblings[:position]:
+        clash = next((r.buffer for r in other.block.reads if r.buffer in written), None)
+        if clash is not None:
+            raise _overwritten(other, realize, clash)
+
+
+def _overwritten(reader: BlockRealize, writer: BlockRealize, buffer: Buffer):
+    return refuse(
+        "write-after-read", f"block {writer.block.name!r} overwrites {buffer.name!r} after block {reader.block.name!r} read it",
+        reader, writer,
+        expected="buffers that are written before they are read", fix=(f'sch.cache_write({writer.block.name!r}, 0, "local")',),
+    )  # fmt: skip
+
+
+# A moved block runs in an order of its own: each of its results must be independent of it.
+def require_own_order(ctx: Context, realize: BlockRealize, what: str) -> None:
+    loops = ctx.index.loops_above(realize)
+    require_iterators_only(ctx, realize, loops, what)
+    require_free_block(ctx, realize, {f.loop_var: Range(f.min, f.extent) for f in loops}, what)
+    require_one_sum(ctx, realize, what)
+
+
+# Between an iteration of the `lost` loops and their end, what the writer wrote must not change.
+def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost: Iterable[For]) -> None:
+    loops = [f for f in lost if not build.is_const(f.extent, 1)]
+    if not loops:
+        return
+    require_whole_sum(writer, reader, loops)
+    if not ctx.index.fact(writes_distinct, writer.block) or not _is_settled(ctx, writer, loops, set()):
+        raise refuse(
+            "not-final",
+            f"block {writer.block.name!r} writes one element in several iterations of {loops[0].loop_var.name!r}: "
+            f"{reader.block.name!r} would see the last one instead of its own",
+            writer, reader, loops[0],
+        )  # fmt: skip
+
+
+def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: set[str]) -> bool:
+    """Whether what the writer writes in an iteration of the loops is what it writes there in every other one."""
+    again = [f for f in loops if f in ctx.index.loops_above(writer)]
+    apart = _loops_that_separate(ctx, writer) if again else set[Var]()
+    again = [f for f in again if f.loop_var not in apart]
+    if not again:
+        return True
+    block = writer.block
+    if block.name in seen or any(f.loop_var in ctx.index.fact(free_vars, block) for f in again):
+        return False
+    if ctx.index.fact(is_update, block) and (block.init is None or any(drives_reduction(writer, f) for f in again)):
+        return False
+    read, written = {r.buffer for r in block.reads}, {w.buffer for w in block.writes}
+    makers = [r for r in ctx.index.siblings(block.name) if any(w.buffer in read - written for w in r.block.writes)]
+    return all(_is_settled(ctx, maker, again, seen | {block.name}) for maker in makers)
+
+
+def _loops_that_separate(ctx: Context, writer: BlockRealize) -> set[Var]:
+    """The loops in whose iterations the writer surely writes different elements."""
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(writer)}
+    boxes = [realized(w, writer).region for w in writer.block.writes]
+    found = set(loops)
+    for box in boxes:
+        found &= separated_loops(box, box, loops)
+    return found
+
+
+# Inside of a reduction loop only a part of the sum is there.
+def require_whole_sum(writer: BlockRealize, reader: BlockRealize, loops: Iterable[For]) -> None:
+    for loop in loops:
+        if not build.is_const(loop.extent, 1) and drives_reduction(writer, loop):
+            raise refuse(
+                "partial-sum",
+                f"loop {loop.loop_var.name!r} runs a reduction of block {writer.block.name!r}: inside of it "
+                f"{reader.block.name!r} would read a partial result",
+                loop, writer,
+                found=f"{loop.loop_var.name!r} drives {_driven_name(writer, loop)!r}",
+                expected=f"a loop outside of the reduction of {writer.block.name!r}",
+            )  # fmt: skip
+
+
+def drives_reduction(realize: BlockRealize, loop: For) -> bool:
+    """Whether an iterator of the block that is not spatial depends on the loop."""
+    return _driven_name(realize, loop) is not None
+
+
+def _driven_name(realize: BlockRealize, loop: For) -> str | None:
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    return next((iv.var.name for iv, v in pairs if iv.iter_type != "spatial" and uses_var(v, loop.loop_var)), None)
+
+
+# A block that leaves out a part of its domain would do it all at the new place.
+def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
+    if not _fills_domain(ctx, realize):
+        raise refuse(
+            "partial-domain", f"it is not known that the loops of block {realize.block.name!r} run over all of its domain", realize,
+            expected="loops that cover each iterator, guarded by its bounds only",
+        )  # fmt: skip
+
+
+# A moved block may run iterations that its loops left out; where nobody needs them, they must at least do no harm.
+def require_safe_domain(ctx: Context, realize: BlockRealize) -> None:
+    if not ctx.index.fact(stays_inside, realize.block):
+        require_full_domain(ctx, realize)
+
+
+def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
+    around = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    if not surely_runs(ctx.index, realize, ()):
+        return False
+    realize, loops = joined_splits(realize, around)
+    if not only_guards_domain(realize):
+        return False
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    values = [v for _, v in pairs]
+    used = {v: r for v, r in loops.items() if any(uses_var(value, v) for value in values)}
+    if any((free_vars(r.min) | free_vars(r.extent)) & loops.keys() for r in used.values()):
+        return False  # a triangle
+    found = detect_iter_map(values, used)
+    if found is not None and found.bijective:
+        return all(_reaches_ends(iv, value, used) for iv, value in pairs)
+    owners = [v for value in values for v in used if uses_var(value, v)]
+    return len(owners) == len(set(owners)) and all(_is_dense(iv, value, used) for iv, value in pairs)
+
+
+def _reaches_ends(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) -> bool:
+    known, first, extent = bounds(value, loops), build.int_value(iter_var.dom.min), build.int_value(iter_var.dom.extent)
+    if first is not None and extent is not None and known.high is not None:
+        return known.low == first and known.high >= first + extent - 1
+    span, dom = interval(value, loops), iter_var.dom
+    if span is None or not span.exact or not prove_equal(span.min, dom.min):
+        return False
+    return prove(build.ge(build.add(span.max, 1), build.add(dom.min, dom.extent)))
+
+
+def _is_dense(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) -> bool:
+    """Whether the value, a sum of multiples of loops, takes every value of the domain."""
+    form = linear(value)
+    if form is None or not all(isinstance(a, Var) and a in loops and f > 0 for a, f in form.terms):
+        return False
+    reach = 1
+    for atom, factor in sorted(form.terms, key=lambda term: term[1]):
+        trips = build.int_value(loops[atom].extent) if isinstance(atom, Var) else None
+        if trips is None or factor > reach:
+            return False
+        reach += factor * (trips - 1)
+    return _reaches_ends(iter_var, value, loops)
+
+
+def lost_loops(ctx: Context, first: BlockRealize, second: BlockRealize, kept: Sequence[For]) -> list[For]:
+    """The loops around both blocks that are not among `kept`."""
+    around = set(ctx.index.loops_above(second))
+    return [f for f in ctx.index.loops_above(first) if f in around and f not in kept]
+
+
+def removal(ctx: Context, realize: BlockRealize) -> dict[Node, Node]:
+    """What to replace so that the block is gone, with the loops that only it stands in. Refuses "only-block"."""
+    below: Stmt = realize
+    for outer in ctx.index.path(realize):
+        if isinstance(outer, SeqStmt):
+            return {outer: build.seq([s for s in outer.seq if s is not below])}
+        if not isinstance(outer, For):
+            break
+        below = outer
+    raise refuse(
+        "only-block",
+        f"block {realize.block.name!r} is the only one in its scope",
+        realize,
+        expected="another block beside it",
+    )
+
+
+def removed(ctx: Context, realize: BlockRealize, scope_body: Stmt) -> Stmt:
+    """`scope_body` without the block."""
+    return replace_nodes(scope_body, removal(ctx, realize))

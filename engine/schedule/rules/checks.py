@@ -1,0 +1,263 @@
+"""Rules that several families of primitives ask for. Each says the rule above it and raises its own refusal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...analysis import (
+    find_conflicts,
+    is_associative_update,
+    is_covered,
+    is_once,
+    is_update,
+    reduction_loops,
+    separated_loops,
+    starts_with_init,
+    touched_box,
+    updates_only_own_element,
+    writes_distinct,
+)
+from ...ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    For,
+    Node,
+    Range,
+    Stmt,
+    Var,
+    children,
+    free_vars,
+    uses_var,
+    walk_stmts,
+)
+from ..context import Context
+from ..errors import refuse
+
+_SCOPE = re.compile(
+    r"(global|shared|local|warp|texture|wmma\.(matrix_a|matrix_b|accumulator)|m16n8k8\.matrix[ABC]|amx\.tmm|metal\.simdgroup|trn\.(psum|sbuf))"
+    r"([.:-][\w:-]+)*"
+)
+
+
+# A memory is one of TVM's kinds (StorageScope::Create) and, after a dot, the machine's own name for it.
+# A separator without axes on one side of it would make a group of none: TVM's buffers have no such groups.
+def require_separators(buffer: Buffer, separators: Sequence[int], rank: int) -> None:
+    """`separators` are those of `buffer`, or to be those of it when it has `rank` axes."""
+    if any(not 0 < k < rank for k in separators) or list(separators) != sorted(set(separators)):
+        raise refuse(
+            "bad-separator", f"separators {list(separators)} do not fit {buffer.name!r} of {rank} axes", buffer,
+            expected=f"positions between two axes, 1 to {rank - 1}, increasing" if rank > 1 else "none: it has a single axis",
+        )  # fmt: skip
+
+
+def require_scope_name(storage_scope: object) -> None:
+    if not isinstance(storage_scope, str) or not _SCOPE.fullmatch(storage_scope):
+        raise refuse(
+            "bad-scope",
+            f"{storage_scope!r} is no name of a memory",
+            expected='"global", "shared", "local", "warp", … or one of them with a name after a dot, as "local.vtcm"',
+        )
+
+
+# Iterations may run in another order when each block gives the same result in any order of its iterators, and no block needs what
+# another one computes in a different iteration.
+def require_order_free(
+    ctx: Context, chain: Sequence[For], moving: Sequence[Var], what: str, order: Sequence[For] = ()
+) -> None:
+    """`moving` are the loops of `chain` (outermost first) whose iterations come to run in another order (or at once).
+
+    `order`: the chain as it will be; as it is, where it is left out.
+    """
+    top = chain[0]
+    require_in_blocks(ctx, top, what)
+    for realize in ctx.index.child_blocks(top):
+        require_free_block(
+            ctx, realize, {f.loop_var: Range(f.min, f.extent) for f in chain if f.loop_var in moving}, what
+        )
+        require_updates_in_order(ctx, realize, chain, moving, what, order or chain)
+    loose = ctx.index.touched_loosely(ctx.index.scope_of(top))
+    conflicts = list(find_conflicts(ctx.index, top, moving))
+    if conflicts:
+        pairs = [
+            f"blocks {c.first.block.name!r} and {c.second.block.name!r} pass values of {c.buffer.name!r}"
+            for c in conflicts
+        ]
+        raise refuse(
+            "order-dependent",
+            f"cannot {what}: {', '.join(pairs)} from one iteration to another",
+            *dict.fromkeys(block for c in conflicts for block in (c.first, c.second)),
+            found="an access that other iterations overwrite or need",
+            expected="each iteration reads only what it wrote itself",
+        )  # fmt: skip
+    for realize in ctx.index.child_blocks(top):
+        written = next((w.buffer for w in realize.block.writes if w.buffer in loose), None)
+        if written is not None:
+            raise used_outside_of_blocks(written, realize)
+
+
+# What is added to a scope stands in its body, which runs after its init.
+def require_in_body(ctx: Context, realize: BlockRealize) -> None:
+    if realize is ctx.index.root:
+        raise refuse("root-block", "the root block has nothing around it that copies could stand in", realize)
+    scope = ctx.index.scope_of(realize)
+    if is_in_init(scope, realize):
+        raise refuse(
+            "in-init", f"block {realize.block.name!r} stands in the init of block {scope.name!r}: a copy would come too late", realize,
+            expected="a block of its own", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
+        )  # fmt: skip
+
+
+def is_in_init(scope: Block, stmt: Stmt) -> bool:
+    """Whether a statement of the block's scope runs with the block's first iterations only."""
+    return scope.init is not None and any(s is stmt for s in walk_stmts(scope.init))
+
+
+# Nothing is known of statements that stand in no block.
+def require_in_blocks(ctx: Context, loop: For, what: str) -> None:
+    if ctx.index.is_bare(loop):
+        raise refuse(
+            "not-in-blocks", f"cannot {what} loop {loop.loop_var.name!r}: it runs statements that stand in no block of their own", loop,
+            expected="a loop around blocks",
+        )  # fmt: skip
+
+
+# Conditions and bounds are evaluated for iterations too many, before the predicates of the blocks.
+def require_no_reads_before_blocks(loop: For, what: str) -> None:
+    stack: list[Node] = [loop.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, BlockRealize):
+            continue
+        if isinstance(node, BufferLoad) and uses_var(node, loop.loop_var):
+            raise refuse(
+                "opaque-access", f"cannot {what} loop {loop.loop_var.name!r}: a condition in it reads {node.buffer.name!r}", loop,
+                expected="factors that divide the loop", found="an access outside of blocks",
+            )  # fmt: skip
+        stack.extend(children(node))
+
+
+def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):
+    """The refusal for a block whose buffer is read by conditions, bounds of loops or bindings: they do not follow it."""
+    return refuse(
+        "opaque-access", f"{buffer.name!r}, which block {realize.block.name!r} writes, is also used outside of blocks", realize,
+        expected="a buffer that only blocks touch",
+    )  # fmt: skip
+
+
+# A block is free in its order when its spatial iterators write distinct elements, it reads none of its output but the element it
+# updates, and what it reduces may be summed up in any order.
+def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var, Range], what: str) -> None:
+    block = realize.block
+    driven = {
+        iv.iter_type
+        for iv, value in zip(block.iter_vars, realize.iter_values, strict=True)
+        if any(uses_var(value, v) for v in moving)
+    }
+    if driven - {"spatial", "reduce"}:
+        raise refuse(
+            "opaque-iterator",
+            f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduced",
+            realize,
+        )
+    require_updates_own_element(ctx, realize, what)
+    used = {v: r for v, r in moving.items() if v in ctx.index.fact(free_vars, block)}
+    if not (writes_distinct(block, used) if used else ctx.index.fact(writes_distinct, block)):
+        raise refuse(
+            "order-dependent", f"cannot {what}: several iterations of block {block.name!r} write one element, the last one wins", realize,
+            expected="spatial iterators that each write elements of their own",
+        )  # fmt: skip
+    if "reduce" in driven and not ctx.index.fact(is_associative_update, block):
+        raise refuse(
+            "order-dependent", f"cannot {what}: block {block.name!r} combines values in a way whose order may matter", realize,
+            expected="one update `x = op(x, …)` with op a sum, product, min, max, and, or",
+        )  # fmt: skip
+
+
+# A block sees the loops through its iterators only; else nobody knows what it does in which iteration.
+def require_iterators_only(ctx: Context, realize: BlockRealize, loops: Iterable[For], what: str) -> None:
+    used = ctx.index.fact(free_vars, realize.block)
+    direct = next((f.loop_var for f in loops if f.loop_var in used), None)
+    if direct is not None:
+        raise refuse(
+            "opaque-iterator", f"cannot {what}: block {realize.block.name!r} uses loop {direct.name!r} directly", realize,
+            expected="a block that takes its loops as iterators",
+        )  # fmt: skip
+
+
+# A scan needs what its other iterations wrote.
+def require_updates_own_element(ctx: Context, realize: BlockRealize, what: str) -> None:
+    if not ctx.index.fact(updates_only_own_element, realize.block):
+        raise refuse(
+            "order-dependent",
+            f"cannot {what}: block {realize.block.name!r} reads elements of its own output that other iterations write", realize,
+            expected="a block whose iterations do not feed each other",
+        )  # fmt: skip
+
+
+# What is summed up or updated in place must meet each of its terms once, the one with the init first, in the old order and the new.
+def require_updates_in_order(
+    ctx: Context, realize: BlockRealize, chain: Sequence[For], moving: Sequence[Var], what: str, order: Sequence[For]
+) -> None:
+    """`chain` are the loops that `moving` ones are put into another `order` with, outermost first."""
+    block = realize.block
+    if not ctx.index.fact(is_update, block):
+        return
+    below = ctx.index.loops_above(realize)
+    inner = {f.loop_var: Range(f.min, f.extent) for f in below[below.index(chain[0]) :]}
+    reducing = set(reduction_loops(realize, inner))
+    if block.init is None:
+        in_order = not reducing or ctx.index.fact(is_associative_update, block) or is_once(realize, inner)
+    else:
+        stays_whole = not reducing & {f.loop_var for f in chain}
+        in_order = stays_whole or is_once(realize, inner)
+        later = {v: inner[v] for v in (*(f.loop_var for f in order if f.loop_var in inner), *inner)}
+        in_order = in_order and (not reducing & set(moving) or starts_with_init(realize, later, partly=True))
+    if not in_order:
+        raise out_of_order(realize, what)
+
+
+# A block that leaves its loops does its sum once and from the start.
+def require_one_sum(ctx: Context, realize: BlockRealize, what: str) -> None:
+    if realize.block.init is None:
+        return
+    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    if not starts_with_init(realize, loops) or not is_once(realize, _from_first_reduction(realize, loops)):
+        raise out_of_order(realize, what)
+
+
+def _from_first_reduction(realize: BlockRealize, loops: Mapping[Var, Range]) -> dict[Var, Range]:
+    reducing = reduction_loops(realize, loops)
+    names = list(loops)
+    return {v: loops[v] for v in names[names.index(reducing[0]) :]} if reducing else {}
+
+
+def out_of_order(realize: BlockRealize, what: str):
+    """The refusal for a sum that does not take each of its terms once, or not from its init on."""
+    return refuse(
+        "order-dependent", f"cannot {what}: block {realize.block.name!r} may take terms of its sum twice, or not from its init on", realize,
+        expected="loops that each run an iterator, each sum starting where the init is",
+    )  # fmt: skip
+
+
+def shares_elements(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
+    """Whether iterations of a loop around the block may write the same elements of a buffer, and it is not each one's own."""
+    above = ctx.index.loops_above(realize)
+    box = touched_box(ctx.index, realize, buffer, above[: above.index(loop) + 1], writes=True)
+    own = {loop.loop_var: Range(loop.min, loop.extent)}
+    apart = box is not None and loop.loop_var in separated_loops(box.region, box.region, own)
+    return not apart and not _is_private_to(ctx, loop, realize, buffer)
+
+
+def _is_private_to(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
+    """Whether the buffer is only used below the loop, each iteration reading what the block wrote in it."""
+    users = {*ctx.index.readers(buffer), *ctx.index.writers(buffer)} - {realize.block.name}
+    below = {r.block.name: r for r in ctx.index.child_blocks(loop)}
+    return (
+        not ctx.index.is_param(buffer)
+        and users <= below.keys()
+        and buffer not in ctx.index.touched_loosely(ctx.index.scope_of(loop))
+        and all(is_covered(ctx.index, realize, below[name], buffer) for name in users)
+    )

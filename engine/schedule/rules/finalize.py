@@ -1,0 +1,113 @@
+"""What every call has to leave: vectors that are whole, loops that may run at the same time where they say so, and pipelines whose
+stages fit the bodies of their loops.
+
+A pipeline is annotations of a loop, with an entry for each part of its body. A call that changes the parts would make them say something
+else: each part keeps its stage then, a part that came in runs with its neighbours, and what would not be lowered is refused. (TVM keeps
+the lists as they are; its InjectSoftwarePipeline fails on them later, or takes them for those of other parts.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+from msgspec.structs import replace as replace_fields
+
+from ...ir import For, IntImm, PrimFunc, Var, replace_nodes, walk_stmts
+from ...lower import PIPELINE_KEYS, LowerError, is_pipelined, names_of_parts, pipeline_fault, stages_and_orders
+from ..context import Context
+from ..errors import refuse
+from .concurrent import require_still_concurrent
+from .vectors import require_vectors
+
+_SAID_PIECEMEAL = ("annotate", "unannotate")
+"""TVM's way to write a pipeline: one list after the other, which make sense together only."""
+
+Numbers = tuple[int, ...]
+Names = Sequence[frozenset[str]]
+
+
+def settled(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
+    """`func`, which the call made of the context's function, with the pipelines that it has to have.
+
+    Refuses "vector-access", "opaque-iterator", "stale-pipeline", and what `parallel` refuses.
+    """
+    if ctx.has_vectors or method == "tensorize":
+        require_vectors(func, method)
+    require_still_concurrent(ctx, method, func)
+    if func is ctx.func or method in _SAID_PIECEMEAL or not ctx.pipelines:
+        return func
+    plan = ctx.after(func).plan.func
+    for var, parts in ctx.pipelines.items():
+        if (now := _find(func, var)) is not None and is_pipelined(now):
+            func, plan = _with_stages(method, func, plan, ctx.index.loop(var), parts)
+    return func
+
+
+def _with_stages(method: str, func: PrimFunc, plan: PrimFunc, loop: For, parts: Names) -> tuple[PrimFunc, PrimFunc]:
+    """The function and its plan, with the stages that the `parts` of the loop had before given to those that it has now."""
+    var = loop.loop_var
+    fault = pipeline_fault(plan, var)
+    try:
+        now = names_of_parts(plan, var)
+    except LowerError as error:
+        raise _stale(method, loop, fault or error) from error
+    candidates = [None] if parts == now else _candidates(parts, now, *stages_and_orders(loop))
+    for numbers in candidates:
+        found = func if numbers is None else _noting(func, var, *numbers)
+        found_plan = plan if numbers is None else _noting(plan, var, *numbers)
+        refused = pipeline_fault(found_plan, var)
+        if refused is None:
+            return found, found_plan
+        fault = fault or refused
+    assert fault is not None
+    raise _stale(method, loop, fault)
+
+
+def _noting(func: PrimFunc, var: Var, stages: Numbers, orders: Numbers) -> PrimFunc:
+    loop = _find(func, var)
+    assert loop is not None
+    notes = dict(loop.annotations)
+    notes.update({k: tuple(map(IntImm, n)) for k, n in zip(PIPELINE_KEYS, (stages, orders), strict=False)})
+    return replace_nodes(func, {loop: replace_fields(loop, annotations=tuple(notes.items()))})
+
+
+def _find(func: PrimFunc, var: Var) -> For | None:
+    return next((s for s in walk_stmts(func.body) if isinstance(s, For) and s.loop_var is var), None)
+
+
+def _candidates(parts: Names, now: Names, stages: Numbers, orders: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
+    """Stages and orders for the parts of now: where several came together the last stage or the first, and for a part that is new those
+    of the part after it, for which it may have been put there, or before it.
+    """
+    came_from = [_origins(n, parts, now) for n in range(len(now))]
+    if not any(came_from):
+        return
+    choices: tuple[Callable[..., int], ...] = (max, min)
+    for choose, after in product(choices, (True, False)):
+        known = {n: choose(olds, key=lambda k: stages[k]) for n, olds in enumerate(came_from) if olds}
+        found: list[int] = []
+        keys: list[tuple[int, int, int]] = []
+        for n in range(len(now)):
+            near = min(known, key=lambda k: (k < n if after else k > n, abs(k - n)))
+            found.append(stages[known[near]])
+            keys.append((orders[known[near]], (near < n) - (near > n), n))
+        rows = sorted(range(len(now)), key=lambda n: keys[n])
+        yield tuple(found), tuple(rows.index(n) for n in range(len(now)))
+
+
+def _origins(n: int, parts: Names, now: Names) -> list[int]:
+    """The old parts that a part of now is made of: those that share blocks; an init and its update, which share theirs, in order."""
+    alike, peers = [k for k, p in enumerate(parts) if p == now[n]], [k for k, p in enumerate(now) if p == now[n]]
+    if alike and len(alike) == len(peers):
+        return [alike[peers.index(n)]]
+    return [k for k, names in enumerate(parts) if names & now[n]]
+
+
+def _stale(method: str, loop: For, fault: LowerError) -> Exception:
+    name = loop.loop_var.name
+    return refuse(
+        "stale-pipeline", f"after {method} the pipeline over loop {name!r} could not be lowered: {fault.refusal.message}", loop,
+        found=fault.refusal.found, expected="a body that the stages of the pipeline still fit: give them when it is as it shall be",
+        fix=tuple(f"sch.unannotate({name}, {key!r})" for key, _ in loop.annotations if key in PIPELINE_KEYS),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Programs printed as TVMScript."""

@@ -1,0 +1,1 @@
+"""TVMScript read as data: text to syntax tree to program."""

@@ -1,0 +1,219 @@
+"""Blocks while they are read: what T.axis, T.where, T.reads, T.writes and the like have said so far."""
+
+from __future__ import annotations
+
+import ast
+
+from ...analysis import accessed_regions
+from ...ir import (
+    Annotation,
+    AnnotationMap,
+    Annotations,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    Expr,
+    For,
+    IterVar,
+    MatchBufferRegion,
+    Range,
+    Stmt,
+    StringImm,
+    Var,
+    build,
+)
+from ...ir import dtype as dt
+from ...ir.expr import IterType
+from .expressions import ExpressionReader, difference
+from .intrinsics import parameters
+
+_ITER_TYPES: dict[str, IterType] = {
+    "T.axis.spatial": "spatial",
+    "T.axis.S": "spatial",
+    "T.axis.reduce": "reduce",
+    "T.axis.R": "reduce",
+    "T.axis.scan": "scan",
+    "T.axis.opaque": "opaque",
+}
+_REMAP: dict[str, IterType] = {"S": "spatial", "R": "reduce"}
+
+
+class BlockFrame:
+    """One block, or the function around the blocks, being read."""
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self.iter_vars: list[IterVar] = []
+        self.iter_values: list[Expr] = []
+        self.bindings: dict[Var, Expr] = {}  # of the 2021 form
+        self.predicate: list[Expr] = []
+        self.reads: tuple[BufferRegion, ...] | None = None
+        self.writes: tuple[BufferRegion, ...] | None = None
+        self.annotations: Annotations = ()
+        self.alloc_buffers: list[Buffer] = []
+        self.match_buffers: list[MatchBufferRegion] = []
+        self.init: Stmt | None = None
+
+    @property
+    def is_function(self) -> bool:
+        return self.name is None
+
+    def realize(self, body: Stmt, *, is_root: bool) -> BlockRealize:
+        """The finished block; regions left out are found in its body, except for the root."""
+        block = Block(
+            self.name or "",
+            tuple(self.iter_vars),
+            self.reads or (),
+            self.writes or (),
+            body,
+            self.init,
+            tuple(self.alloc_buffers),
+            tuple(self.match_buffers),
+            self.annotations,
+        )
+        if not is_root and (self.reads is None or self.writes is None):
+            reads, writes = accessed_regions(block)
+            reads = self.reads if self.reads is not None else reads
+            writes = self.writes if self.writes is not None else writes
+            block = Block(block.name, block.iter_vars, reads, writes, body, *_tail(block))
+        return BlockRealize(tuple(self.iter_values), build.logical_and(*self.predicate), block)
+
+
+def _tail(block: Block) -> tuple[Stmt | None, tuple[Buffer, ...], tuple[MatchBufferRegion, ...], Annotations]:
+    return block.init, block.alloc_buffers, block.match_buffers, block.annotations
+
+
+def unique_name(name: str, taken: dict[str, int]) -> str:
+    """`name`, or `name_1`, …; block names are handles, so no two blocks of a function may share one.
+
+    `taken` holds the names so far, with the number last put behind each. Blocks without a name stay without.
+    """
+    candidate = name
+    while name and candidate in taken:
+        taken[name] += 1
+        candidate = f"{name}_{taken[name]}"
+    taken[candidate] = 0
+    return candidate
+
+
+def is_axis(name: str | None) -> bool:
+    return name is not None and (name in _ITER_TYPES or name == "T.axis.remap")
+
+
+def read_axis(
+    reader: ExpressionReader,
+    node: ast.Call,
+    names: list[str],
+    targets: list[ast.expr],
+    frame: BlockFrame,
+    loops: dict[Var, For],
+) -> None:
+    """`vi = T.axis.spatial(128, i)` and `vi, vk = T.axis.remap("SR", [i, k])`. `loops` gives the domains for remap."""
+    function = reader.called(node)
+    if function == "T.axis.remap":
+        found = _remap(reader, node, loops)
+    else:
+        dom, binding, dtype = parameters(reader, node, ("dom", "binding", "dtype"), 2)
+        assert dom is not None and binding is not None
+        base = reader.dtype(dtype) if dtype is not None else "int32"
+        found: list[Iterator] = [(_domain(reader, dom), reader.index(binding), _ITER_TYPES[function or ""], base)]
+    if len(found) != len(names):
+        raise reader.error(
+            node, "wrong-arguments", f"{len(found)} iterators for {len(names)} names", expected="one name an iterator"
+        )
+    for name, target, (domain, value, kind, base) in zip(names, targets, found, strict=True):
+        bits = max(dt.bits(base), dt.bits(domain.min.dtype), dt.bits(domain.extent.dtype))
+        var = Var(name, f"int{bits}")
+        iter_var = IterVar(var, domain, kind)
+        reader.define(name, var, target)
+        reader.positions.add(iter_var, reader.source.place(node))
+        frame.iter_vars.append(iter_var)
+        frame.iter_values.append(value)
+
+
+Iterator = tuple[Range, Expr, IterType, str]
+
+
+def _remap(reader: ExpressionReader, node: ast.Call, loops: dict[Var, For]) -> list[Iterator]:
+    kinds_node, bindings, dtype = parameters(reader, node, ("kinds", "bindings", "dtype"), 2)
+    assert kinds_node is not None and bindings is not None
+    kinds, base = reader.string(kinds_node), reader.dtype(dtype) if dtype is not None else "int32"
+    items = reader.sequence(bindings)
+    if len(kinds) != len(items) or any(k not in _REMAP for k in kinds):
+        raise reader.error(
+            kinds_node,
+            "wrong-arguments",
+            f"{kinds!r} does not fit {len(items)} bindings",
+            expected="one S or R for each",
+        )
+    found: list[Iterator] = []
+    for kind, item in zip(kinds, items, strict=True):
+        var = reader.expr(item)
+        loop = loops.get(var) if isinstance(var, Var) else None
+        if loop is None:
+            raise reader.error(
+                item,
+                "wrong-arguments",
+                "T.axis.remap takes loop variables",
+                expected="a loop variable",
+                fix=("T.axis.spatial(extent, expression)",),
+            )
+        found.append(
+            (
+                Range(loop.min, loop.extent),
+                var,
+                _REMAP[kind],
+                base if dt.bits(base) >= dt.bits(var.dtype) else var.dtype,
+            )
+        )
+    return found
+
+
+def _domain(reader: ExpressionReader, node: ast.expr) -> Range:
+    if isinstance(node, ast.Tuple | ast.List) and len(node.elts) == 2:
+        start, stop = map(reader.index, node.elts)
+        return build.make_range(start, difference(stop, start))
+    extent = reader.index(node)
+    return Range(build.const(0, extent.dtype), extent)
+
+
+def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion, ...]:
+    """The arguments of T.reads and T.writes, one list of them allowed."""
+    if node.keywords:
+        raise reader.error(node, "wrong-arguments", "regions have no names", expected="T.reads(A[i, 0:4], …)")
+    items: list[ast.expr] = [item for argument in node.args for item in reader.sequence(argument)]
+    return tuple(reader.region(item) for item in items)
+
+
+def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
+    """`{"key": value}` with numbers, strings, truth values, expressions, and lists and dicts of them."""
+    if not isinstance(node, ast.Dict):
+        raise reader.error(node, "wrong-type", "annotations are a dict", expected='{"key": value}')
+    found: list[tuple[str, Annotation]] = []
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            raise reader.error(value, "unsupported", "** has no meaning here", expected='"key": value')
+        found.append((reader.string(key), _attribute(reader, value)))
+    return tuple(found)
+
+
+def _attribute(reader: ExpressionReader, node: ast.expr) -> Annotation:
+    """A value of an annotation. A Python float is kept as float64 to tell it from T.float32(…)."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return tuple(_attribute(reader, item) for item in node.elts)
+    if isinstance(node, ast.Dict):
+        return AnnotationMap(read_annotations(reader, node))
+    value = reader.value(node)
+    if isinstance(value, float):
+        return build.const(value, "float64")
+    if isinstance(value, str):
+        return StringImm(value)
+    if isinstance(value, bool | int) or (isinstance(value, Expr) and not (isinstance(value, Var) and not value.name)):
+        return reader.as_expr(value, node)
+    raise reader.error(
+        node,
+        "unsupported",
+        "annotations hold numbers, strings, expressions, lists and dicts of them",
+        expected="a value",
+    )

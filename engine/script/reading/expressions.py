@@ -1,0 +1,456 @@
+"""Reading expressions: Python's operators and T's functions, with the types TVM gives them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from ...arith import simplify
+from ...ir import (
+    Add,
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferRegion,
+    Call,
+    Expr,
+    IntImm,
+    Ramp,
+    Range,
+    StringImm,
+    Var,
+    build,
+    structural_equal,
+)
+from ...ir import dtype as dt
+from ..errors import ParseError
+from . import operators, static
+from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, similar_intrinsics
+from .scope import Scope, Value
+from .source import PositionTable, Source
+
+SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")
+
+
+class ExpressionReader:
+    """Turns Python expressions into IR, looking names up in `scope`."""
+
+    def __init__(self, source: Source, positions: PositionTable) -> None:
+        self.source = source
+        self.positions = positions
+        self.scope = Scope()
+        self.scalars: set[Buffer] = set()  # mutable local scalars, whose bare names are their values
+        self.namespaces: dict[str, str] = dict.fromkeys(SCRIPT_NAMESPACES, "T") | {"I": "I"}
+
+    # --- what a piece of text is
+
+    def script_name(self, node: ast.expr) -> str | None:
+        """ "T.axis.spatial" for a dotted name in a script namespace, whatever that was imported as; else None."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.scope or not parts:
+            return None
+        name = ".".join((node.id, *reversed(parts)))
+        for prefix in ("tvm.script.", "tvm."):
+            name = name.removeprefix(prefix)
+        root, _, rest = name.partition(".")
+        return f"{self.namespaces[root]}.{rest}" if root in self.namespaces else None
+
+    def called(self, node: ast.AST) -> str | None:
+        """The script name of the function that `node` calls."""
+        return self.script_name(node.func) if isinstance(node, ast.Call) else None
+
+    def error(
+        self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
+    ) -> ParseError:
+        """The error that points at `node`, to be raised."""
+        return self.source.error(node, code, message, expected=expected, fix=fix)
+
+    # --- typed entries
+
+    def expr(self, node: ast.expr) -> Expr:
+        """`node` as an expression; Python numbers become int32, float32 or bool."""
+        return self.as_expr(self.value(node), node)
+
+    def index(self, node: ast.expr) -> Expr:
+        """`node` as an integer expression."""
+        expr = self.expr(node)
+        if not dt.is_int(expr.dtype) or dt.is_vector(expr.dtype):
+            raise self.error(
+                node,
+                "wrong-type",
+                f"an index must be an integer, this is {expr.dtype}",
+                expected="an integer expression",
+            )
+        return expr
+
+    def condition(self, node: ast.expr) -> Expr:
+        """`node` as a truth value."""
+        expr = self.expr(node)
+        if expr.dtype == "bool":
+            return expr
+        if isinstance(expr, IntImm):
+            return build.TRUE if expr.value else build.FALSE
+        raise self.error(node, "wrong-type", f"a condition must be bool, this is {expr.dtype}", expected="a comparison")
+
+    def as_expr(self, value: Value, node: ast.AST) -> Expr:
+        """A reading-time value as an expression."""
+        if isinstance(value, Expr):
+            return value
+        if isinstance(value, bool | float):
+            return build.as_expr(value)
+        if isinstance(value, int):
+            return self.integer(value, node)
+        if isinstance(value, str):
+            return StringImm(value)
+        if isinstance(value, Buffer):
+            if not value.shape:
+                return BufferLoad(value, ())
+            raise self.error(
+                node, "wrong-type", f"the buffer {value.name} stands here without indices", expected=f"{value.name}[…]"
+            )
+        if isinstance(value, BufferRegion):
+            return self._vector(value, node)
+        raise self.error(node, "wrong-type", "this is not a value", expected="an expression")
+
+    def integer(self, value: int, node: ast.AST, dtype: str | None = None) -> IntImm:
+        """The constant `value`, int32 unless it is too wide. Raises "out-of-range" beyond 64 bits."""
+        dtype = dtype or ("int32" if build.fits(value, "int32") else "int64")
+        if not build.fits(value, dtype):
+            low, high = dt.int_range(dtype)
+            raise self.error(
+                node, "out-of-range", "the number does not fit its type", expected=f"at least {low} and at most {high}"
+            )
+        return IntImm(value, dtype)
+
+    def constant_int(self, node: ast.expr) -> int:
+        """`node` as a constant integer known now."""
+        value = self.value(node)
+        value = value.value if isinstance(value, IntImm) else value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise self.error(node, "wrong-type", "this must be a constant integer", expected="an integer")
+
+    def string(self, node: ast.expr) -> str:
+        value = self.value(node)
+        if isinstance(value, str):
+            return value
+        raise self.error(node, "wrong-type", "this must be a string", expected='text in quotes, as "float32"')
+
+    def dtype(self, node: ast.expr) -> str:
+        """A data type: "float32", or T.float32, or as TVM writes that of addresses `T.handle().ty`."""
+        if isinstance(node, ast.Attribute) and node.attr == "ty" and self.called(node.value) == "T.handle":
+            return "handle"
+        name = self.script_name(node)
+        dtype = name.removeprefix("T.") if name is not None else self.string(node)
+        if dtype == "boolean":
+            dtype = "bool"
+        if not dt.is_valid(dtype):
+            raise self.error(
+                node,
+                "unsupported",
+                f"{dtype!r} is not a data type of the subset",
+                expected='"float32", "int8", "uint16", "bool", …',
+            )
+        return dtype
+
+    def sequence(self, node: ast.expr) -> list[ast.expr]:
+        """The items of a list or tuple display; a single expression counts as one item."""
+        return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else [node]
+
+    # --- the walk
+
+    def value(self, node: ast.expr) -> Value:
+        """What `node` is: a piece of IR, or a constant. Raises ParseError outside the subset."""
+        try:
+            match node:
+                case ast.Constant():
+                    return self._constant(node)
+                case ast.Name():
+                    value = self._name(node)
+                case ast.BinOp():
+                    value = operators.binary(self, node)
+                case ast.Call():
+                    value = self._call(node)
+                case ast.Subscript():
+                    value = self._subscript(node)
+                case _:
+                    value = self._rare(node)
+        except (build.DTypeError, ZeroDivisionError) as error:
+            raise self.source.refused(node, error) from error
+        if isinstance(value, Expr | Buffer | BufferRegion):
+            self.positions.add(value, self.source.place(node))
+        return value
+
+    def _rare(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Compare():
+                return operators.compare(self, node)
+            case ast.BoolOp():
+                return operators.bool_op(self, node)
+            case ast.UnaryOp():
+                return operators.unary(self, node)
+            case ast.Tuple() | ast.List():
+                return tuple(self.value(item) for item in node.elts)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.IfExp():
+                return self._conditional(node)
+            case _:
+                kind = type(node).__name__
+                raise self.error(
+                    node,
+                    "unsupported",
+                    f"{kind} expressions are not part of TVMScript's subset here",
+                    expected="arithmetic, buffer loads, T.… calls",
+                )
+
+    def _constant(self, node: ast.Constant) -> Value:
+        value = node.value
+        if value is None or isinstance(value, bool | float | str):
+            return value
+        if isinstance(value, int):
+            if abs(value) <= static.LIMIT:
+                return value
+            raise self.error(node, "out-of-range", "the number is too large", expected="a number of at most 64 bits")
+        raise self.error(
+            node,
+            "unsupported",
+            f"{type(value).__name__} constants have no meaning here",
+            expected="a number or a string",
+        )
+
+    def _name(self, node: ast.Name) -> Value:
+        if node.id in self.scope:
+            value = self.scope[node.id]
+            return BufferLoad(value, ()) if isinstance(value, Buffer) and value in self.scalars else value
+        similar = self.scope.similar(node.id)
+        raise self.error(
+            node,
+            "unknown-name",
+            f"the name {node.id} is not defined here",
+            expected="a parameter, a buffer, a loop variable, a block iterator, or a constant set above",
+            fix=tuple(similar),
+        )
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        name = self.script_name(node)
+        if name is None:
+            owner = self.value(node.value)
+            if isinstance(owner, Buffer) and node.attr in _BUFFER_PARTS:
+                return _BUFFER_PARTS[node.attr](owner)
+            if isinstance(owner, Buffer | Expr) and node.attr == "dtype":
+                return owner.dtype
+        raise self.error(node, "unsupported", "this attribute has no value here", expected="an expression")
+
+    def _conditional(self, node: ast.IfExp) -> Value:
+        test = self.value(node.test)
+        if isinstance(test, Expr):
+            raise self.error(
+                node,
+                "unsupported",
+                "a choice at run time is not written this way",
+                fix=("T.if_then_else(condition, a, b)", "T.Select(condition, a, b)"),
+            )
+        return self.value(node.body if test else node.orelse)
+
+    def _call(self, node: ast.Call) -> Value:
+        name = self.called(node)
+        if name is None:
+            return self._method(node)
+        intrinsic = INTRINSICS.get(name.removeprefix("T.")) or other_intrinsic(name)
+        if intrinsic is not None:
+            return intrinsic(self, node)
+        raise self.error(
+            node.func,
+            "unsupported",
+            f"{name} is not a function of the subset",
+            expected="an intrinsic of TVMScript",
+            fix=similar_intrinsics(name),
+        )
+
+    def _method(self, node: ast.Call) -> Value:
+        """`x.astype("float32")` and `A.access_ptr("r")`, the methods that values have."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "access_ptr":
+            return self._access_ptr(node, node.func.value)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "vload":
+            return self._vector_load(node, node.func.value)
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "astype"
+            and len(node.args) == 1
+            and not node.keywords
+        ):
+            return build.cast(self.expr(node.func.value), self.dtype(node.args[0]))
+        fix = (f"T.{node.func.id}(…)",) if isinstance(node.func, ast.Name) and node.func.id in INTRINSICS else ()
+        raise self.error(
+            node.func, "unsupported", "only TVMScript's own functions can be called", expected="T.…", fix=fix
+        )
+
+    def _access_ptr(self, node: ast.Call, owner_node: ast.expr) -> Value:
+        """TVM's pointer to all of a buffer, for reading ("r"), writing ("w") or both."""
+        owner = self.value(owner_node)
+        mask = self.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        bits = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(mask) if isinstance(mask, str) else None
+        if not isinstance(owner, Buffer) or bits is None:
+            raise self.error(node, "wrong-arguments", "this is no access to a buffer", expected='A.access_ptr("rw")')
+        size: Expr = build.const(1, "int32")
+        for extent in owner.shape:
+            size = build.mul(size, extent)
+        if owner.strides:
+            size = build.mul(owner.strides[0], owner.shape[0])
+        kind = Call("type_annotation", (), owner.dtype)
+        return Call(
+            "tvm_access_ptr", (kind, BufferData(owner), _elem_offset(owner), size, IntImm(bits, "int32")), "handle"
+        )
+
+    def _vector_load(self, node: ast.Call, owner_node: ast.expr) -> Value:
+        """`A.vload([i, j], "float32x4")`: as many elements from there on."""
+        owner = self.value(owner_node)
+        dtype = self.dtype(node.args[1]) if len(node.args) == 2 and not node.keywords else ""
+        if not isinstance(owner, Buffer) or dt.element(dtype) != owner.dtype or "vscale" in dtype:
+            raise self.error(
+                node, "wrong-arguments", "this is no load of a vector", expected='A.vload([i], "float32x4")'
+            )
+        indices = tuple(map(self.index, self.sequence(node.args[0])))
+        self.require_rank(node, owner, len(indices))
+        if indices and dt.is_vector(dtype):
+            last = indices[-1]
+            indices = (*indices[:-1], Ramp(last, build.const(1, last.dtype), IntImm(dt.lanes(dtype))))
+        return BufferLoad(owner, indices)
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        owner = self.value(node.value)
+        items = self.sequence(node.slice)
+        if isinstance(owner, tuple):
+            position = self.constant_int(node.slice)
+            if not -len(owner) <= position < len(owner):
+                raise self.error(node, "out-of-range", f"there are {len(owner)} items")
+            return owner[position]
+        if not isinstance(owner, Buffer):
+            raise self.error(node, "wrong-type", "only buffers are indexed", expected="a buffer before the brackets")
+        self.positions.add(owner, self.source.place(node.value))
+        if any(isinstance(item, ast.Slice) and item.step is None for item in items):
+            return self._region(node, owner, items)
+        return BufferLoad(owner, self.indices(node, owner))
+
+    def _vector(self, region: BufferRegion, node: ast.AST) -> Expr:
+        """A slice as a value: the vector of its elements, as TVM reads it until 0.26."""
+        *points, last = region.region
+        lanes = build.int_value(last.extent)
+        if lanes is None or lanes < 1 or any(not build.is_const(axis.extent, 1) for axis in points):
+            raise self.error(
+                node,
+                "unsupported",
+                "this slice is not a value",
+                expected="one element, or a slice of constant length in the last axis",
+            )
+        index = last.min if lanes == 1 else Ramp(last.min, build.const(1, last.min.dtype), IntImm(lanes))
+        return BufferLoad(region.buffer, (*(axis.min for axis in points), index))
+
+    def indices(self, node: ast.Subscript, buffer: Buffer) -> tuple[Expr, ...]:
+        """The indices of one element, or with a ramp or a slice for the last of several. Raises "wrong-arguments" when their number is
+        not the buffer's."""
+        found: list[Expr] = []
+        items = self.sequence(node.slice)
+        if not any(isinstance(item, ast.Starred) for item in items):
+            self.require_rank(node, buffer, len(items))
+        for item in items:
+            if isinstance(item, ast.Starred):
+                many = self.value(item.value)
+                found.extend(self.as_expr(v, item) for v in (many if isinstance(many, tuple) else (many,)))
+            elif item is items[-1]:
+                found.append(self._last_index(item))
+            else:
+                found.append(self.index(item))
+        self.require_rank(node, buffer, len(found))
+        return tuple(found)
+
+    def _last_index(self, item: ast.expr) -> Expr:
+        if isinstance(item, ast.Slice) and item.upper is not None:
+            start, step = (
+                self.index(part) if part is not None else IntImm(n) for n, part in ((0, item.lower), (1, item.step))
+            )
+            if (build.int_value(step) or 1) < 1 or build.is_const(step, 0):
+                raise self.error(item, "out-of-range", "a slice goes forward", expected="a step of 1 or more")
+            extent = difference(self.index(item.upper), start)
+            lanes = (
+                extent
+                if build.is_const(step, 1)
+                else simplify(build.floordiv(build.sub(build.add(extent, step), 1), step))
+            )
+            if build.is_const(lanes, 1):
+                return start
+            index: Expr = Ramp(*build.match_dtypes(start, step), build.cast(lanes, "int32"))
+        else:
+            index = self.expr(item)
+        if not isinstance(index, Ramp):
+            return self.index(item)
+        steps = build.int_value(index.stride)
+        if steps is None or steps < 1 or not is_lanes(index.lanes):
+            raise self.error(item, "unsupported", "several elements are accessed by steps and lanes known now",
+                             expected="T.Ramp(i, 1, 4), or i:i + 4")  # fmt: skip
+        return index
+
+    def require_rank(self, node: ast.AST, buffer: Buffer, count: int) -> None:
+        if count != len(buffer.shape):
+            expected = f"{len(buffer.shape)} for {buffer.name}"
+            raise self.error(
+                node, "wrong-arguments", f"{count} indices do not fit the buffer {buffer.name}", expected=expected
+            )
+
+    def _region(self, node: ast.Subscript, buffer: Buffer, items: list[ast.expr]) -> BufferRegion:
+        self.require_rank(node, buffer, len(items))
+        return BufferRegion(buffer, tuple(map(self._range, items, buffer.shape)))
+
+    def _range(self, item: ast.expr, size: Expr) -> Range:
+        if not isinstance(item, ast.Slice):
+            return build.point(self.index(item))
+        if item.step is not None:
+            raise self.error(item, "unsupported", "slices with a step are vectors, not boxes", expected="start:stop")
+        start = self.index(item.lower) if item.lower is not None else build.const(0, size.dtype)
+        stop = self.index(item.upper) if item.upper is not None else size
+        return build.make_range(start, difference(stop, start))
+
+    def region(self, node: ast.expr) -> BufferRegion:
+        """A region as T.reads, T.writes and a block's T.match_buffer take it: slices, points, or a whole buffer."""
+        value = self.value(node)
+        if isinstance(value, BufferLoad):
+            return BufferRegion(value.buffer, tuple(map(build.point, value.indices)))
+        if isinstance(value, Buffer):
+            return build.full_region(value)
+        if isinstance(value, BufferRegion):
+            return value
+        raise self.error(node, "wrong-type", "this is not a region of a buffer", expected="A[i, 0:16]")
+
+    def define(self, name: str, value: Value, node: ast.AST) -> None:
+        """Gives `name` a meaning from here on, and notes where."""
+        self.scope.define(name, value)
+        if isinstance(value, Var | Buffer):
+            self.positions.add(value, self.source.place(node))
+
+
+def _elem_offset(buffer: Buffer) -> Expr:
+    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
+    return build.const(0, dtype) if buffer.elem_offset is None else buffer.elem_offset
+
+
+_BUFFER_PARTS: Mapping[str, Callable[[Buffer], Value]] = {
+    "shape": lambda buffer: buffer.shape,
+    "strides": lambda buffer: buffer.strides,
+    "elem_offset": _elem_offset,
+    "data": BufferData,
+}
+"""What a buffer's attributes are."""
+
+
+def difference(stop: Expr, start: Expr) -> Expr:
+    """`stop - start`: the extent of a range given by its ends. What the printer made of an extent is the extent again."""
+    stop, start = build.match_dtypes(stop, start)
+    if build.is_const(start, 0):
+        return stop
+    if isinstance(stop, Add) and structural_equal(stop.a, start):
+        return stop.b
+    return simplify(build.sub(stop, start))

@@ -1,0 +1,217 @@
+"""Indentation given back to a program that lost it: web pages and forum posts often hand code out without.
+
+What opens a body says where it starts; where it ends is found by names: a nest belongs to the innermost loop, block or function whose names
+it uses. Where it could stand further in as well it is put as far out as its names allow: loops that use nothing of the nest before stand
+beside it. That holds for blocks, which say what they take from outside; of stores without blocks nothing is told.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+
+import msgspec
+
+from ..syntax import find_tree
+
+STEP = 4
+_FIRST_IN_BLOCK = re.compile(
+    r"(?:[\w, ()]+=\s*)?\w+\.(?:axis\.\w+|reads|writes|where|block_attr|sblock_attr|bind|func_attr|match_buffer"
+    r"|alloc_buffer|sblock_alloc_buffer)\("
+)
+"""Lines that stand at the top of a block or function, before what it does."""
+_OUTSIDE = re.compile(r"(?:@|class\b|def\b|import\b|from\b|print\(|\"\"\"|''')")
+_MAKES_SCHEDULE = re.compile(r"\w+\s*=\s*[\w.]*(?:[sS]chedule)\(")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """A logical line: where it starts and ends, and its text on one line."""
+
+    first: int
+    last: int
+    text: str
+
+    @property
+    def opens(self) -> bool:
+        return self.text.endswith(":")
+
+
+class _Open(msgspec.Struct):
+    """A body that is open: what opened it and the names that are known in it."""
+
+    kind: str
+    names: set[str]
+    done: bool = False  # it has its first statement
+    init: bool = False  # a block that has an init
+    statements: int = 0  # directly in it
+
+
+def is_flat(lines: Sequence[str]) -> bool:
+    """Whether no line is indented though some open a body."""
+    return not any(line[:1].isspace() and line.strip() for line in lines) and any(
+        line.rstrip().endswith(":") for line in lines
+    )
+
+
+def restored(lines: Sequence[str]) -> list[int] | None:
+    """By how many columns each line of a flat text is to be indented; None when it cannot be told."""
+    logical = _logical_lines(lines)
+    if logical is None:
+        return None
+    depths = [0] * len(lines)
+    stack: list[_Open] = []
+    previous: _Line | None = None
+    for number, line in enumerate(logical):
+        _close(stack, logical, number, previous)
+        if _is_unclear(stack, line):
+            return None
+        for physical in range(line.first, line.last + 1):
+            depths[physical] = len(stack) * STEP
+        _enter(stack, line, decorated=previous is not None and previous.text.startswith("@"))
+        previous = line
+    return depths
+
+
+def _is_unclear(stack: list[_Open], line: _Line) -> bool:
+    """Whether names do not tell where the line belongs: it does something outside of a block, beside a loop or a condition in one, or in a
+    block with an init after the init's and the update's own statement."""
+    if not any(level.kind == "def" for level in stack) or _FIRST_IN_BLOCK.match(line.text):
+        return False
+    if line.opens:
+        inside_init = any(level.kind == "init" for level in stack)
+        return inside_init or not line.text.startswith(("for ", "with "))
+    if line.text.startswith(("@", '"', "'")) or line.text == "pass":
+        return False
+    block = stack[-1]
+    return block.kind not in ("block", "init") or (block.kind == "block" and block.init and block.statements > 0)
+
+
+def _logical_lines(lines: Sequence[str]) -> list[_Line] | None:
+    """The lines with continuations joined; comments and empty lines are left where they are."""
+    found: list[_Line] = []
+    start: int | None = None
+    try:
+        for token in tokenize.generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
+            if token.type in (tokenize.COMMENT, tokenize.NL, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT):
+                continue
+            if token.type == tokenize.NEWLINE:
+                if start is not None:
+                    found.append(_Line(start, token.start[0] - 1, _joined(lines, start, token.start)))
+                start = None
+            elif start is None:
+                start = token.start[0] - 1
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    return found
+
+
+def _joined(lines: Sequence[str], start: int, end: tuple[int, int]) -> str:
+    last = end[0] - 1
+    pieces = [*lines[start:last], lines[last][: end[1]]]
+    return " ".join(piece.strip() for piece in pieces).split(" #")[0].strip()
+
+
+def _close(stack: list[_Open], lines: list[_Line], number: int, previous: _Line | None) -> None:
+    """Close the bodies that line `number` does not stand in."""
+    line = lines[number]
+    if previous is not None and previous.opens:
+        return  # a body has at least one line
+    if _OUTSIDE.match(line.text) or _MAKES_SCHEDULE.match(line.text):
+        keep = 1 if stack and stack[0].kind == "class" and line.text.startswith(("@", "def ")) else 0
+        if previous is not None and previous.text.startswith("@") and line.text.startswith(("def ", "class ")):
+            keep = len(stack)
+        del stack[keep:]
+        return
+    if not stack or stack[-1].kind == "python":
+        return
+    while stack and stack[-1].kind == "init" and stack[-1].done:
+        stack.pop()
+    if not stack:
+        return
+    if _FIRST_IN_BLOCK.match(line.text) or (line.text.startswith("with ") and ".init(" in line.text):
+        return
+    if previous is not None and _FIRST_IN_BLOCK.match(previous.text):
+        return  # the first thing that a block or function does
+    if stack[-1].kind in ("block", "init") and not stack[-1].done:
+        return
+    used = _free_names(lines, number)
+    deepest = max((n for n, level in enumerate(stack) if level.names & used), default=-1)
+    bottom = 2 if stack[0].kind == "class" else 1
+    if not any(level.kind == "def" for level in stack):
+        bottom = 0
+    del stack[max(deepest + 1, bottom) :]
+
+
+def _enter(stack: list[_Open], line: _Line, *, decorated: bool) -> None:
+    """What the line opens, defines and finishes."""
+    names = _defined(line)
+    if line.opens:
+        kind = next(
+            (k for k, mark in (("class", "class "), ("def", "def "), ("init", "with ")) if line.text.startswith(mark)), "loop"
+        )  # fmt: skip
+        if kind == "init" and ".init(" not in line.text:
+            kind = "block"
+        if kind == "def" and not decorated:
+            kind = "python"  # no tensor program: it is told so where it stands
+        if kind == "init" and stack:
+            stack[-1].init = True
+        stack.append(_Open(kind, names))
+        return
+    if stack:
+        stack[-1].names |= names
+        if not _FIRST_IN_BLOCK.match(line.text) and not line.text.startswith("@"):
+            stack[-1].statements += 1
+            for level in reversed(stack):
+                level.done = True
+                if level.kind in ("def", "class", "python"):
+                    break
+
+
+def _parsed(line: _Line) -> ast.stmt | None:
+    tree = find_tree(line.text + (" pass" if line.opens else ""))
+    return tree.body[0] if tree is not None and tree.body else None
+
+
+def _defined(line: _Line) -> set[str]:
+    """Names that the line gives a meaning: loop variables, iterators, bindings."""
+    node = _parsed(line)
+    match node:
+        case ast.For(target=target):
+            return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        case ast.With(items=[ast.withitem(optional_vars=ast.expr() as target)]):
+            return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        case ast.Assign(targets=targets):
+            return {
+                n.id
+                for t in targets
+                if not isinstance(t, ast.Subscript)
+                for n in ast.walk(t)
+                if isinstance(n, ast.Name)
+            }
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return {name}
+        case _:
+            return set()
+
+
+def _free_names(lines: list[_Line], number: int) -> set[str]:
+    """Names that the statement at `number` uses and does not define: of a nest, to the end of its first block or store."""
+    used: set[str] = set()
+    made: set[str] = set()
+    in_init = False
+    for line in lines[number:]:
+        node = _parsed(line)
+        names: set[str] = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node is not None else set()
+        used |= names - made
+        made |= _defined(line)
+        used -= _defined(line)
+        if line.opens:
+            in_init = ".init(" in line.text
+        elif not _FIRST_IN_BLOCK.match(line.text):
+            if not in_init:
+                break
+            in_init = False
+    return used

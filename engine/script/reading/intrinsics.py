@@ -1,0 +1,513 @@
+"""T's functions in expressions, one table from name to reader. Names are those TVM prints."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ...ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Ramp,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+    build,
+)
+from ...ir import dtype as dt
+from .operators import bitwise, side
+from .vocabulary import DTYPE_FIRST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OPAQUE, ROUNDING
+
+if TYPE_CHECKING:
+    from .expressions import ExpressionReader
+
+Reader: TypeAlias = "Callable[[ExpressionReader, ast.Call], Expr | str | int | float | None]"
+
+_LARGEST_FLOAT = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}
+
+
+def parameters(
+    reader: ExpressionReader, node: ast.Call, names: tuple[str, ...], required: int | None = None
+) -> list[ast.expr | None]:
+    """The arguments of `node` in the order of `names`, None for those left out. Raises "wrong-arguments"."""
+    required = len(names) if required is None else required
+    given: dict[str, ast.expr] = {}
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        raise reader.error(node, "unsupported", "starred arguments are not read here", expected=f"({', '.join(names)})")
+    if len(node.args) > len(names):
+        raise reader.error(
+            node, "wrong-arguments", f"{len(node.args)} arguments are too many", expected=f"({', '.join(names)})"
+        )
+    given.update(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in names or keyword.arg in given:
+            raise reader.error(
+                keyword.value,
+                "wrong-arguments",
+                f"the argument {keyword.arg} is unknown or given twice",
+                expected=f"({', '.join(names)})",
+            )
+        given[keyword.arg] = keyword.value
+    missing = [name for name in names[:required] if name not in given]
+    if missing:
+        raise reader.error(node, "wrong-arguments", f"missing: {', '.join(missing)}", expected=f"({', '.join(names)})")
+    return [given.get(name) for name in names]
+
+
+def operands(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...]) -> list[Expr]:
+    """The arguments as expressions, all required, none a handle."""
+    found: list[Expr] = []
+    for argument in parameters(reader, node, names):
+        assert argument is not None
+        expr = reader.expr(argument)
+        if expr.dtype in ("handle", "void"):
+            raise reader.error(
+                argument, "wrong-type", f"a number is needed, this is {expr.dtype}", expected="an expression"
+            )
+        found.append(expr)
+    return found
+
+
+def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool = False) -> Reader:
+    """A function of `build`."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        found = operands(reader, node, names)
+        if integers and any(not dt.is_int(e.dtype) for e in found):
+            raise reader.error(node, "wrong-type", "this takes integers", expected="integer operands")
+        try:
+            return make(*found)
+        except ZeroDivisionError:
+            raise reader.error(node, "out-of-range", "division by zero") from None
+
+    return read
+
+
+def _raw(kind: type[Expr]) -> Reader:
+    """A node as it is, without folding; how the printer writes what folding would change."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        a, b = build.match_dtypes(*operands(reader, node, ("a", "b")))
+        if kind in (And, Or) and (a.dtype, b.dtype) != ("bool", "bool"):
+            raise reader.error(node, "wrong-type", "and, or need truth values", expected="comparisons")
+        return kind(a, b)  # pyright: ignore[reportCallIssue]
+
+    return read
+
+
+def _unary(op: str) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (x,) = operands(reader, node, ("x",))
+        return x if op in ROUNDING and dt.is_int(x.dtype) else Call(op, (x,), x.dtype)
+
+    return read
+
+
+def _binary(op: str) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        a, b = build.match_dtypes(*operands(reader, node, ("x", "y")))
+        return Call(op, (a, b), a.dtype)
+
+    return read
+
+
+def _bits(op: str) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        nodes = [n for n in parameters(reader, node, ("x", "y")) if n is not None]
+        values = [reader.value(n) for n in nodes]
+        found = [side(reader, v, other, n) for v, other, n in zip(values, reversed(values), nodes, strict=True)]
+        if any(not dt.is_int(e.dtype) and e.dtype != "bool" for e in found):
+            raise reader.error(node, "wrong-type", "this takes integers", expected="integer operands")
+        return bitwise(op, *found)
+
+    return read
+
+
+def _bitwise_not(reader: ExpressionReader, node: ast.Call) -> Expr:
+    return bitwise("bitwise_not", *operands(reader, node, ("x",)))
+
+
+def absolute(x: Expr) -> Expr:
+    """TVM's abs: fabs of floats, a choice of signed integers."""
+    if dt.is_float(x.dtype):
+        return FloatImm(abs(x.value), x.dtype) if isinstance(x, FloatImm) else Call("fabs", (x,), x.dtype)
+    if not dt.is_int(x.dtype) or x.dtype.startswith("uint"):
+        return x
+    if isinstance(x, IntImm):
+        return IntImm(abs(x.value), x.dtype)
+    return Select(GE(x, build.const(0, x.dtype)), x, build.mul(x, build.const(-1, x.dtype)))
+
+
+def _is_inf(x: Expr) -> Expr:
+    return EQ(absolute(x), build.const(math.inf, x.dtype))
+
+
+def _is_nan(x: Expr) -> Expr:
+    return Call("isnan", (x,), dt.with_lanes_of("bool", x.dtype))
+
+
+def _float_test(make: Callable[[Expr], Expr]) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (x,) = operands(reader, node, ("x",))
+        if not dt.is_float(x.dtype):
+            raise reader.error(node, "wrong-type", "this tests floats", expected="a float")
+        return make(x)
+
+    return read
+
+
+def _ceildiv(a: Expr, b: Expr) -> Expr:
+    a, b = build.match_dtypes(a, b)
+    return build.floordiv(build.sub(build.add(a, b), build.const(1, a.dtype)), b)
+
+
+def _choice(reader: ExpressionReader, node: ast.Call) -> tuple[Expr, Expr, Expr]:
+    condition, *values = parameters(reader, node, ("condition", "true_value", "false_value"))
+    assert condition is not None and values[0] is not None and values[1] is not None
+    a, b = reader.expr(values[0]), reader.expr(values[1])
+    if "handle" not in (a.dtype, b.dtype):
+        a, b = build.match_dtypes(a, b)
+    truth = reader.value(condition)
+    return (
+        truth
+        if isinstance(truth, Expr) and truth.dtype == dt.with_lanes_of("bool", a.dtype)
+        else reader.condition(condition),
+        a,
+        b,
+    )
+
+
+def _if_then_else(reader: ExpressionReader, node: ast.Call) -> Expr:
+    condition, a, b = _choice(reader, node)
+    return Call("if_then_else", (condition, a, b), a.dtype)
+
+
+def _select(reader: ExpressionReader, node: ast.Call) -> Expr:
+    return Select(*_choice(reader, node))
+
+
+def _not(reader: ExpressionReader, node: ast.Call) -> Expr:
+    (argument,) = parameters(reader, node, ("a",))
+    assert argument is not None
+    return Not(reader.condition(argument))
+
+
+def _cast_raw(reader: ExpressionReader, node: ast.Call) -> Expr:
+    dtype, value = parameters(reader, node, ("dtype", "value"))
+    assert dtype is not None and value is not None
+    return Cast(reader.dtype(dtype), reader.expr(value))
+
+
+def _cast(reader: ExpressionReader, node: ast.Call) -> Expr:
+    value, dtype = parameters(reader, node, ("value", "dtype"))
+    assert dtype is not None and value is not None
+    return build.cast(reader.expr(value), reader.dtype(dtype))
+
+
+def _number(reader: ExpressionReader, node: ast.Call, value: float | str, dtype: str) -> Expr:
+    if dt.is_float(dtype):
+        return FloatImm(float(value), dtype)
+    return IntImm(int(bool(value)), "bool") if dtype == "bool" else reader.integer(int(value), node, dtype)
+
+
+def _typed(dtype: str) -> Reader:
+    """`T.float32(0)`, `T.int64(i)`, `T.int8x4(0)`, and `T.int32()` for a new size variable."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (argument,) = parameters(reader, node, ("expr",), 0)
+        value: Any = reader.value(argument) if argument is not None else None
+        if value is None:
+            return Var("", dtype)
+        if isinstance(value, float) and not dt.is_float(dt.element(dtype)) and not math.isfinite(value):
+            raise reader.error(node, "out-of-range", f"no {dtype} is {value}", expected=f"a number of {dtype}")
+        if isinstance(value, bool | int | float) or (
+            isinstance(value, str) and dt.is_float(dtype) and value in ("inf", "-inf", "nan")
+        ):
+            return build.cast(_number(reader, node, value, dt.element(dtype)), dtype)
+        return build.cast(reader.as_expr(value, node), dtype)
+
+    return read
+
+
+def is_lanes(lanes: Expr) -> bool:
+    """Whether a vector may have so many lanes."""
+    if isinstance(lanes, IntImm) and lanes.value < 2:
+        return False
+    try:
+        return dt.is_valid(Broadcast(build.TRUE, lanes).dtype)
+    except ValueError:
+        return False
+
+
+def _lanes(reader: ExpressionReader, node: ast.expr) -> Expr:
+    """Lanes: a number above one, or a number times `T.vscale()`."""
+    lanes = reader.expr(node)
+    if not is_lanes(lanes):
+        raise reader.error(node, "wrong-type", "these are no lanes", expected="a number above 1, or T.vscale() * 4")
+    return lanes
+
+
+def _scalar(reader: ExpressionReader, node: ast.expr) -> Expr:
+    value = reader.expr(node)
+    if dt.is_vector(value.dtype) or value.dtype in ("handle", "void"):
+        raise reader.error(
+            node, "unsupported", f"lanes are made of one value, this is {value.dtype}", expected="a number"
+        )
+    return value
+
+
+def _ramp(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.Ramp(base, stride, lanes)`: a vector of indices."""
+    base, stride, lanes = parameters(reader, node, ("base", "stride", "lanes"))
+    assert base is not None and stride is not None and lanes is not None
+    first, step = build.match_dtypes(_scalar(reader, base), _scalar(reader, stride))
+    if not dt.is_int(first.dtype):
+        raise reader.error(
+            node, "wrong-type", f"a ramp is of integers, this is {first.dtype}", expected="T.Ramp(0, 1, 4)"
+        )
+    return Ramp(first, step, _lanes(reader, lanes))
+
+
+def _broadcast(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.Broadcast(value, lanes)`: a vector of one value."""
+    value, lanes = parameters(reader, node, ("value", "lanes"))
+    assert value is not None and lanes is not None
+    return Broadcast(_scalar(reader, value), _lanes(reader, lanes))
+
+
+def _var(reader: ExpressionReader, node: ast.Call) -> Expr:
+    dtype, name = parameters(reader, node, ("dtype", "name"), 1)
+    assert dtype is not None
+    return Var(reader.string(name) if name is not None else "", reader.dtype(dtype))
+
+
+def _limit(kind: str) -> Reader:
+    """T.min_value, T.max_value, T.infinity of a dtype."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (argument,) = parameters(reader, node, ("dtype",))
+        assert argument is not None
+        dtype = reader.dtype(argument)
+        if dt.is_float(dtype):
+            largest = math.inf if kind == "infinity" else _LARGEST_FLOAT.get(dtype, math.inf)
+            return build.const(-largest if kind == "min_value" else largest, dtype)
+        if kind == "infinity" or not dt.is_int(dtype):
+            raise reader.error(node, "wrong-type", f"{dtype} has no such value", expected="a float or integer type")
+        unsigned = dtype.startswith("uint")
+        bits = dt.bits(dtype) - (not unsigned)
+        return build.const(2**bits - 1 if kind == "max_value" else 0 if unsigned else -(2**bits), dtype)
+
+    return read
+
+
+def _external(op: str) -> Reader:
+    """`T.call_extern("float32", "name", …)`; the older order with the dtype as keyword reads too."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        keywords = {k.arg: k.value for k in node.keywords}
+        arguments = list(node.args)
+        dtype = keywords.pop("dtype", None) or (arguments.pop(0) if arguments else None)
+        if dtype is None or keywords or not arguments or any(isinstance(a, ast.Starred) for a in arguments):
+            raise reader.error(
+                node,
+                "wrong-arguments",
+                f"T.{op} takes a dtype, then its arguments",
+                expected=f'T.{op}("float32", "name", x)',
+            )
+        found = tuple(reader.expr(a) for a in arguments)
+        if op.startswith("call_") and not isinstance(found[0], StringImm):
+            raise reader.error(arguments[0], "wrong-type", "the function is named by a string", expected='"name"')
+        return Call(op, found, reader.dtype(dtype))
+
+    return read
+
+
+def _vscale(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.vscale()`: how many times 128 bits a scalable vector has, known on the machine only."""
+    parameters(reader, node, ())
+    return Call("vscale", (), "int32")
+
+
+def _type_annotation(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.type_annotation("float32")`: what a pointer points at."""
+    (dtype,) = parameters(reader, node, ("dtype",))
+    assert dtype is not None
+    return Call("type_annotation", (), reader.dtype(dtype))
+
+
+def _call_intrin(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.call_intrin("float32", "tirx.exp", x)`: an operator by its full name."""
+    found = _external("call_intrin")(reader, node)
+    assert isinstance(found, Call) and isinstance(found.args[0], StringImm)
+    return Call(found.args[0].value.removeprefix("tirx.").removeprefix("tir."), found.args[1:], found.dtype)
+
+
+def _opaque(op: str) -> Reader:
+    """One of TVM's low-level intrinsics, taken as it is."""
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        keywords = {k.arg: k.value for k in node.keywords}
+        dtype = keywords.pop("dtype", None)
+        if keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            raise reader.error(node, "wrong-arguments", f"T.{op} takes plain arguments", expected=f"T.{op}(a, b, …)")
+        return Call(
+            op, tuple(reader.expr(a) for a in node.args), reader.dtype(dtype) if dtype is not None else OPAQUE[op]
+        )
+
+    return read
+
+
+def _same_dtype(op: str, dtype: str | None = None) -> Reader:
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        (x,) = operands(reader, node, ("x",))
+        return Call(op, (x,), dtype or x.dtype)
+
+    return read
+
+
+def _fma(reader: ExpressionReader, node: ast.Call) -> Expr:
+    found = tuple(operands(reader, node, ("x", "y", "z")))
+    return Call("fma", found, found[0].dtype)
+
+
+def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
+    """`T.Let(body, where={x: value})`."""
+    body, where = parameters(reader, node, ("expr", "where"))
+    if (
+        body is None
+        or not isinstance(where, ast.Dict)
+        or len(where.keys) != 1
+        or not isinstance(where.keys[0], ast.Name)
+    ):
+        raise reader.error(node, "wrong-arguments", "T.Let binds one name", expected="T.Let(x + 1, where={x: value})")
+    name, value = where.keys[0], reader.expr(where.values[0])
+    known = reader.scope.get(name.id)
+    var = known if isinstance(known, Var) else Var(name.id, value.dtype)
+    with reader.scope.nested():
+        reader.define(name.id, var, name)
+        return Let(var, build.cast(value, var.dtype), reader.expr(body))
+
+
+def _with_dtype(read: Reader) -> Reader:
+    """Until 0.11 TVM's printer wrote the type of the value too: `T.exp(x, dtype="float32")`."""
+
+    def read_with_dtype(reader: ExpressionReader, node: ast.Call) -> Expr | str | int | float | None:
+        stated = [k for k in node.keywords if k.arg == "dtype"]
+        if not stated:
+            return read(reader, node)
+        rest = [k for k in node.keywords if k.arg != "dtype"]
+        found = read(reader, ast.copy_location(ast.Call(node.func, node.args, rest), node))
+        if not isinstance(found, Expr) or found.dtype != reader.dtype(stated[0].value):
+            actual = found.dtype if isinstance(found, Expr) else "another"
+            raise reader.error(
+                stated[0].value, "wrong-type", f"the value is of type {actual}", expected="its type, or no dtype="
+            )
+        return found
+
+    return read_with_dtype
+
+
+INTRINSICS: dict[str, Reader] = {
+    **{op: _with_dtype(_unary(op)) for op in (*FLOAT_UNARY, *ROUNDING)},
+    **{op: _with_dtype(_binary(op)) for op in FLOAT_BINARY},
+    "power": _with_dtype(_binary("pow")),
+    **{op: _with_dtype(_bits(op)) for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")},
+    "bitwise_not": _with_dtype(_bitwise_not),
+    **{dtype: _typed(dtype) for dtype in DTYPES},
+    "boolean": _typed("bool"),
+    **{
+        kind.__name__: _raw(kind)
+        for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)
+    },
+    "Not": _not,
+    "Select": _select,
+    "Cast": _cast_raw,
+    "Let": _let,
+    "cast": _cast,
+    "var": _var,
+    **dict.fromkeys(("Ramp", "ramp"), _ramp),
+    **dict.fromkeys(("Broadcast", "broadcast"), _broadcast),
+    "min": _built(build.minimum, ("a", "b")),
+    "max": _built(build.maximum, ("a", "b")),
+    **{name: _built(build.floordiv, ("a", "b"), integers=True) for name in ("floordiv", "indexdiv")},
+    **{name: _built(build.floormod, ("a", "b"), integers=True) for name in ("floormod", "indexmod")},
+    "truncdiv": _built(build.div, ("a", "b"), integers=True),
+    "truncmod": _built(build.truncmod, ("a", "b"), integers=True),
+    "ceildiv": _built(_ceildiv, ("a", "b"), integers=True),
+    "abs": _built(absolute, ("x",)),
+    "fabs": _with_dtype(_built(absolute, ("x",))),
+    "if_then_else": _with_dtype(_if_then_else),
+    "isnan": _with_dtype(_float_test(_is_nan)),
+    "isinf": _float_test(lambda x: And(_is_inf(x), Not(_is_nan(x)))),
+    "isfinite": _float_test(lambda x: And(Not(And(_is_inf(x), Not(_is_nan(x)))), Not(_is_nan(x)))),
+    **{kind: _limit(kind) for kind in ("min_value", "max_value", "infinity")},
+    **{op: _external(op) for op in DTYPE_FIRST},
+    "type_annotation": _type_annotation,
+    "call_intrin": _call_intrin,
+    "vscale": _vscale,
+    **{op: _opaque(op) for op in OPAQUE},
+    "likely": _with_dtype(_same_dtype("likely")),
+    "popcount": _with_dtype(_same_dtype("popcount")),
+    "clz": _same_dtype("clz", "int32"),
+    "fma": _with_dtype(_fma),
+}
+
+
+def other_intrinsic(name: str) -> Reader | None:
+    """The reader of a vector type, `T.int8x4(0)`, or of an intrinsic of one target, `T.ptx_legacy.mma(…)`, which is taken as it is, its
+    whole name kept. None for others."""
+    parts = name.split(".")
+    if len(parts) == 2 and dt.is_vector(parts[1]) and dt.is_valid(parts[1]):
+        return _typed(parts[1])
+    if len(parts) != 3 or parts[0] != "T" or parts[1] == "axis":
+        return None
+
+    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            raise reader.error(node, "wrong-arguments", f"{name} takes plain arguments", expected=f"{name}(a, b, …)")
+        return Call(name, tuple(reader.expr(a) for a in node.args), "handle")
+
+    return read
+
+
+def similar_intrinsics(name: str) -> tuple[str, ...]:
+    """Names of the table that look like `name`."""
+    return tuple(f"T.{n}" for n in difflib.get_close_matches(name.removeprefix("T."), INTRINSICS, n=3))
+
+
+def is_known(call: Call) -> bool:
+    """Whether `T.op(args)` reads as `call`, dtype included."""
+    if call.op in OPAQUE:
+        return call.dtype == OPAQUE[call.op]
+    return call.op in INTRINSICS

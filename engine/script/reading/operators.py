@@ -1,0 +1,218 @@
+"""Python's operators on expressions, with the types TVM gives their results."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    And,
+    Buffer,
+    BufferRegion,
+    Call,
+    Expr,
+    FloatImm,
+    IntImm,
+    Not,
+    Or,
+    Predicate,
+    build,
+)
+from ...ir import dtype as dt
+from . import static
+from .scope import Foreign, Value
+
+if TYPE_CHECKING:
+    from .expressions import ExpressionReader
+
+_COMPARE: dict[type[ast.cmpop], type[Predicate]] = {
+    ast.Eq: EQ,
+    ast.NotEq: NE,
+    ast.Lt: LT,
+    ast.LtE: LE,
+    ast.Gt: GT,
+    ast.GtE: GE,
+}
+_ARITHMETIC: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
+    ast.Add: build.add,
+    ast.Sub: build.sub,
+    ast.Mult: build.mul,
+    ast.FloorDiv: build.floordiv,
+    ast.Mod: build.floormod,
+}
+_BITWISE: dict[type[ast.operator], str] = {
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "shift_left",
+    ast.RShift: "shift_right",
+}
+_FOLD_BITS: dict[str, Callable[[int, int], int]] = {
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+}
+
+
+def _operand(reader: ExpressionReader, node: ast.expr) -> Value:
+    """The value of an operand; what another language has for expressions is one here, and a slice is a vector."""
+    value = reader.value(node)
+    return reader.as_expr(value, node) if isinstance(value, Foreign | BufferRegion) else value
+
+
+def binary(reader: ExpressionReader, node: ast.BinOp) -> Value:
+    a, b = _operand(reader, node.left), _operand(reader, node.right)
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        try:
+            return static.fold(node.op, a, b)
+        except ValueError as error:
+            raise reader.error(node, "out-of-range", str(error)) from None
+    if type(node.op) in _BITWISE:  # there a number takes the other's type, as it does in comparisons
+        x, y = side(reader, a, b, node.left), side(reader, b, a, node.right)
+    else:
+        x, y = reader.as_expr(a, node.left), reader.as_expr(b, node.right)
+    for operand, part in (x, node.left), (y, node.right):
+        if operand.dtype in ("handle", "void"):
+            raise reader.error(part, "wrong-type", f"no arithmetic on a {operand.dtype}", expected="a number")
+    return arithmetic(reader, node, node.op, x, y)
+
+
+def arithmetic(reader: ExpressionReader, node: ast.AST, op: ast.operator, x: Expr, y: Expr) -> Expr:
+    """`x op y` in TVM's types."""
+    floats = dt.is_float(x.dtype) or dt.is_float(y.dtype)
+    if isinstance(op, ast.Div):
+        if not floats:
+            raise reader.error(
+                node,
+                "wrong-type",
+                "/ of integers is ambiguous",
+                expected="// (rounds down) or T.truncdiv (rounds to zero)",
+                fix=("a // b",),
+            )
+        return build.div(x, y)
+    if type(op) in _BITWISE:
+        if floats:
+            raise reader.error(node, "wrong-type", "bit operations take integers", expected="integer operands")
+        return bitwise(_BITWISE[type(op)], x, y)
+    make = _ARITHMETIC.get(type(op))
+    if make is None:
+        raise reader.error(
+            node,
+            "unsupported",
+            "this operator is not part of TVMScript",
+            expected="+ - * / // % & | ^ << >>",
+            fix=("T.pow(a, b)",) if isinstance(op, ast.Pow) else (),
+        )
+    if floats and isinstance(op, ast.FloorDiv | ast.Mod):
+        raise reader.error(
+            node,
+            "wrong-type",
+            "// and % take integers",
+            expected="integer operands",
+            fix=("T.floor(a / b)", "T.fmod(a, b)"),
+        )
+    try:
+        return make(x, y)
+    except ZeroDivisionError:
+        raise reader.error(node, "out-of-range", "division by zero") from None
+
+
+def unary(reader: ExpressionReader, node: ast.UnaryOp) -> Value:
+    value = _operand(reader, node.operand)
+    if isinstance(node.op, ast.Not):
+        return Not(reader.condition(node.operand)) if isinstance(value, Expr) else not value
+    if isinstance(value, int | float) and not isinstance(node.op, ast.Invert):
+        return -value if isinstance(node.op, ast.USub) else +value
+    x = reader.as_expr(value, node.operand)
+    if x.dtype in ("handle", "void"):
+        raise reader.error(node, "wrong-type", f"no arithmetic on a {x.dtype}", expected="a number")
+    if isinstance(node.op, ast.Invert):
+        return bitwise("bitwise_not", x)
+    if isinstance(node.op, ast.UAdd):
+        return x
+    if isinstance(x, FloatImm):
+        return FloatImm(-x.value, x.dtype)
+    return (
+        build.mul(x, build.const(-1, x.dtype))
+        if not x.dtype.startswith("uint")
+        else build.sub(build.const(0, x.dtype), x)
+    )
+
+
+def compare(reader: ExpressionReader, node: ast.Compare) -> Value:
+    nodes = [node.left, *node.comparators]
+    values = [_operand(reader, n) for n in nodes]
+    result: Value = None
+    for i, op in enumerate(node.ops):
+        a, b = values[i], values[i + 1]
+        if isinstance(a, Expr | Buffer) or isinstance(b, Expr | Buffer):
+            term: Value = comparison(reader, node, op, side(reader, a, b, nodes[i]), side(reader, b, a, nodes[i + 1]))
+        else:
+            try:
+                term = static.compare(op, a, b)
+            except ValueError as error:
+                raise reader.error(node, "wrong-type", str(error)) from None
+        result = term if i == 0 else logical(reader, And, result, term, node)
+    return result
+
+
+def side(reader: ExpressionReader, value: Value, other: Value, node: ast.expr) -> Expr:
+    """One side of a comparison or bit operation; a Python number takes the type of the other side, as in TVM."""
+    if isinstance(value, int | float) and isinstance(other, Expr):
+        if dt.is_float(other.dtype):
+            return build.const(float(value), other.dtype)
+        if isinstance(value, int) and dt.is_int(other.dtype):
+            return build.cast(reader.integer(value, node, dt.element(other.dtype)), other.dtype)
+    return reader.as_expr(value, node)
+
+
+def comparison(reader: ExpressionReader, node: ast.Compare, op: ast.cmpop, a: Expr, b: Expr) -> Expr:
+    kind = _COMPARE.get(type(op))
+    if kind is None:
+        raise reader.error(node, "unsupported", "`is` and `in` do not compare tensors", expected="== != < <= > >=")
+    try:
+        return kind(*build.match_dtypes(a, b))  # pyright: ignore[reportCallIssue]
+    except TypeError as error:
+        raise reader.error(node, "wrong-type", str(error)) from None
+
+
+def bool_op(reader: ExpressionReader, node: ast.BoolOp) -> Value:
+    kind = And if isinstance(node.op, ast.And) else Or
+    result = reader.value(node.values[0])
+    for part in node.values[1:]:
+        result = logical(reader, kind, result, reader.value(part), node)
+    return result
+
+
+def logical(reader: ExpressionReader, kind: type[And | Or], a: Value, b: Value, node: ast.AST) -> Value:
+    if not isinstance(a, Expr) and not isinstance(b, Expr):
+        return (a and b) if kind is And else (a or b)
+    x, y = reader.as_expr(a, node), reader.as_expr(b, node)
+    for operand in (x, y):
+        if operand.dtype != "bool":
+            raise reader.error(
+                node,
+                "wrong-type",
+                f"and, or need truth values, one side is {operand.dtype}",
+                expected="comparisons",
+                fix=("T.bitwise_and(a, b)",),
+            )
+    return kind(x, y)
+
+
+def bitwise(op: str, *args: Expr) -> Expr:
+    """A bit operation, folded when it is on constants."""
+    if op == "bitwise_not":
+        return Call(op, args, args[0].dtype)
+    a, b = build.match_dtypes(*args)
+    fold = _FOLD_BITS.get(op)
+    if fold is not None and isinstance(a, IntImm) and isinstance(b, IntImm):
+        return IntImm(fold(a.value, b.value), a.dtype)
+    return Call(op, (a, b), a.dtype)

@@ -1,0 +1,66 @@
+"""What names stand for while a program is read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from ...ir import Buffer, BufferRegion, Expr
+
+
+class Foreign:
+    """A value that only the reader of another language of programs knows, as TE's tensors, axes and schedules."""
+
+    __slots__ = ()
+
+
+# A value at reading time: part of the program, or a Python constant not yet turned into one.
+Value: TypeAlias = "Expr | Buffer | BufferRegion | Foreign | int | float | str | tuple[Value, ...] | None"
+
+
+class Scope:
+    """Nested tables of names, the innermost last."""
+
+    def __init__(self) -> None:
+        self._tables: list[dict[str, Value]] = [{}]
+
+    @contextmanager
+    def nested(self) -> Generator[None]:
+        """Names defined inside are gone afterwards."""
+        self._tables.append({})
+        try:
+            yield
+        finally:
+            self._tables.pop()
+
+    def opened(self) -> Scope:
+        """A scope of its own inside of this one, as the body of a function has: it sees the names of this one, now and later."""
+        inner = Scope()
+        inner._tables = [*self._tables, {}]
+        return inner
+
+    def define(self, name: str, value: Value) -> None:
+        self._tables[-1][name] = value
+
+    def here(self, name: str) -> bool:
+        """Whether the innermost table has `name`."""
+        return name in self._tables[-1]
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in table for table in self._tables)
+
+    def __getitem__(self, name: str) -> Value:
+        for table in reversed(self._tables):
+            if name in table:
+                return table[name]
+        raise KeyError(name)
+
+    def get(self, name: str) -> Value:
+        """What `name` stands for; None when nothing."""
+        return next((table[name] for table in reversed(self._tables) if name in table), None)
+
+    def similar(self, name: str) -> list[str]:
+        """Defined names that look like `name`."""
+        return difflib.get_close_matches(name, {n for table in self._tables for n in table}, n=3)

@@ -1,0 +1,218 @@
+"""Text to Python syntax tree, within limits; hostile text ends in a ParseError, never in another exception."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from ...ir import Node, Place, build, internal_error
+from ..errors import ParseError, parse_error
+from ..syntax import find_tree, python_tree
+from .indent import is_flat, restored
+
+MAX_CHARACTERS = 2_000_000
+MAX_LINE_CHARACTERS = 20_000
+MAX_DEPTH = 120  # levels of the syntax tree; rewrites recurse over programs, and Python allows 1000 frames
+FOUND_CHARACTERS = 80
+
+Positions = Mapping[Node, tuple[Place, ...]]
+
+
+class Source:
+    """A text with its syntax tree: places of tree nodes, and the text of them."""
+
+    def __init__(self, text: str, filename: str = "", first_line: int = 1) -> None:
+        """Raises ParseError when the text is too large, too deeply nested or not Python. `first_line` is the number of the first line."""
+        self.filename = filename
+        self.first_line = first_line
+        if len(text) > MAX_CHARACTERS:
+            raise parse_error(
+                "too-large",
+                "the text is too large to read",
+                Place(first_line, 1, first_line, 1, filename),
+                found=f"{len(text)} characters",
+                expected=f"at most {MAX_CHARACTERS} characters",
+            )
+        self.lines = _split_lines(text)
+        self.shifts: list[int] | None = None  # by how much each line was indented, when the text had lost it
+        self._require_short_lines()
+        self.tree = self._parse(text)
+        self._require_shallow()
+        if "\\" in text:
+            self._require_characters()
+
+    def place(self, node: ast.AST, end: ast.AST | None = None) -> Place:
+        """Where `node` stands; with `end`, from the start of `node` to the start of `end`."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        if end is None:
+            end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+        else:
+            end_line, end_column = getattr(end, "lineno", line), getattr(end, "col_offset", column)
+        return Place(
+            line + self.first_line - 1,
+            self._column(line, column),
+            end_line + self.first_line - 1,
+            self._column(end_line, end_column),
+            self.filename,
+        )
+
+    def header(self, node: ast.For | ast.With | ast.If | ast.FunctionDef | ast.ClassDef) -> Place:
+        """The first line of a compound statement, without its body."""
+        place = self.place(node)
+        line = self.lines[place.line - self.first_line]
+        return Place(place.line, place.column, place.line, len(line.rstrip()) + 1, self.filename)
+
+    def text(self, node: ast.AST) -> str:
+        """The text of `node`, line breaks and indents folded to single spaces, cut when long."""
+        text = " ".join(self.segment(node).split())
+        return text if len(text) <= FOUND_CHARACTERS else text[: FOUND_CHARACTERS - 1] + "…"
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of `node` as written."""
+        p = self.place(node)
+        lines = self.lines[p.line - self.first_line : p.end_line - self.first_line + 1]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: p.end_column - 1]
+        lines[0] = lines[0][p.column - 1 :]
+        return "\n".join(lines)
+
+    def error(
+        self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
+    ) -> ParseError:
+        """The error that points at `node`, to be raised."""
+        return parse_error(code, message, self.place(node), found=self.text(node), expected=expected, fix=fix)
+
+    def refused(self, node: ast.AST, error: Exception) -> ParseError:
+        """The error that points at `node` for what Python raised while it was read: operands without a common dtype, a division by zero,
+        else a missing check, "internal-error"."""
+        if isinstance(error, build.DTypeError):
+            return self.error(node, "wrong-type", str(error), expected="operands whose types go together")
+        if isinstance(error, ZeroDivisionError):
+            return self.error(node, "out-of-range", "division by zero", expected="a divisor that is not zero")
+        return ParseError(internal_error(error, "reading this", place=self.place(node), found=self.text(node)))
+
+    def _column(self, line: int, offset: int) -> int:
+        """From ast's UTF-8 byte offset to a column of characters, from 1."""
+        if self.shifts is not None and 0 < line <= len(self.shifts):
+            offset = max(offset - self.shifts[line - 1], 0)
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        return offset + 1 if text.isascii() else len(text.encode()[:offset].decode(errors="ignore")) + 1
+
+    def _parse(self, text: str) -> ast.Module:
+        try:
+            return python_tree(text)
+        except SyntaxError as error:
+            indented = self._indented() if isinstance(error, IndentationError) else None
+            if indented is None:
+                raise self._syntax_error(error) from None
+            return indented
+        except (RecursionError, MemoryError):
+            raise self.too_deep(Place(self.first_line, 1, self.first_line, 1, self.filename)) from None
+        except ValueError as error:  # null bytes, lone surrogates, integers of thousands of digits
+            place = Place(self.first_line, 1, self.first_line, 1, self.filename)
+            raise parse_error(
+                "syntax", "the text is not Python", place, found=str(error), expected="Python text in UTF-8"
+            ) from None
+
+    def _indented(self) -> ast.Module | None:
+        """The tree of a text that lost its indentation, when it can be given back."""
+        shifts = restored(self.lines) if is_flat(self.lines) else None
+        if shifts is None:
+            return None
+        tree = find_tree("\n".join(" " * by + line for by, line in zip(shifts, self.lines, strict=True)))
+        if tree is not None:
+            self.shifts = shifts
+        return tree
+
+    def _syntax_error(self, error: SyntaxError) -> ParseError:
+        line = min(max(error.lineno or 1, 1), max(len(self.lines), 1))
+        text = self.lines[line - 1] if self.lines else ""
+        column = min(max(error.offset or 1, 1), len(text) + 1)
+        place = Place(line + self.first_line - 1, column, line + self.first_line - 1, len(text) + 1, self.filename)
+        lost_indent = isinstance(error, IndentationError) and "expected an indented block" in str(error.msg)
+        return parse_error(
+            "syntax",
+            f"the text is not Python: {error.msg}",
+            place,
+            found=text.strip()[:FOUND_CHARACTERS],
+            expected="indented lines under this one" if lost_indent else "",
+            fix=("indent the body of each def, for and with by four spaces (copying from a web page often loses it)",)
+            if lost_indent
+            else (),
+        )
+
+    def _require_short_lines(self) -> None:
+        for number, line in enumerate(self.lines, self.first_line):
+            if len(line) > MAX_LINE_CHARACTERS:
+                raise parse_error(
+                    "too-large",
+                    "the line is too long to read",
+                    Place(number, MAX_LINE_CHARACTERS + 1, number, len(line) + 1, self.filename),
+                    found=f"{len(line)} characters",
+                    expected=f"at most {MAX_LINE_CHARACTERS} characters in a line",
+                )
+
+    def _require_shallow(self) -> None:
+        level: list[ast.AST] = [self.tree]
+        for _ in range(MAX_DEPTH):
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+            if not level:
+                return
+        deepest = next((node for node in level if hasattr(node, "lineno")), None)
+        if deepest is not None:
+            raise self.too_deep(self.place(deepest))
+
+    def _require_characters(self) -> None:
+        """Names come out of strings, and half a surrogate pair can be shown nowhere and written to no file."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and not is_text(node.value):
+                raise parse_error(
+                    "not-text",
+                    "the string is no text",
+                    self.place(node),
+                    found=self.text(node),
+                    expected="no lone surrogates and no null characters",
+                )
+
+    def too_deep(self, place: Place) -> ParseError:
+        return parse_error(
+            "too-deep",
+            "the text is too deeply nested",
+            place,
+            expected=f"at most {MAX_DEPTH} levels of statements and operators",
+            fix=("break a long expression into several, each with its own name",),
+        )
+
+
+def is_text(text: str) -> bool:
+    """Whether a file of UTF-8 can hold it, and Python read it there."""
+    try:
+        return b"\0" not in text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+
+
+class PositionTable:
+    """Gathers places of nodes while text is read or written."""
+
+    def __init__(self) -> None:
+        self._places: dict[Node, dict[Place, None]] = {}
+
+    def add(self, node: Node, place: Place) -> None:
+        self._places.setdefault(node, {})[place] = None
+
+    def first(self, node: Node) -> Place | None:
+        """Where `node` first stood."""
+        return next(iter(self._places.get(node, ())), None)
+
+    def places(self, node: Node) -> tuple[Place, ...]:
+        return tuple(self._places.get(node, ()))
+
+    def freeze(self) -> Positions:
+        return {node: tuple(places) for node, places in self._places.items()}
+
+
+def _split_lines(text: str) -> list[str]:
+    """As Python's own reader counts lines: not at form feeds and Unicode separators."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

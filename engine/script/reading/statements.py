@@ -1,0 +1,584 @@
+"""Reading statements: loops, blocks, stores, bindings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TypeVar
+
+from ...ir import (
+    FAULTS,
+    Allocate,
+    Annotations,
+    AssertStmt,
+    AttrStmt,
+    Buffer,
+    BufferStore,
+    Evaluate,
+    Expr,
+    For,
+    IfThenElse,
+    LaunchThread,
+    LetStmt,
+    MatchBufferRegion,
+    Place,
+    Stmt,
+    StringImm,
+    Var,
+    accessed_dtype,
+    build,
+)
+from ...ir import dtype as dt
+from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
+from .buffers import Declaration, allocate_declaration, declaration, read_buffer
+from .early import bound_values, define_iterators, early_header, read_bind, with_loops
+from .expressions import ExpressionReader
+from .intrinsics import parameters
+from .loops import loop_headers
+from .operators import arithmetic
+from .source import PositionTable, Source
+
+S = TypeVar("S", bound=Stmt)
+Wrapper = Callable[[Stmt], Stmt]  # a statement that holds all that follow it in its body
+Item = Stmt | Wrapper
+
+_DECLARATIONS = {
+    "T.match_buffer": "global",
+    "T.sblock_alloc_buffer": "global",
+    "T.alloc_buffer": "global",
+    "T.allocate": "global",
+    "T.decl_buffer": "global",
+    "T.buffer_decl": "global",
+    "T.alloc_shared": "shared",
+    "T.alloc_local": "local",
+}
+"""What makes a buffer, with the scope it has when none is said."""
+_BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr", "T.bind")
+_NOT_READ: dict[type[ast.stmt], str] = {
+    ast.While: "while loops are",
+    ast.Return: "return is",
+    ast.Break: "break is",
+    ast.Continue: "continue is",
+    ast.FunctionDef: "a function inside a function is",
+    ast.ClassDef: "a class inside a function is",
+    ast.Import: "an import inside a function is",
+    ast.ImportFrom: "an import inside a function is",
+    ast.Try: "try is",
+    ast.Delete: "del is",
+}
+
+
+class StatementReader:
+    """Turns Python statements into IR, one function at a time. In the `current` dialect T.alloc_buffer is a statement, not a block's."""
+
+    def __init__(self, source: Source, *, current: bool) -> None:
+        self.source = source
+        self.current = current
+        self.positions = PositionTable()
+        self.exprs = ExpressionReader(source, self.positions)
+        self.begin_function()
+
+    def begin_function(self) -> None:
+        """Forget the previous function."""
+        self.block_names: dict[str, int] = {}
+        self.loops: dict[Var, For] = {}
+        self.around: list[For] = []  # the loops since the block that is read
+        self.lets: set[Var] = set()
+        self.frame = BlockFrame(None)
+        self.direct = True  # whether the statement stands right under the frame, not in a loop of it
+        self.func_attrs: Annotations = ()
+        self.handles: dict[Var, Buffer | None] = {}  # the parameters that are handles, and what matched them
+
+    # --- sequences
+
+    def body(self, nodes: list[ast.stmt]) -> Stmt:
+        """The statements in order; bindings take the rest as their body."""
+        items: list[Item] = []
+        for node in nodes:
+            item = self.statement(node, is_last=node is nodes[-1])
+            if item is not None:
+                items.append(item)
+        tail: list[Stmt] = []
+        for item in reversed(items):
+            tail = [item, *tail] if isinstance(item, Stmt) else [item(build.seq(tail))]
+        return build.seq(tail)
+
+    def nested_body(self, nodes: list[ast.stmt]) -> Stmt:
+        """A body whose names end with it, under a loop or a branch."""
+        direct, self.direct = self.direct, False
+        with self.exprs.scope.nested():
+            result = self.body(nodes)
+        self.direct = direct
+        return result
+
+    def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
+        """One statement; None when it only said something about its block."""
+        try:
+            return self._statement(node, is_last=is_last)
+        except FAULTS as error:
+            raise self.source.refused(node, error) from error
+
+    def _statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
+        match node:
+            case ast.Assign():
+                return self._assign(node)
+            case ast.For():
+                return self._for(node)
+            case ast.With():
+                return self._with(node, is_last=is_last)
+            case ast.Expr():
+                return self._expression(node)
+            case ast.If():
+                return self._if(node)
+            case _:
+                return self._rare(node)
+
+    def _rare(self, node: ast.stmt) -> Item | None:
+        match node:
+            case ast.AnnAssign():
+                return self._annotated(node)
+            case ast.AugAssign():
+                return self._augmented(node)
+            case ast.Assert():
+                return self._assert(node)
+            case ast.Pass():
+                return None
+            case _:
+                what = _NOT_READ.get(type(node), f"{type(node).__name__} is")
+                raise self.source.error(
+                    node, "unsupported", f"{what} not part of the subset", expected="for, with, if, stores and bindings"
+                )
+
+    def mark(self, stmt: S, place: Place) -> S:
+        self.positions.add(stmt, place)
+        return stmt
+
+    # --- assignments
+
+    def _assign(self, node: ast.Assign) -> Item | None:
+        if len(node.targets) != 1:
+            raise self.source.error(node, "unsupported", "a = b = c is not part of the subset", expected="one target")
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            return self._store(node, target, node.value)
+        names = self._names(target)
+        function = self.exprs.called(node.value)
+        if isinstance(node.value, ast.Call) and is_axis(function):
+            self._require_block(node, function or "")
+            read_axis(self.exprs, node.value, [n.id for n in names], list(names), self.frame, self.loops)
+            return None
+        if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple) and len(node.value.elts) == len(names):
+            items = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
+            return _compose([item for item in items if item is not None])
+        if len(names) != 1 or isinstance(target, ast.Tuple | ast.List):
+            raise self.source.error(
+                node,
+                "wrong-arguments",
+                "several names need several values",
+                expected="T.axis.remap, or one value for each name",
+            )
+        if isinstance(node.value, ast.Call) and function in _DECLARATIONS:
+            return self._declare(names[0], node.value, function)
+        if isinstance(node.value, ast.Call) and function == "T.launch_thread":
+            return self._launch(names[0], node.value)
+        if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
+            self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])
+            return None
+        return self._bind(names[0], node.value)
+
+    def _names(self, target: ast.expr) -> list[ast.Name]:
+        items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        names = [item for item in items if isinstance(item, ast.Name)]
+        if len(names) != len(items):
+            raise self.source.error(
+                target,
+                "unsupported",
+                "only names and buffer elements are assigned to",
+                expected="name = … or A[i, j] = …",
+            )
+        return names
+
+    def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | None:
+        """A buffer that an assignment makes: a block's, one that lives in what follows, or another name for memory."""
+        if function == "T.match_buffer":
+            self._match(name, call)
+            return None
+        if function == "T.allocate":
+            return self._allocate(name, allocate_declaration(self.exprs, call))
+        declared = declaration(self.exprs, call)
+        if function == "T.sblock_alloc_buffer" or (function == "T.alloc_buffer" and not self.current):
+            self.frame.alloc_buffers.append(self._new_buffer(name, declared))
+            return None
+        return self._allocate(name, declared, _DECLARATIONS[function])
+
+    def _new_buffer(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Buffer:
+        buffer = read_buffer(self.exprs, name.id, declared, scope=scope)
+        self.exprs.define(name.id, buffer, name)
+        return buffer
+
+    def _allocate(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Wrapper:
+        annotations = declared.arguments.get("annotations")
+        found = read_annotations(self.exprs, annotations) if annotations is not None else ()
+        buffer = self._new_buffer(name, declared, scope)
+        place = self.source.place(declared.node)
+        return lambda body: self._allocated(buffer, body, found, place)
+
+    def _allocated(self, buffer: Buffer, body: Stmt, annotations: Annotations, place: Place) -> Stmt:
+        """An Allocate stands on the lines of all its buffers."""
+        made = build.allocate((buffer,), body, annotations)
+        own = isinstance(made, Allocate) and len(made.buffers) > 1
+        for known in (place, *(self.positions.places(body) if own else ())):
+            self.positions.add(made, known)
+        return made
+
+    def _match(self, name: ast.Name, call: ast.Call) -> None:
+        """T.match_buffer of a handle (the function's parameter) or of a region (another view of it in a block)."""
+        declared = declaration(self.exprs, call, skip=1)
+        if not call.args:
+            raise self.source.error(
+                call, "wrong-arguments", "T.match_buffer needs what it matches", expected="T.match_buffer(a, (128, 64))"
+            )
+        source = self.exprs.value(call.args[0])
+        if isinstance(source, Var) and source.dtype == "handle":
+            if source not in self.handles or self.handles[source] is not None:
+                raise self.source.error(
+                    call.args[0],
+                    "wrong-arguments",
+                    "this handle cannot be matched (again)",
+                    expected="a T.handle parameter, matched once",
+                )
+            self.handles[source] = read_buffer(self.exprs, name.id, declared, {})
+            buffer = self.handles[source]
+            self.exprs.define(name.id, buffer, name)
+            return
+        region = self.exprs.region(call.args[0])
+        self._require_block(call, "T.match_buffer of a region")
+        buffer = self._new_buffer(name, declared)
+        if buffer.dtype != region.buffer.dtype:
+            raise self.source.error(
+                call,
+                "wrong-type",
+                f"{region.buffer.name} is {region.buffer.dtype}, not {buffer.dtype}",
+                expected=f'dtype "{region.buffer.dtype}"',
+            )
+        self.frame.match_buffers.append(MatchBufferRegion(buffer, region))
+
+    def _bind(self, name: ast.Name, value_node: ast.expr, dtype: str | None = None) -> Item | None:
+        """`x = value`: a mutable scalar, a LetStmt over what follows in the classic dialect; `n = T.int32()` only makes a variable."""
+        known = self.exprs.scope.get(name.id)
+        if isinstance(known, Buffer) and known in self.exprs.scalars:
+            return self._set(name, known, self.exprs.expr(value_node))
+        if isinstance(known, Var) and known in self.lets:
+            raise self.source.error(
+                name,
+                "unsupported",
+                f"{name.id} is bound already, and a binding is not changed",
+                expected="a new name, or a buffer",
+            )
+        value = self.exprs.expr(value_node)
+        if isinstance(value, Var) and not value.name:
+            if not (isinstance(known, Var) and known.dtype == value.dtype and name.id in self.exprs.scope):
+                self.exprs.define(name.id, Var(name.id, value.dtype), name)
+            return None
+        if self.current and value.dtype not in ("handle", "void") and not isinstance(value, StringImm):
+            return self._scalar(name, value.dtype, value)
+        return self._let(name, value, dtype)
+
+    def _let(self, name: ast.Name, value: Expr, dtype: str | None = None) -> Wrapper:
+        """A LetStmt over what follows."""
+        if dtype is not None:
+            value = build.cast(value, dtype)
+        var = Var(name.id, value.dtype)
+        self.lets.add(var)
+        self.exprs.define(name.id, var, name)
+        place = self.source.place(name)
+        return lambda body: self.mark(LetStmt(var, value, body), place)
+
+    def _launch(self, name: ast.Name, call: ast.Call) -> Wrapper:
+        """`tx = T.launch_thread("threadIdx.x", 64)`: what follows, on each thread."""
+        tag, extent = parameters(self.exprs, call, ("thread", "extent"))
+        assert tag is not None and extent is not None
+        thread, size, place = self.exprs.string(tag), self.exprs.index(extent), self.source.place(call)
+        var = Var(name.id, size.dtype)
+        self.exprs.define(name.id, var, name)
+        return lambda body: self.mark(LaunchThread(var, thread, size, body), place)
+
+    def _scalar(self, name: ast.Name, dtype: str, value: Expr | None) -> Wrapper:
+        """TVM 0.27's mutable local scalar: a local buffer without axes, in what follows."""
+        buffer = Buffer(name.id, (), dtype, "local")
+        place = self.source.place(name)
+        first = [self._set(name, buffer, value)] if value is not None else []
+        self.exprs.define(name.id, buffer, name)
+        self.exprs.scalars.add(buffer)
+        return lambda body: self._allocated(buffer, build.seq([*first, body]), (), place)
+
+    def _set(self, name: ast.Name, buffer: Buffer, value: Expr) -> Stmt:
+        """`x = value` of a mutable scalar."""
+        return self.mark(BufferStore(buffer, self._stored(name, buffer, value), ()), self.source.place(name))
+
+    def _annotated(self, node: ast.AnnAssign) -> Item | None:
+        """`x: T.let = v`, `x: T.let[T.int32] = v`; `x: T.int32 = v` and `x: T.int32`; `x: T.int32[4]`, a local vector."""
+        annotation = node.annotation
+        is_let = self.exprs.script_name(annotation) == "T.let"
+        if isinstance(annotation, ast.Subscript) and self.exprs.script_name(annotation.value) == "T.let":
+            annotation, is_let = annotation.slice, True
+        if not isinstance(node.target, ast.Name) or (node.value is None and (is_let or not self.current)):
+            raise self.source.error(node, "unsupported", "a typed name needs a value", expected="x: T.int32 = value")
+        name = node.target
+        if isinstance(annotation, ast.Subscript) and node.value is None:
+            shape = ast.copy_location(ast.Tuple(self.exprs.sequence(annotation.slice), ast.Load()), annotation)
+            vector = Declaration(node, {"shape": shape, "dtype": annotation.value})
+            return self._allocate(name, vector, "local")
+        dtype = None if self.exprs.script_name(annotation) == "T.let" else self.exprs.dtype(annotation)
+        if is_let or not self.current:
+            assert node.value is not None
+            known = self.exprs.scope.get(name.id)
+            if isinstance(known, Var) and known in self.lets:
+                return self._bind(name, node.value)
+            return self._let(name, self.exprs.expr(node.value), dtype)
+        assert dtype is not None
+        return self._scalar(name, dtype, self.exprs.expr(node.value) if node.value is not None else None)
+
+    def _store(
+        self, node: ast.stmt, target: ast.Subscript, value_node: ast.expr, op: ast.operator | None = None
+    ) -> Stmt:
+        """`A[i, j] = value`, cast to the buffer's type as TVM does; with `op`, `A[i, j] += value`."""
+        buffer = self.exprs.value(target.value)
+        if not isinstance(buffer, Buffer):
+            raise self.source.error(
+                target, "wrong-type", "only buffers are stored to", expected="a buffer before the brackets"
+            )
+        self.positions.add(buffer, self.source.place(target.value))
+        value = self.exprs.expr(value_node)
+        if op is not None:
+            value = arithmetic(self.exprs, node, op, build.load(buffer, self.exprs.indices(target, buffer)), value)
+        indices = self.exprs.indices(target, buffer)
+        value = self._stored(value_node, buffer, value, indices)
+        return self.mark(BufferStore(buffer, value, indices), self.source.place(node))
+
+    def _stored(self, node: ast.expr, buffer: Buffer, value: Expr, indices: tuple[Expr, ...] = ()) -> Expr:
+        """The value in the type of what stands at the indices, whose lanes it must have."""
+        dtype = accessed_dtype(buffer, indices)
+        unlike = (value.dtype == "handle") != (dtype == "handle") or value.dtype == "void"
+        if unlike or dt.with_lanes_of(dt.element(value.dtype), dtype) != value.dtype:
+            raise self.source.error(
+                node, "wrong-type", f"{buffer.name} holds {dtype} here, this is {value.dtype}", expected=f"a {dtype}"
+            )
+        return build.cast(value, dtype)
+
+    def _augmented(self, node: ast.AugAssign) -> Stmt:
+        known = self.exprs.scope.get(node.target.id) if isinstance(node.target, ast.Name) else None
+        if isinstance(node.target, ast.Name) and isinstance(known, Buffer) and known in self.exprs.scalars:
+            value = arithmetic(self.exprs, node, node.op, build.load(known, ()), self.exprs.expr(node.value))
+            return self._set(node.target, known, value)
+        if not isinstance(node.target, ast.Subscript):
+            raise self.source.error(
+                node, "unsupported", "only buffer elements are updated", expected="A[i, j] += value"
+            )
+        return self._store(node, node.target, node.value, node.op)
+
+    # --- what is said about the block
+
+    def _expression(self, node: ast.Expr) -> Item | None:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return None  # a docstring
+        function = self.exprs.called(node.value)
+        if isinstance(node.value, ast.Call) and function is not None:
+            if function in _BLOCK_ONLY:
+                self._require_block(node, function)
+                self._describe(node.value, function)
+                return None
+            if function == "T.func_attr":
+                (attrs,) = parameters(self.exprs, node.value, ("attrs",))
+                assert attrs is not None
+                self.func_attrs = (*self.func_attrs, *read_annotations(self.exprs, attrs))
+                return None
+            if function == "T.attr":
+                return self._attribute(node.value)
+            if function == "T.evaluate":
+                (value,) = parameters(self.exprs, node.value, ("value",))
+                assert value is not None
+                return self.mark(Evaluate(self.exprs.expr(value)), self.source.place(node))
+        return self.mark(Evaluate(self.exprs.expr(node.value)), self.source.place(node))
+
+    def _attribute(self, call: ast.Call) -> Wrapper:
+        """`T.attr(0, "key", value)`, or several as `T.attr({"key": value})`, around what follows. Attributes of a node are not read."""
+        place = self.source.place(call)
+        if len(call.args) == 1:
+            notes = read_annotations(self.exprs, call.args[0])
+        else:
+            subject, key, value = parameters(self.exprs, call, ("node", "attr_key", "value"))
+            if subject is None or key is None or value is None or self.exprs.value(subject) != 0:
+                raise self.source.error(call, "unsupported", "an attribute of a variable or a buffer is not part of the subset",
+                                        expected='T.attr(0, "key", value)')  # fmt: skip
+            notes = ((self.exprs.string(key), self.exprs.expr(value)),)
+
+        def around(body: Stmt) -> Stmt:
+            for key, value in reversed(notes):
+                if not isinstance(value, Expr):
+                    raise self.source.error(
+                        call, "wrong-type", f"the attribute {key!r} is not a value", expected="a number"
+                    )
+                body = self.mark(AttrStmt(key, value, body), place)
+            return body
+
+        return around
+
+    def _describe(self, call: ast.Call, function: str) -> None:
+        frame = self.frame
+        if function == "T.reads":
+            frame.reads = (*(frame.reads or ()), *read_regions(self.exprs, call))
+        elif function == "T.writes":
+            frame.writes = (*(frame.writes or ()), *read_regions(self.exprs, call))
+        elif function == "T.where":
+            (predicate,) = parameters(self.exprs, call, ("predicate",))
+            assert predicate is not None
+            frame.predicate.append(self.exprs.condition(predicate))
+        elif function == "T.bind":
+            read_bind(self.exprs, call, frame)
+        else:
+            (attrs,) = parameters(self.exprs, call, ("attrs",))
+            assert attrs is not None
+            frame.annotations = (*frame.annotations, *read_annotations(self.exprs, attrs))
+
+    def _require_block(self, node: ast.AST, what: str) -> None:
+        if self.frame.is_function or not self.direct:
+            block = "T.sblock" if self.current else "T.block"
+            raise self.source.error(
+                node, "unsupported", f"{what} stands right under a block", expected=f'with {block}("name"): above it'
+            )
+
+    # --- nesting
+
+    def _with(self, node: ast.With, *, is_last: bool) -> Item | None:
+        if len(node.items) != 1:
+            raise self.source.error(
+                node.items[1].context_expr, "unsupported", "one block at a time", expected="nested with statements"
+            )
+        item = node.items[0]
+        call, function = item.context_expr, self.exprs.called(item.context_expr)
+        if not isinstance(call, ast.Call) or function is None:
+            raise self.source.error(
+                call, "unsupported", "with opens blocks", expected='T.sblock("name") or T.block("name")'
+            )
+        if function in ("T.block", "T.sblock"):
+            return self._block(node, call, is_last=is_last)
+        if function == "T.init" and not call.args:
+            self._require_block(call, "T.init")
+            self.frame.init = self.nested_body(node.body)
+            return None
+        if function in ("T.LetStmt", "T.let") and call.args and isinstance(item.optional_vars, ast.Name):
+            with self.exprs.scope.nested():
+                wrap = self._let(item.optional_vars, self.exprs.expr(call.args[0]))
+                return wrap(self.nested_body(node.body))
+        if function == "T.launch_thread" and isinstance(item.optional_vars, ast.Name):
+            with self.exprs.scope.nested():
+                wrap = self._launch(item.optional_vars, call)
+                return wrap(self.nested_body(node.body))
+        if function == "T.allocate" and isinstance(item.optional_vars, ast.Name):
+            with self.exprs.scope.nested():
+                wrap = self._allocate(item.optional_vars, allocate_declaration(self.exprs, call))
+                return wrap(self.nested_body(node.body))
+        if function == "T.Assert" and len(call.args) == 2:
+            condition, message = self.exprs.condition(call.args[0]), self.exprs.string(call.args[1])
+            return self.mark(AssertStmt(condition, message, self.nested_body(node.body)), self.source.header(node))
+        if function == "T.attr":
+            return self._attribute(call)(self.nested_body(node.body))
+        raise self.source.error(
+            call,
+            "unsupported",
+            f"{function} is not read here",
+            expected='T.sblock("name"), T.block("name") or T.init()',
+        )
+
+    def _block(self, node: ast.With, call: ast.Call, *, is_last: bool) -> Stmt:
+        early = early_header(self.exprs, node)
+        name_node = early.name if early is not None else parameters(self.exprs, call, ("name",), 0)[0]
+        name = self.exprs.string(name_node) if name_node is not None else ""
+        at_top = self.frame.is_function and self.direct
+        outer = self.frame, self.direct
+        frame = self.frame = BlockFrame(name)
+        self.direct = True
+        may_be_root = at_top and is_last and not outer[0].alloc_buffers
+        if not (name == "root" and may_be_root):
+            self.block_names.setdefault("root", 0)
+            frame.name = unique_name(name, self.block_names)
+        around, self.around = self.around, []
+        with self.exprs.scope.nested():
+            if early is not None:
+                define_iterators(self.exprs, early, frame)
+            body = self.body(node.body)
+        self.around = around
+        self.frame, self.direct = outer
+        made: list[For] = []
+        if early is not None:
+            frame.iter_values, made = bound_values(self.exprs, node, frame, around)
+        realize = frame.realize(body, is_root=may_be_root and not frame.iter_vars)
+        place = self.source.header(node)
+        self.positions.add(realize.block, place)
+        return with_loops(self.mark(realize, place), made)
+
+    def _if(self, node: ast.If) -> Stmt | None:
+        test = self.exprs.value(node.test)
+        if not isinstance(test, Expr):  # a constant of the text: decided now, as in TVM
+            chosen = node.body if test else node.orelse
+            return self.nested_body(chosen) if chosen else None
+        condition = self.exprs.condition(node.test)
+        then_case = self.nested_body(node.body)
+        else_case = self.nested_body(node.orelse) if node.orelse else None
+        return self.mark(IfThenElse(condition, then_case, else_case), self.source.header(node))
+
+    def _assert(self, node: ast.Assert) -> Wrapper:
+        condition = self.exprs.condition(node.test)
+        message = self.exprs.string(node.msg) if node.msg is not None else ""
+        place = self.source.place(node)
+        return lambda body: self.mark(AssertStmt(condition, message, body), place)
+
+    # --- loops
+
+    def _for(self, node: ast.For) -> Stmt:
+        if node.orelse:
+            raise self.source.error(
+                node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else"
+            )
+        names = self._names(node.target)
+        headers = loop_headers(self.exprs, node.iter)
+        if len(names) != len(headers):
+            raise self.source.error(
+                node.target,
+                "wrong-arguments",
+                f"{len(headers)} loops for {len(names)} names",
+                expected="one name a loop",
+            )
+        place = self.source.header(node)
+        made: list[For] = []
+        with self.exprs.scope.nested():
+            for name, header in zip(names, headers, strict=True):
+                var = Var(name.id, header.extent.dtype)
+                loop = For(
+                    var, header.min, header.extent, header.kind, header.body, header.thread_tag, header.annotations
+                )
+                self.loops[var] = loop
+                self.around.append(loop)
+                made.append(loop)
+                self.exprs.define(name.id, var, name)
+            result = self.nested_body(node.body)
+        for loop in reversed(made):
+            del self.loops[loop.loop_var]
+            self.around.pop()
+            result = For(loop.loop_var, loop.min, loop.extent, loop.kind, result, loop.thread_tag, loop.annotations)
+            self.positions.add(result, place)
+        return result
+
+
+def _compose(items: list[Item]) -> Wrapper | None:
+    """Several statements and bindings as one binding."""
+    if not items:
+        return None
+
+    def wrap(body: Stmt) -> Stmt:
+        for item in reversed(items):
+            body = build.seq([item, body]) if isinstance(item, Stmt) else item(body)
+        return body
+
+    return wrap
