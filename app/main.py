@@ -15,8 +15,8 @@ PLUGIN = "tilewright.app.server.panel_plugin"
 if PLUGIN in sys.modules:
     from tilewright.app.server.page_application import make_page
 
-    office = sys.modules[PLUGIN].OFFICE
-    make_page(seats=office.seats, cabinet=office.cabinet).servable(title="Tilewright")
+    api_context = sys.modules[PLUGIN].OFFICE
+    make_page(sessions=api_context.sessions, open_files=api_context.open_files).servable(title="Tilewright")
 else:
     print(
         "tilewright: a server without the access check answers everybody, so it ends.\n"

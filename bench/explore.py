@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import tilewright
 from tilewright.engine.explore import Settings, Space, Study, explore
-from tilewright.engine.explore.search.estimator import Looking
+from tilewright.engine.explore.search.estimator import Estimator
 from tilewright.engine.explore.search.sampler import TURN, Sampled
-from tilewright.engine.explore.trials.evaluator import Bench, Question
+from tilewright.engine.explore.trials.evaluator import EvaluationRequest, Evaluator
 from tilewright.engine.explore.workers.job import job_of
 from tilewright.engine.explore.workers.pool import Processes
 from tilewright.engine.hwsim import Machine, load_machine
@@ -42,7 +42,7 @@ def timed(space: Space, machine: Machine, settings: Settings, workers: int) -> R
     start = 0.0
     pool = Processes(job_of(space, machine, settings), workers) if workers else None
     if pool is not None:
-        for _ in pool.answers([Question(n, space.default) for n in range(workers)], lambda: False):
+        for _ in pool.answers([EvaluationRequest(n, space.default) for n in range(workers)], lambda: False):
             pass
         start = time.perf_counter() - begun
     begun = time.perf_counter()
@@ -61,8 +61,8 @@ class Costs(NamedTuple):
 def costs(study: Study) -> Costs:
     """Of one worker that does all that a study asks for."""
     settings = study.settings
-    bench = Bench(study.space, study.machine, settings.objectives)
-    sampler = Sampled(study.space, settings, Looking(study.space, study.machine))
+    bench = Evaluator(study.space, study.machine, settings.objectives)
+    sampler = Sampled(study.space, settings, Estimator(study.space, study.machine))
     tried = walked = 0.0
     told = walks = 0
     begun = time.process_time()
@@ -71,7 +71,7 @@ def costs(study: Study) -> Costs:
         sights = [sight for walk in batch.walks for sight in bench.sights(walk)]
         between = time.process_time()
         for number, point in enumerate(batch.points, told):
-            bench.tried(Question(number, point))
+            bench.tried(EvaluationRequest(number, point))
         after = time.process_time()
         walked, tried = walked + between - before, tried + after - between
         sampler.tell(study.trials[told : told + len(batch.points)], sights)

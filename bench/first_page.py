@@ -22,7 +22,7 @@ from typing import Any
 from drop import FLAGS, chromium, quickest, server
 from playwright.sync_api import Browser, sync_playwright
 
-from tilewright.app.page.notebook_catalog import Shelf
+from tilewright.app.page.notebook_catalog import NotebookCatalog
 from tilewright.app.page.page import Page
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
@@ -87,7 +87,10 @@ def main() -> None:
     for path, size in Counter(dict(map(tuple, loads[-1]["resources"]))).most_common(12):
         print(f"  {size / 1024:8.0f}  {path}")
     print("\nBuilding the page on the server, ms:\n")
-    for what, work in (("examples", load_examples), ("components", lambda: Page(Session(NoClock()), Shelf()))):
+    for what, work in (
+        ("examples", load_examples),
+        ("components", lambda: Page(Session(NoClock()), NotebookCatalog())),
+    ):
         print(f"  {quickest(work):8.1f}  {what}")
 
 

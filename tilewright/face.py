@@ -18,13 +18,13 @@ from .engine import lint as _lint
 
 # Not `script`: that is the module beside this one.
 from .engine import script as _script
-from .engine.adopt import Pasted, from_tvm, from_tvm_trace, read_pasted
+from .engine.adopt import Snippet, from_tvm, from_tvm_trace, read_pasted
 from .engine.execute import Verdict
 from .engine.execute import random_inputs as _random_inputs
 from .engine.execute import run as _run
-from .engine.explore import Auto, Progress, Space, Study
+from .engine.explore import DerivedSpace, Progress, Space, Study
 from .engine.export import chrome_trace, report_text
-from .engine.hwsim import Knob, Machine, Report
+from .engine.hwsim import Machine, MachineParameter, Report
 from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
@@ -42,18 +42,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AXIS_SEPARATOR",
-    "Auto",
+    "DerivedSpace",
     "DocumentError",
     "IRModule",
     "IndexMap",
-    "Knob",
     "LayoutPicker",
     "LintFinding",
     "LoopTree",
     "Machine",
+    "MachineParameter",
     "Notebook",
     "ParseError",
-    "Pasted",
     "Place",
     "PrimFunc",
     "Progress",
@@ -63,6 +62,7 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "ScheduleNotebook",
+    "Snippet",
     "Space",
     "Study",
     "TEProgram",
@@ -132,7 +132,7 @@ def choose(name: str, values: Sequence[T]) -> T:
 
 
 def explore(
-    scheduled: Notebook | Space | Auto,
+    scheduled: Notebook | Space | DerivedSpace,
     machine: Machine | str | Path | None = None,
     *,
     objectives: Sequence[str] = ("cycles",),
@@ -155,7 +155,7 @@ def explore(
     if isinstance(scheduled, Notebook):
         space, machine = notebook_space(scheduled), _machine_of(scheduled, machine)
     else:
-        space = scheduled.space if isinstance(scheduled, Auto) else scheduled
+        space = scheduled.space if isinstance(scheduled, DerivedSpace) else scheduled
         machine = _named_machine(machine)
     settings = _explore.Settings(tuple(objectives), dict(budgets or {}), trials, seed, seconds=seconds)
     return _explore.explore(space, machine, settings, workers=workers, store=store, watch=watch)
@@ -163,7 +163,7 @@ def explore(
 
 def auto_space(
     program: IRModule | PrimFunc, machine: Machine | str | Path, *, sizes: Mapping[str, int] | None = None
-) -> Auto:
+) -> DerivedSpace:
     """A schedule with holes derived from a program and a machine: `.text` to be read and edited, `.space` for `explore`.
 
     The largest block is tiled by what the memories hold, its operands are staged where its engine takes them from, at loops to choose, in
@@ -219,7 +219,7 @@ def simulate(
 
 def sensitivity(
     program: Scheduled, machine: Machine | str | Path | None = None, *, sizes: Mapping[str, int] | None = None
-) -> tuple[Knob, ...]:
+) -> tuple[MachineParameter, ...]:
     """Which figure of the machine limits the program: each twice as good, one at a time, and the cycles that saves, the most first.
 
     Arguments and errors are those of `simulate`.

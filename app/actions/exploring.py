@@ -23,7 +23,7 @@ from ..document.editing.branches import MAX_NAME, branches, current_branch, with
 from ..document.holes import AUTO, branch_at, notebook_space, with_auto
 from ..limits import LIMITS
 from ..state.intents import Intent
-from ..state.model import DEFAULT_MACHINE, Comparison, Exploration, Side, Sought, State
+from ..state.model import DEFAULT_MACHINE, Comparison, Exploration, SearchRequest, Side, State
 from .cell_actions import edited, open_notebook
 
 MOST_SECONDS = 7 * 24 * 3600
@@ -100,7 +100,7 @@ def _explore(state: State, intent: Explore) -> State:
     require_objectives((*intent.objectives, *intent.budgets), machine)
     serial = 1 if state.exploration is None else state.exploration.sought.serial + 1
     branch = current_branch(notebook.document)
-    sought = Sought(serial, notebook, machine, space, settings, branch)
+    sought = SearchRequest(serial, notebook, machine, space, settings, branch)
     return replace(state, exploration=Exploration(sought), notice=None)
 
 
@@ -160,7 +160,7 @@ def schedule_text(document: Document) -> str:
     return "\n".join(cell.body.strip() for cell in document.of_kind("schedule"))
 
 
-def choices_text(sought: Sought, point: Point) -> str:
+def choices_text(sought: SearchRequest, point: Point) -> str:
     """What a candidate chooses, short enough for a name: "tile m 64, order mo no ko"."""
     chosen = sought.space.texts_at(point)
     return ", ".join(f"{name} {' '.join(_UNPLAIN.sub(' ', text).split())}" for name, text in chosen.items())

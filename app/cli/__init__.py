@@ -26,7 +26,7 @@ from .explore import add_explore
 from .export import add_export
 from .lint import add_lint
 from .logs import logging_to_stderr, timed
-from .opened import BAD_INPUT, FINE, REFUSED, RefusedError
+from .opened import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
 from .run import add_lower, add_machines, add_run
 from .serve import add_serve, free_port
 from .usage import NOTES, Parser, read
@@ -84,7 +84,7 @@ def _output_failed(error: OSError) -> int:
         # Python's own flush at exit must not try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
-        return FINE  # `tilewright … | head`: the reader has all that it wants
+        return EXIT_OK  # `tilewright … | head`: the reader has all that it wants
     print(f"tilewright: {error}", file=sys.stderr)
     return BAD_INPUT
 

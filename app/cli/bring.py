@@ -31,7 +31,7 @@ from ..document.pasted import machine_for, workload_text
 from ..document.title import title_of
 from ..state.model import DEFAULT_MACHINE
 from ..views.shell.gallery import FOLDER as EXAMPLES
-from .opened import FINE, RefusedError, source, takes_file, takes_setting, whole
+from .opened import EXIT_OK, RefusedError, source, takes_file, takes_setting, whole
 from .output import give, takes_json, tell, tell_json
 from .usage import add_command
 
@@ -187,7 +187,7 @@ def _new(arguments: Namespace) -> int:
         else:
             width = max(map(len, titles))
             tell("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
-        return FINE
+        return EXIT_OK
     if arguments.source is not None:
         document = _as_cells(source(arguments.source), dict(arguments.size)).document
     else:
@@ -214,7 +214,7 @@ def _given(arguments: Namespace, document: Document, more: Mapping[str, Any]) ->
         tell_json({"output": arguments.output, "steps": steps, "text": document.text, **more})
     elif arguments.output is None:
         give(document.text)
-    return FINE
+    return EXIT_OK
 
 
 __all__ = ["add_import", "add_new", "templates"]

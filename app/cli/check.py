@@ -18,7 +18,7 @@ from ..actions.lint_fixes import findings_of
 from .findings import Finding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
 from .opened import (
     BAD_INPUT,
-    FINE,
+    EXIT_OK,
     MAX_ACCESSES,
     REFUSED,
     Opened,
@@ -148,7 +148,7 @@ def _check(arguments: Namespace) -> int:
             give(github_commands(found.findings))
     code = max(result.code for result in done)
     if form == "json":
-        tell_json({"passed": code == FINE, "files": [_as_json(result) for result in done]})
+        tell_json({"passed": code == EXIT_OK, "files": [_as_json(result) for result in done]})
     elif form == "sarif":
         tell_json(sarif_log([finding for result in done for finding in result.findings]))
     return code
@@ -183,7 +183,7 @@ def _checked(found: Opened, file: str, arguments: Namespace) -> Checked:
     if arguments.lint:
         words = "; ".join(f"{lint.code}: {lint.message}" for lint in lints)
         checks += (Check("lint", not lints, words or f"nothing of severity {arguments.lint}", len(lints), 0),)
-    code = REFUSED if findings else FINE
+    code = REFUSED if findings else EXIT_OK
     return Checked(file, code, checks, headline(report), findings=tuple(findings))
 
 
@@ -229,7 +229,7 @@ def _lints(found: Opened, machine: Machine, severity: str) -> list[LintFinding]:
 
 def _show(result: Checked, quiet: bool) -> None:
     """The checks of a file; with --quiet those that fail."""
-    if quiet and result.code == FINE:
+    if quiet and result.code == EXIT_OK:
         return
     tell(f"{result.file}: {result.summary}" if result.summary else result.file)
     if result.error is not None:
@@ -246,4 +246,10 @@ def _as_json(result: Checked) -> dict[str, Any]:
     checks: Sequence[Any] = msgspec.to_builtins(result.checks)
     error = result.error.to_json() if result.error is not None else None
     findings = msgspec.to_builtins(result.findings)
-    return {"file": result.file, "passed": result.code == FINE, "checks": checks, "error": error, "findings": findings}
+    return {
+        "file": result.file,
+        "passed": result.code == EXIT_OK,
+        "checks": checks,
+        "error": error,
+        "findings": findings,
+    }

@@ -13,7 +13,7 @@ import shtab
 
 from ...engine.hwsim import preset_names
 from .bring import templates
-from .opened import FINE
+from .opened import EXIT_OK
 from .output import give, takes_json, tell_json
 from .usage import Parser, add_command
 
@@ -39,7 +39,7 @@ def _completion(arguments: argparse.Namespace) -> int:
         tell_json({"shell": arguments.shell, "script": script})
     else:
         give(script)
-    return FINE
+    return EXIT_OK
 
 
 def completion_script(parser: Parser, shell: str) -> str:

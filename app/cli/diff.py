@@ -12,7 +12,7 @@ from ...engine.hwsim import Report
 from ...engine.ir import Expr, Node, TilewrightError, first_difference
 from ...engine.script import expr_text, to_script
 from ..views.compare.differences import difference_table
-from .opened import FINE, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_setting
+from .opened import EXIT_OK, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_setting
 from .output import takes_json, tell, tell_json, working
 from .usage import add_command
 
@@ -58,7 +58,7 @@ def _diff(arguments: Namespace) -> int:
         tell_json(_as_json((a, b), where, lines, reports))
     else:
         _show((a, b), where, lines, reports)
-    return FINE if found is None else REFUSED
+    return EXIT_OK if found is None else REFUSED
 
 
 def _report(side: Opened, machine: str | None) -> Report | TilewrightError:

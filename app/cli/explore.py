@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from ...engine.explore import CYCLES, UNITS, Figures, Offer, Progress, Settings, Space, Status, Study, explore
+from ...engine.explore import CYCLES, UNITS, Figures, Progress, Settings, Space, Status, Study, StudyCandidate, explore
 from ...engine.hwsim import load_machine
 from ...engine.ir import Refusal
 from ..document import DocumentError, Notebook, evaluate, save_document
@@ -22,7 +22,7 @@ from ..document.holes import branch_at, has_holes, notebook_space, with_auto
 from ..state.model import DEFAULT_MACHINE
 from .check import size_bytes
 from .logs import timed
-from .opened import FINE, REFUSED, notebook_file, takes_file, takes_setting, whole_only, written_back
+from .opened import EXIT_OK, REFUSED, notebook_file, takes_file, takes_setting, whole_only, written_back
 from .output import shows_progress, takes_json, tell, tell_json
 from .usage import add_command
 
@@ -132,7 +132,7 @@ def _explore(arguments: Namespace) -> int:
         tell_json(_as_json(study))
     else:
         tell(_text(study, arguments))
-    return FINE if study.offers else REFUSED
+    return EXIT_OK if study.offers else REFUSED
 
 
 def _space(notebook: Notebook) -> Space:
@@ -184,7 +184,7 @@ def _text(study: Study, arguments: Namespace) -> str:
     return "\n".join(lines)
 
 
-def _offer_lines(study: Study, offer: Offer) -> Iterator[str]:
+def _offer_lines(study: Study, offer: StudyCandidate) -> Iterator[str]:
     figures = offer.trial.outcome.figures
     assert figures is not None
     names = dict.fromkeys((*study.settings.objectives, CYCLES))

@@ -15,7 +15,7 @@ from ..state.derived import Store
 from ..views.drawings import Theme
 from .opened import (
     BAD_INPUT,
-    FINE,
+    EXIT_OK,
     MOMENTS,
     Opened,
     RefusedError,
@@ -99,7 +99,7 @@ def _export(arguments: Namespace) -> int:
         sys.stdout.buffer.flush()
     elif arguments.output is None:
         give(str(data))
-    return FINE
+    return EXIT_OK
 
 
 def _made(arguments: Namespace, found: Opened) -> str | bytes:

@@ -9,7 +9,7 @@ from ...engine.lint import NOT_ABOUT_THE_SCHEDULE
 from ..actions.lint_fixes import Mended, findings_of, is_serious, lint_text, mended, mended_text
 from ..document import save_document
 from .opened import (
-    FINE,
+    EXIT_OK,
     MAX_ACCESSES,
     MOMENTS,
     REFUSED,
@@ -69,4 +69,4 @@ def _lint(arguments: Namespace) -> int:
         )
     else:
         tell("\n\n".join([*([mended_text(done)] if done else []), lint_text(findings, machine.name)]))
-    return REFUSED if any(map(is_serious, findings)) else FINE
+    return REFUSED if any(map(is_serious, findings)) else EXIT_OK

@@ -43,7 +43,7 @@ from ..links import is_link, text_of
 from ..state.model import DEFAULT_MACHINE, State
 from .logs import log, timed
 
-FINE, REFUSED, BAD_INPUT = 0, 1, 2
+EXIT_OK, REFUSED, BAD_INPUT = 0, 1, 2
 
 STANDARD_INPUT = "-"
 

@@ -10,13 +10,13 @@ import msgspec
 
 from ...engine.execute import Verdict
 from ...engine.export import chrome_trace, knobs_text, report_text
-from ...engine.hwsim import Knob, Report, load_machine, preset_names, sensitivity
+from ...engine.hwsim import MachineParameter, Report, load_machine, preset_names, sensitivity
 from ...engine.lower import PASSES, LowerError, lower, with_sizes
 from ...engine.script import to_script
 from ..document import with_origins
 from .opened import (
     BAD_INPUT,
-    FINE,
+    EXIT_OK,
     MOMENTS,
     REFUSED,
     RefusedError,
@@ -72,7 +72,7 @@ def _run(arguments: Namespace) -> int:
         verdict = found.schedule.check(found.sizes)
     with working(arguments, f"simulating on {machine.name}"):
         report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
-    knobs: Sequence[Knob] = ()
+    knobs: Sequence[MachineParameter] = ()
     if arguments.sensitivity:
         with working(arguments, "trying each figure of the machine"):
             knobs = sensitivity(found.costed, machine)
@@ -82,10 +82,10 @@ def _run(arguments: Namespace) -> int:
         tell("\n\n".join((report_text(report, verdict), *([knobs_text(knobs)] if knobs else []))))
     if arguments.trace is not None and not written(arguments.trace, chrome_trace(report)):
         return BAD_INPUT
-    return REFUSED if verdict.status == "failed" else FINE
+    return REFUSED if verdict.status == "failed" else EXIT_OK
 
 
-def report_json(report: Report, verdict: Verdict, knobs: Sequence[Knob] = ()) -> dict[str, object]:
+def report_json(report: Report, verdict: Verdict, knobs: Sequence[MachineParameter] = ()) -> dict[str, object]:
     """`Report.to_json` with `verified`: "proved", "tested", "failed" or "unknown", and `verified_detail`; `sensitivity` where asked for."""
     data = report.to_json()
     if knobs:
@@ -106,13 +106,13 @@ def _lower(arguments: Namespace) -> int:
         tell_json({"until": arguments.until, "text": to_script(lowered)})
     else:
         give(to_script(lowered))
-    return FINE
+    return EXIT_OK
 
 
 def _machines(arguments: Namespace) -> int:
     if not arguments.json:
         tell("\n".join(preset_names()))
-        return FINE
+        return EXIT_OK
     machines = [load_machine(name) for name in preset_names()]
     tell_json(
         [
@@ -126,4 +126,4 @@ def _machines(arguments: Namespace) -> int:
             for machine in machines
         ]
     )
-    return FINE
+    return EXIT_OK

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...engine.adopt import Pasted, is_post, read_as_far_as_possible
+from ...engine.adopt import Snippet, is_post, read_as_far_as_possible
 from ...engine.export import call_text, unique_name
 from ...engine.hwsim import DmaEngine, Machine, load_machine, preset_names
 from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, walk
@@ -121,7 +121,7 @@ def _knows(machine: Machine, scopes: set[str]) -> bool:
     return all(machine.find_memory(scope) is not None for scope in scopes)
 
 
-def notebook_of(text: str, found: Pasted, machine: str) -> str:
+def notebook_of(text: str, found: Snippet, machine: str) -> str:
     """The notebook's text; `found` is what `text` says."""
     schedule = "\n".join([f"sch = tilewright.Schedule({program_name(found.program)})", *_lines(text, found)])
     return (
@@ -143,7 +143,7 @@ def program_name(program: IRModule | PrimFunc) -> str:
     return "Module" if isinstance(program, IRModule) else program.name
 
 
-def _lines(text: str, found: Pasted) -> list[str]:
+def _lines(text: str, found: Snippet) -> list[str]:
     """The calls; above those of one line of the text the comments there, or that line where it reads otherwise."""
     variables: dict[Var | str, str] = {}
     for name, handle in found.names.items():

@@ -16,15 +16,15 @@ from ...engine.lower import planned
 from ...engine.schedule import Schedule
 from ..state.derived import CHECK_STOPPED, Store, attempt, report_of, sizes_of
 from ..state.model import State
-from .background_job import Doing, Work
-from .event_loop import Clock
-from .fair_scheduler import Turns
+from .background_job import BackgroundJob, JobStatus
+from .event_loop import EventLoop
+from .fair_scheduler import FairScheduler
 
 STAND_STILL_MS = 200
 """A program that is shown for less is not verified: its successor is."""
 
 
-class Afterwards:
+class BackgroundAnalysis:
     """The work of one page; `patience` says how many seconds a paint may wait.
 
     `drawn` is called when the report of the picture has come after its paint, `found` after everything else,
@@ -33,29 +33,29 @@ class Afterwards:
     def __init__(
         self,
         store: Store,
-        clock: Clock,
+        event_loop: EventLoop,
         patience: Callable[[], float],
         *,
         drawn: Callable[[], None],
         found: Callable[[], None],
         turned: Callable[[], None],
-        turns: Turns,
+        scheduler: FairScheduler,
     ) -> None:
         self._store = store
-        self._clock = clock
+        self._event_loop = event_loop
         self._patience = patience
         self._drawn = drawn
         self._found = found
         self._turned = turned
-        self._turns = turns
-        self._simulating: Work | None = None
-        self._work: Work | None = None
+        self._scheduler = scheduler
+        self._simulating: BackgroundJob | None = None
+        self._work: BackgroundJob | None = None
         self._turn = 0
         self._owed = self._put_off = False
-        self._doing: dict[str, Doing] = {}
+        self._doing: dict[str, JobStatus] = {}
 
     @property
-    def doing(self) -> tuple[Doing, ...]:
+    def doing(self) -> tuple[JobStatus, ...]:
         return tuple(self._doing.values())
 
     def simulate(self, state: State) -> None:
@@ -77,11 +77,11 @@ class Afterwards:
             self._store.keep("plan", (func,), plan)
             self._store.reported(func, machine, report)
 
-        work = Work(pieces(), self._clock, keep, self._simulated)
+        work = BackgroundJob(pieces(), self._event_loop, keep, self._simulated)
         self._simulating = work.start()
         if not work.wait(self._patience()):
             self._store.put_off(func, machine)
-            self._doing["report"] = Doing("report", "area-timeline", "Simulating")
+            self._doing["report"] = JobStatus("report", "area-timeline", "Simulating")
 
     def begin(self, state: State) -> None:
         """What can wait, once the picture has stood still."""
@@ -89,8 +89,8 @@ class Afterwards:
         turn = self._turn
         self._put_off = True
         if state.moment is not None and self._store.verdict(state, state.moment.schedule) is None:
-            self._doing["verdict"] = Doing("verdict", "area-headline", "Checking that it computes the same")
-        self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, state))
+            self._doing["verdict"] = JobStatus("verdict", "area-headline", "Checking that it computes the same")
+        self._event_loop.after(STAND_STILL_MS, lambda: self._begin(turn, state))
 
     def give_way(self) -> None:
         """The picture may be about to change: nothing is to take time from that."""
@@ -109,13 +109,15 @@ class Afterwards:
         self._put_off = False
         for work in (self._simulating, self._work):
             if work is not None:
-                work.give_up()
+                work.cancel()
         self._simulating = self._work = None
         self._doing.clear()
 
     def stop_for_good(self, state: State) -> None:
         """A person does not want to wait: what is not known stays so, and says that it was stopped."""
-        stopped = {key: Doing(d.key, d.area, d.text, d.done, d.total, stopped=True) for key, d in self._doing.items()}
+        stopped = {
+            key: JobStatus(d.key, d.area, d.text, d.done, d.total, stopped=True) for key, d in self._doing.items()
+        }
         self.stop()
         if state.moment is None:
             return
@@ -182,12 +184,12 @@ class Afterwards:
                 self._tell_steps(done, len(missing))
 
         pieces = _pieces(schedule if wants_verdict else None, sizes, missing, machine)
-        self._work = Work(pieces, self._clock, keep, self._ended, self._turns).start()
+        self._work = BackgroundJob(pieces, self._event_loop, keep, self._ended, self._scheduler).start()
         self._turned()
 
     def _tell_steps(self, done: int, total: int) -> None:
         if total:
-            self._doing["steps"] = Doing("steps", "area-notebook", "What each step changes", done, total)
+            self._doing["steps"] = JobStatus("steps", "area-notebook", "What each step changes", done, total)
             self._turned()
 
     def _ended(self) -> None:

@@ -1,7 +1,7 @@
 """Work in a thread that can be given up at any moment: what nobody waits for any more takes no time from those who wait.
 
 Python runs one thread at a time, so that a simulation that goes on after the drop that made it pointless would halve the speed of the drop.
-Giving work up raises `GivenUp` in its thread, between two instructions and not only between two pieces.
+Giving work up raises `Cancelled` in its thread, between two instructions and not only between two pieces.
 
 The threads are bare ones: `Thread` objects are in a weak set, whose callback swallows what a thread is struck with that just collects
 garbage. Where another callback does, the piece is made to its end, for nobody. An import is let end: half a module would be left.
@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
-from .event_loop import Clock
-from .fair_scheduler import Turns
+from .event_loop import EventLoop
+from .fair_scheduler import FairScheduler
 
 Found = Callable[[Any], None]
 
@@ -28,7 +28,7 @@ AGAIN_S = 0.001
 """A module that is being imported is looked at again so much later."""
 
 
-class Doing(msgspec.Struct, frozen=True):
+class JobStatus(msgspec.Struct, frozen=True):
     """What is being worked out, for the person who waits: the `area` of the page where it will stand, words, how many of how many (total
     0: not known), and whether it was stopped, so that it may be gone on with."""
 
@@ -40,7 +40,7 @@ class Doing(msgspec.Struct, frozen=True):
     stopped: bool = False
 
 
-class GivenUp(BaseException):
+class Cancelled(BaseException):
     """Raised in a thread whose work nobody waits for. No `except Exception` keeps it."""
 
 
@@ -54,26 +54,26 @@ def _imports(thread: int) -> bool:
     return False
 
 
-class Work:
+class BackgroundJob:
     """The pieces of an iterator, made in a thread one after the other; `found` gets each on the loop, `ended` is called after the last.
 
     The iterator only reads what is frozen, and what it makes is its own until it is told: it may be ended anywhere. Nothing is told of
-    work that was given up. With `turns` each piece waits for its turn.
+    work that was given up. With `scheduler` each piece waits for its turn.
     """
 
     def __init__(
         self,
         pieces: Iterator[Any],
-        clock: Clock,
+        event_loop: EventLoop,
         found: Found,
         ended: Callable[[], None] = lambda: None,
-        turns: Turns | None = None,
+        scheduler: FairScheduler | None = None,
     ) -> None:
         self._pieces = pieces
-        self._clock = clock
+        self._event_loop = event_loop
         self._found = found
         self._ended = ended
-        self._turns = turns
+        self._scheduler = scheduler
         self._ready: list[Any] = []
         self._lock = threading.Lock()
         self._breakable = self._struck = False
@@ -83,7 +83,7 @@ class Work:
         self._free.set()
         self._thread = 0
 
-    def start(self) -> Work:
+    def start(self) -> BackgroundJob:
         self._thread = _thread.start_new_thread(self._run, ())
         return self
 
@@ -94,7 +94,7 @@ class Work:
         self.tell()
         return True
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """End it now. The thread is gone as soon as Python lets it run, at the latest when a call into C returns or an import ends."""
         with self._lock:
             self.over = True
@@ -103,12 +103,12 @@ class Work:
                     _thread.start_new_thread(self._give_up_soon, ())
                 else:
                     self._struck = True
-                    self._strike(GivenUp)
+                    self._strike(Cancelled)
         self._free.set()
 
     def _give_up_soon(self) -> None:
         time.sleep(AGAIN_S)
-        self.give_up()
+        self.cancel()
 
     def hold(self) -> None:
         """Begin no other piece for now: somebody waits for the page."""
@@ -133,20 +133,20 @@ class Work:
     def _run(self) -> None:
         try:
             while not self.over and self._in_turn():
-                self._clock.soon(self.tell)
+                self._event_loop.soon(self.tell)
                 self._free.wait()
-        except GivenUp:
+        except Cancelled:
             pass
         finally:
             self._done.set()
             if not self.over:
-                self._clock.soon(self.tell)
+                self._event_loop.soon(self.tell)
 
     def _in_turn(self) -> bool:
         """The next piece, once it is its turn: a person who waits for it asks nobody."""
-        if self._turns is None:
+        if self._scheduler is None:
             return self._next()
-        with self._turns.taken():
+        with self._scheduler.taken():
             return self._next()
 
     def _next(self) -> bool:
@@ -171,4 +171,4 @@ class Work:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(error) if error else None)
 
 
-__all__ = ["Doing", "GivenUp", "Work"]
+__all__ = ["BackgroundJob", "Cancelled", "JobStatus"]

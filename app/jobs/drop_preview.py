@@ -28,9 +28,9 @@ from ..views.labels.row_ids import RowIds, row_ids
 from ..views.menus import handle_of
 from ..views.tree.predictions import prediction_value
 from ..views.tree.targets import moves_of, targets_of
-from .background_job import Work
-from .event_loop import Clock
-from .fair_scheduler import Turns
+from .background_job import BackgroundJob
+from .event_loop import EventLoop
+from .fair_scheduler import FairScheduler
 
 MOST_KEPT = 64
 """Drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
@@ -106,16 +106,16 @@ class Grab:
         return entry
 
 
-class Forecast:
+class DropPreview:
     """The map and the predictions of one page. `tell` gets each prediction, on the loop."""
 
-    def __init__(self, store: Store, clock: Clock, tell: Tell, turns: Turns | None = None) -> None:
+    def __init__(self, store: Store, event_loop: EventLoop, tell: Tell, scheduler: FairScheduler | None = None) -> None:
         self._store = store
-        self._clock = clock
+        self._event_loop = event_loop
         self._tell = tell
-        self._turns = turns or Turns()
+        self._scheduler = scheduler or FairScheduler()
         self._grab: Grab | None = None
-        self._work: Work | None = None
+        self._work: BackgroundJob | None = None
         self._kept: OrderedDict[Notebook, list[Asked]] = OrderedDict()
 
     def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
@@ -146,7 +146,7 @@ class Forecast:
             return
         now = self._store.known("report", (self._store.costed(state, grab.schedule), machine))
         pieces = self._try_all(grab, machine, now)
-        work = Work(pieces, self._clock, lambda told: self._found(grab, *told), turns=self._turns)
+        work = BackgroundJob(pieces, self._event_loop, lambda told: self._found(grab, *told), scheduler=self._scheduler)
         self._work = work.start()
 
     def foretold(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
@@ -166,7 +166,7 @@ class Forecast:
             self._grab.over = True
             self._grab = None
         if self._work is not None:
-            self._work.give_up()
+            self._work.cancel()
             self._work = None
 
     def with_made(self, state: State, move: Call | Calls) -> Call | Calls:

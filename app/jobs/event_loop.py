@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Clock(Protocol):
+class EventLoop(Protocol):
     """The loop of one page."""
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:

@@ -17,14 +17,14 @@ from typing import Any
 
 import msgspec
 
-from ...engine.explore import Checking, Progress, Status, explore
+from ...engine.explore import Progress, Status, Verifier, explore
 from ...engine.ir import Refusal, TilewrightError
 from ..document import Notebook
 from ..limits import LIMITS
 from ..state.derived import Store
-from ..state.model import Exploration, Sought, State
+from ..state.model import Exploration, SearchRequest, State
 from ..state.search_results import Found, found_now
-from .event_loop import Clock
+from .event_loop import EventLoop
 from .study_files import taken_up, write_down
 
 TELL_MS = 250
@@ -64,15 +64,15 @@ class Search:
 
     def __init__(
         self,
-        sought: Sought,
+        sought: SearchRequest,
         known: Found,
-        clock: Clock,
+        event_loop: EventLoop,
         places: Places,
         file: Path,
         told: Callable[[Found], None],
     ) -> None:
         self.sought = sought
-        self._clock = clock
+        self._event_loop = event_loop
         self._places = places
         self._file = file
         self._told = told
@@ -134,7 +134,7 @@ class Search:
         standing = "ended" if study.ended else "stopped"
         self._now(standing=standing, offers=offers, front=front, total=study.total, checking=None)
 
-    def _checks(self, checking: Checking) -> bool:
+    def _checks(self, checking: Verifier) -> bool:
         """The best are looked at once more. Whether that is not wanted any more."""
         self._now(checking=(checking.done, checking.total))
         return self._stopped.is_set()
@@ -159,7 +159,7 @@ class Search:
             if self._stopped.is_set() or (self._coming and not soon):
                 return
             self._coming = True
-        self._clock.soon(self._tell if soon else lambda: self._clock.after(TELL_MS, self._tell))
+        self._event_loop.soon(self._tell if soon else lambda: self._event_loop.after(TELL_MS, self._tell))
 
     # On the loop.
 
@@ -180,18 +180,18 @@ class Searches:
     def __init__(
         self,
         store: Store,
-        clock: Clock,
+        event_loop: EventLoop,
         found: Callable[[], None],
         places: Places | None = None,
-        file_of: Callable[[Sought], Path | None] = lambda _: None,
+        file_of: Callable[[SearchRequest], Path | None] = lambda _: None,
     ) -> None:
         self._store = store
-        self._clock = clock
+        self._event_loop = event_loop
         self._found = found
         self._places = places or Places()
         self._file_of = file_of
         self._search: Search | None = None
-        self._latest: tuple[Sought, Found] | None = None
+        self._latest: tuple[SearchRequest, Found] | None = None
         self._folder: TemporaryDirectory[str] | None = None
 
     @property
@@ -213,22 +213,22 @@ class Searches:
         self._search = Search(
             wanted.sought,
             known or Found("waiting"),
-            self._clock,
+            self._event_loop,
             self._places,
             self._file_of(wanted.sought) or self._aside(wanted.sought),
             lambda found: self._keep(wanted.sought, found),
         ).start()
         self._known(wanted.sought, self._search.latest)
 
-    def take_up(self, notebook: Notebook, told: Callable[[Sought], None]) -> None:
+    def take_up(self, notebook: Notebook, told: Callable[[SearchRequest], None]) -> None:
         """Look for what was searched of the notebook before; `told` is called on the loop where there is something."""
 
         def work() -> None:
             found = taken_up(notebook)
             if found is not None:
-                self._clock.soon(lambda: tell(*found))
+                self._event_loop.soon(lambda: tell(*found))
 
-        def tell(sought: Sought, found: Found) -> None:
+        def tell(sought: SearchRequest, found: Found) -> None:
             self._known(sought, found)
             told(sought)
 
@@ -250,7 +250,7 @@ class Searches:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _aside(self, sought: Sought) -> Path:
+    def _aside(self, sought: SearchRequest) -> Path:
         """Where what comes of a notebook without a file is kept as long as its page is there."""
         self._folder = self._folder or TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True)
         return Path(self._folder.name) / f"{sought.serial}.sqlite3"
@@ -262,11 +262,11 @@ class Searches:
         elif found_now(exploration, self._store) is None:
             self._known(*self._latest)
 
-    def _known(self, sought: Sought, found: Found) -> None:
+    def _known(self, sought: SearchRequest, found: Found) -> None:
         self._latest = sought, found
         self._store.keep("found", (sought,), found)
 
-    def _keep(self, sought: Sought, found: Found) -> None:
+    def _keep(self, sought: SearchRequest, found: Found) -> None:
         self._known(sought, found)
         if (
             found.standing in ("ended", "failed", "stopped")

@@ -10,14 +10,14 @@ from ...engine.ir import Refusal, TilewrightError
 from ..export.exports import EXPORTS, Made, apart, made
 from ..state.derived import Store, attempt
 from ..state.model import State
-from .event_loop import Clock
+from .event_loop import EventLoop
 
 AT_ONCE = ("tvm", "tilewright", "tvmscript")
 """Kinds that are there already, or nearly."""
 
 
 def hand_out(
-    key: str, state: State, store: Store, clock: Clock, given: Callable[[Made | TilewrightError], None]
+    key: str, state: State, store: Store, event_loop: EventLoop, given: Callable[[Made | TilewrightError], None]
 ) -> None:
     """Make an export of what is shown; `given` gets it, or why there is none, on the loop. Raises TilewrightError "no-such-export"."""
     if key not in EXPORTS:
@@ -36,7 +36,7 @@ def hand_out(
 
     def work() -> None:
         found = make()
-        clock.soon(lambda: given(found))
+        event_loop.soon(lambda: given(found))
 
     threading.Thread(target=work, name="export", daemon=True).start()
 

@@ -15,7 +15,7 @@ PATIENCE_S = 2.0
 """A loop that is never idle does not keep the others from their turn for longer."""
 
 
-class Turns:
+class FairScheduler:
     """A queue of threads, of which the first works. `soon` runs something on the loop behind all that waits there; None: there is none."""
 
     def __init__(self, soon: Callable[[Callable[[], None]], object] | None = None) -> None:
@@ -56,4 +56,4 @@ class Turns:
         idle.wait(PATIENCE_S)
 
 
-__all__ = ["Turns"]
+__all__ = ["FairScheduler"]

@@ -18,16 +18,16 @@ from ...engine.ir import PrimFunc, TilewrightError
 from ...engine.lower import with_sizes
 from ..state.comparison import side_state
 from ..state.derived import Store, attempt, report_of
-from ..state.model import Sought, State
+from ..state.model import SearchRequest, State
 from ..state.search_results import found_now
 from ..views.explore.candidate_card import trial_now, trial_report
 from ..views.layouts import layout_work
 from ..views.machine.sensitivity import Tried, trying
 from ..views.problems.lints import lint_work
 from ..views.timeline.explanation import explained_now, explaining, study_of
-from .background_job import Doing, Work
-from .event_loop import Clock
-from .fair_scheduler import Turns
+from .background_job import BackgroundJob, JobStatus
+from .event_loop import EventLoop
+from .fair_scheduler import FairScheduler
 
 STAND_STILL_MS = 250
 """What is shown for less is not studied."""
@@ -50,26 +50,26 @@ class Study(msgspec.Struct, frozen=True, eq=False):
         return (self.what, *map(id, self.of))
 
 
-class Studies:
+class OnDemandAnalyses:
     """The studies of one page, one at a time. `found` is called on the loop after each piece, `turned` when `doing` is another."""
 
     def __init__(
         self,
         store: Store,
-        clock: Clock,
+        event_loop: EventLoop,
         found: Callable[[], None],
         turned: Callable[[], None] = lambda: None,
-        turns: Turns | None = None,
+        scheduler: FairScheduler | None = None,
     ) -> None:
         self._store = store
-        self._clock = clock
+        self._event_loop = event_loop
         self._found = found
         self._turned = turned
-        self._turns = turns or Turns()
+        self._scheduler = scheduler or FairScheduler()
         self._turn = 0
         self._running: Study | None = None
         self._stopped: Study | None = None
-        self._work: Work | None = None
+        self._work: BackgroundJob | None = None
         self._told: Any = None
         self._seen: State | None = None
 
@@ -84,16 +84,16 @@ class Studies:
             return
         self._running, self._stopped = wanted, None
         turn = self._turn
-        self._clock.after(STAND_STILL_MS, lambda: self._begin(turn, wanted))
+        self._event_loop.after(STAND_STILL_MS, lambda: self._begin(turn, wanted))
 
     @property
-    def doing(self) -> Doing | None:
+    def doing(self) -> JobStatus | None:
         """What is being studied, or was until a person stopped it."""
         study = self._running or self._stopped
         if study is None or not study.text:
             return None
         done, total = getattr(self._told, "done", 0), getattr(self._told, "total", 0)
-        return Doing(study.what, study.area, study.text, done, total, stopped=self._running is None)
+        return JobStatus(study.what, study.area, study.text, done, total, stopped=self._running is None)
 
     def hold(self) -> None:
         """Begin no other piece for now: somebody waits for the page."""
@@ -110,7 +110,7 @@ class Studies:
         self._turn += 1
         self._running = self._told = None
         if self._work is not None:
-            self._work.give_up()
+            self._work.cancel()
             self._work = None
 
     def stop_for_good(self) -> None:
@@ -133,7 +133,9 @@ class Studies:
         def pieces() -> Iterator[Any]:
             yield from study.pieces()
 
-        self._work = Work(pieces(), self._clock, lambda piece: self._keep(study, piece), self._end, self._turns).start()
+        self._work = BackgroundJob(
+            pieces(), self._event_loop, lambda piece: self._keep(study, piece), self._end, self._scheduler
+        ).start()
         self._turned()
 
     def _keep(self, study: Study, piece: Any) -> None:
@@ -256,9 +258,9 @@ def trial_study(state: State, store: Store) -> Study | None:
     return Study(what, (sought,), pieces, "pane-explore", "Looking into the candidate")
 
 
-def _replayed(sought: Sought, trial: Trial) -> Report | TilewrightError:
+def _replayed(sought: SearchRequest, trial: Trial) -> Report | TilewrightError:
     func = with_sizes(sought.space.schedule_at(trial.point).schedule.described, sought.space.sizes).func
     return report_of(func, sought.machine)
 
 
-__all__ = ["Studies", "Study", "next_study"]
+__all__ = ["OnDemandAnalyses", "Study", "next_study"]

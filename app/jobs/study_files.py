@@ -16,14 +16,14 @@ import msgspec
 from ...engine.execute import Verdict
 from ...engine.explore import Settings, Status, Trial
 from ...engine.explore.trials.study import front_of
-from ...engine.explore.trials.study_store import Kept, fingerprint
+from ...engine.explore.trials.study_store import StudyStore, fingerprint
 from ...engine.ir import TilewrightError
 from ..actions.exploring import machine_of
 from ..document import Notebook, evaluate, read_document
 from ..document.editing.branches import current_branch
 from ..document.holes import notebook_space
 from ..folders.state import folder_state, state_path
-from ..state.model import Sought
+from ..state.model import SearchRequest
 from ..state.search_results import Found
 
 MOST_FILES = 40
@@ -37,7 +37,7 @@ class Note(msgspec.Struct, frozen=True):
     settings: Settings
 
 
-def study_file(path: str, sought: Sought) -> Path | None:
+def study_file(path: str, sought: SearchRequest) -> Path | None:
     """The file for the outcomes of a search of the notebook at `path`; None where the user's state folder cannot be used."""
     try:
         return _folder(path) / f"{fingerprint(sought.space, sought.machine, sought.settings)[:24]}.sqlite3"
@@ -45,7 +45,7 @@ def study_file(path: str, sought: Sought) -> Path | None:
         return None
 
 
-def write_down(path: str, sought: Sought) -> None:
+def write_down(path: str, sought: SearchRequest) -> None:
     """Note that this is searched. Raises OSError."""
     folder_state(Path(path).resolve().parent)
     folder = _folder(path)
@@ -61,7 +61,7 @@ def write_down(path: str, sought: Sought) -> None:
                 part.unlink()
 
 
-def taken_up(notebook: Notebook) -> tuple[Sought, Found] | None:
+def taken_up(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
     """What was searched last of a notebook in a file, as far as it came; None where nothing was, or it cannot be read any more."""
     path = notebook.document.path
     if path is None:
@@ -73,11 +73,11 @@ def taken_up(notebook: Notebook) -> tuple[Sought, Found] | None:
         if note.text != notebook.document.text:
             notebook = evaluate(read_document(note.text, path))
         space, machine = notebook_space(notebook), machine_of(notebook)
-        sought = Sought(1, notebook, machine, space, note.settings, current_branch(notebook.document))
+        sought = SearchRequest(1, notebook, machine, space, note.settings, current_branch(notebook.document))
         file = study_file(path, sought)
         if file is None or not file.is_file():
             return None
-        kept = Kept(file, space, machine, note.settings)
+        kept = StudyStore(file, space, machine, note.settings)
         try:
             outcomes, verdicts = kept.outcomes(), kept.verdicts()
         finally:
@@ -89,7 +89,7 @@ def taken_up(notebook: Notebook) -> tuple[Sought, Found] | None:
     return sought, _found(sought, trials, {number: verdict for (number, _), verdict in verdicts.items()})
 
 
-def _found(sought: Sought, trials: tuple[Trial, ...], verdicts: Mapping[int, Verdict]) -> Found:
+def _found(sought: SearchRequest, trials: tuple[Trial, ...], verdicts: Mapping[int, Verdict]) -> Found:
     counts: dict[Status, int] = dict(Counter(trial.outcome.status for trial in trials))
     # One that does not compute what the program does is not offered.
     right = tuple(t for t in trials if t.number not in verdicts or verdicts[t.number].status != "failed")

@@ -13,12 +13,12 @@ import param
 
 from ..components.esm import Compiled
 from ..document import Notebook
-from ..page.notebook_catalog import Shelf
+from ..page.notebook_catalog import NotebookCatalog
 from ..page.page import Page
 from ..session.session import Session
 from ..state.derived import Store
 from ..state.model import State
-from ..storage.registry import Cabinet
+from ..storage.registry import OpenFileRegistry
 from .kernel import KernelClock
 from .stills import timeline_picture, tree_picture
 from .views import ScheduleSession, View
@@ -68,12 +68,12 @@ class ScheduleNotebook(View):
     def _begun(self) -> Session:
         if not self._is_file:
             return CellSession(KernelClock(), store=self._store)
-        cabinet = Cabinet()
-        atexit.register(cabinet.close)  # a kernel that is ended in the middle of a burst of edits writes them
-        return CellSession(KernelClock(), store=self._store, cabinet=cabinet)
+        open_files = OpenFileRegistry()
+        atexit.register(open_files.close)  # a kernel that is ended in the middle of a burst of edits writes them
+        return CellSession(KernelClock(), store=self._store, open_files=open_files)
 
     def _made(self) -> Compiled:
-        self._page = Page(self._session, Shelf())
+        self._page = Page(self._session, NotebookCatalog())
         self._natural_height = 460
         return self._page.headline
 

@@ -54,7 +54,7 @@ class ScheduleSession(Session):
 
     def receive(self, message: dict[str, Any]) -> None:
         """Do what a view's message asks for."""
-        begins = not self.state.past and not self.filing.has_file
+        begins = not self.state.past and not self.file_sync.has_file
         if message["kind"] == "undo" and begins and self.state.notebook is not None:
             before = before_last_call(self.state.notebook)
             self.state = replace(self.state, past=() if before is None else (before,))
@@ -84,7 +84,7 @@ class View(Shown):
         super().__init__(**params)
         self._store = MachineStore()
         self._session = self._begun()
-        self._session.picture.screen = self
+        self._session.updater.screen = self
         self._loading = False
         self._notice: object = None
         self._drawn = self._made()

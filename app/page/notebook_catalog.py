@@ -36,7 +36,7 @@ class Thumbnails:
                 self._known[digest(text)] = thumbnail_of(text)
 
 
-class Shelf:
+class NotebookCatalog:
     """The notebooks that one page can open: the served ones at `path`, a file or a folder, the examples, and the newest `drafts`."""
 
     def __init__(
@@ -83,4 +83,4 @@ class Shelf:
             threading.Thread(target=work, name="thumbnails", daemon=True).start()
 
 
-__all__ = ["Shelf", "Thumbnails"]
+__all__ = ["NotebookCatalog", "Thumbnails"]

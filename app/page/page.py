@@ -23,7 +23,7 @@ from ..components.panels import (
     ProblemsView,
 )
 from ..components.timeline import TimelineView
-from ..jobs.background_job import Doing
+from ..jobs.background_job import JobStatus
 from ..links import fragment_of
 from ..session.session import Session
 from ..state.derived import Store
@@ -45,7 +45,7 @@ from ..views.shell.primitives import primitive_docs
 from ..views.shell.tour import tour_value
 from ..views.timeline.value import timeline_value
 from ..views.tree.tree_now import costs_now, rows_now
-from .notebook_catalog import Shelf
+from .notebook_catalog import NotebookCatalog
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 """How components sit in the areas of the page's grid."""
@@ -54,8 +54,8 @@ FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 class Page:
     """The components of one page; a session's screen."""
 
-    def __init__(self, session: Session, shelf: Shelf) -> None:
-        self._shelf, self._session, self._opened = shelf, session, False
+    def __init__(self, session: Session, catalog: NotebookCatalog) -> None:
+        self._catalog, self._session, self._opened = catalog, session, False
         self.renewed: Callable[[], None] = lambda: None
         self._notice: Notice | None = None
         self.page = PageView(
@@ -79,7 +79,7 @@ class Page:
         self.explore = ExploreView(
             data=explore_value(session.state, session.store), answer=session.questions.trials, **FILL
         )
-        self.compare = CompareView(data=compare_value(session.state, session.store, shelf.examples), **FILL)
+        self.compare = CompareView(data=compare_value(session.state, session.store, catalog.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
         self.commands = CommandsView(data=[], sizing_mode="fixed", width=0, height=0)
         views = (
@@ -140,13 +140,13 @@ class Page:
         """Back at the gallery the folder may be another one."""
         opened, self._opened = self._opened, state.notebook is not None
         if opened and not self._opened:
-            self._shelf.renew()
-            self._session.examples = self._shelf.examples
+            self._catalog.renew()
+            self._session.examples = self._catalog.examples
             self.renewed()
 
     def _gallery(self, state: State) -> dict[str, Any]:
-        shelf = self._shelf
-        return gallery_value(state, shelf.examples, shelf.thumbnails.known, shelf.folder, shelf.drafts)
+        catalog = self._catalog
+        return gallery_value(state, catalog.examples, catalog.thumbnails.known, catalog.folder, catalog.drafts)
 
     def _draw_tree(self, state: State, store: Store) -> None:
         draw_tree(self.tree, state, store)
@@ -184,7 +184,7 @@ class Page:
         self.tree.marks = problem_marks(problems["problems"])
 
     def _draw_comparison(self, state: State, store: Store) -> None:
-        self.compare.draw(compare_value(state, store, self._shelf.examples))
+        self.compare.draw(compare_value(state, store, self._catalog.examples))
         self.overlay.draw(overlay_now(state, store))
 
     def draw_later(self, state: State, store: Store) -> None:
@@ -201,7 +201,7 @@ class Page:
     def _discarded(self, message: dict[str, Any]) -> None:
         """A draft is gone from the start screen's list."""
         if message["kind"] == "discard_draft":
-            self._shelf.renew()
+            self._catalog.renew()
             self.gallery.draw(self._gallery(self._session.state))
 
     def _explain(self, message: dict[str, Any]) -> None:
@@ -214,7 +214,7 @@ class Page:
 
     def _command(self, message: dict[str, Any], session: Session) -> None:
         if message["kind"] == "commands":
-            self.commands.draw(commands_value(session.state, self._shelf.examples))
+            self.commands.draw(commands_value(session.state, self._catalog.examples))
 
     def _link(self, message: dict[str, Any], session: Session) -> None:
         """A link that carries the notebook, to be copied by the browser."""
@@ -231,7 +231,7 @@ class Page:
     def foretell(self, prediction: dict[str, Any]) -> None:
         self.tree.tell(prediction)
 
-    def tell_doing(self, doing: tuple[Doing, ...]) -> None:
+    def tell_doing(self, doing: tuple[JobStatus, ...]) -> None:
         self.page.tell_doing([msgspec.to_builtins(entry) for entry in doing])
 
 

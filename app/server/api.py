@@ -19,13 +19,13 @@ from ...engine.hwsim import Report, preset_names
 from ...engine.ir import Refusal, TilewrightError
 from ..document import DocumentError
 from ..limits import LIMITS
-from ..page.notebook_catalog import Shelf
+from ..page.notebook_catalog import NotebookCatalog
 from ..protocol.requests import Form, NewFileForm, SaveAsForm, SaveForm, read_form, schema
 from ..session.execute_request import opened_with, perform
-from ..session.registry import LoopClock, Seat, SeatError, Seats
+from ..session.registry import LoopClock, SeatError, SessionHandle, SessionRegistry
 from ..session.session import Session
 from ..state.model import State
-from ..storage.registry import Cabinet
+from ..storage.registry import OpenFileRegistry
 from ..views.shell.gallery import Example
 from ..views.shell.state_json import PARTS, USUAL, account, known_report, summary
 
@@ -53,24 +53,24 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str = ""
 
 
-class Office(msgspec.Struct, frozen=True, eq=False):
+class ApiContext(msgspec.Struct, frozen=True, eq=False):
     """What the handlers share: the sessions, and what the server serves."""
 
-    seats: Seats
+    sessions: SessionRegistry
     path: Path | None
-    cabinet: Cabinet | None = None
+    open_files: OpenFileRegistry | None = None
 
     def notebooks(self) -> tuple[Example, ...]:
         """Those that can be opened, as they are now: the served file or folder's own, and the examples."""
-        return Shelf(self.path).examples
+        return NotebookCatalog(self.path).examples
 
 
 class Handler(RequestHandler):
     """Answers in JSON, errors too: {"error": {"code", "message", "found", "expected", "fix", "repair"}}."""
 
-    def initialize(self, office: Office) -> None:
-        self.office = office
-        self.seats = office.seats
+    def initialize(self, api_context: ApiContext) -> None:
+        self.api_context = api_context
+        self.sessions = api_context.sessions
 
     def answer(self, value: Any, status: int = 200) -> None:
         """`value` as JSON."""
@@ -122,31 +122,31 @@ class Handler(RequestHandler):
             )
         return list(dict.fromkeys(wanted))
 
-    async def tell(self, seat: Seat, after: Form | None = None) -> None:
+    async def tell(self, handle: SessionHandle, after: Form | None = None) -> None:
         """The state as it is asked for: 200 with all of it, or 202 with what is pending once the wait is over. `after` an intent, once its
         text is durable, or in its file: 507 with the error where the disk refuses it."""
         parts = self.parts()
         in_file = isinstance(after, SAVING)
 
         def look() -> Known:
-            told, pending = account(seat.session.state, seat.session.store, parts)
-            refusal = None if after is None else not_on_disk(seat.session.state, in_file=in_file)
+            told, pending = account(handle.session.state, handle.session.store, parts)
+            refusal = None if after is None else not_on_disk(handle.session.state, in_file=in_file)
             error = {} if refusal is None else {"error": refusal.to_json()}
-            return {**error, "state": told}, [CHANGE, *pending] if seat.session.transitions.busy else pending
+            return {**error, "state": told}, [CHANGE, *pending] if handle.session.queue.busy else pending
 
         if after is not None:  # the answer is worked out while the disk syncs
-            await asyncio.gather(until_durable(seat, in_file=in_file), seat.do(look))
-        await self.tell_known(seat, look)
+            await asyncio.gather(until_durable(handle, in_file=in_file), handle.do(look))
+        await self.tell_known(handle, look)
 
-    async def tell_known(self, seat: Seat, look: Callable[[], Known]) -> None:
+    async def tell_known(self, handle: SessionHandle, look: Callable[[], Known]) -> None:
         """What `look` sees on the session's loop and what of it is pending: once nothing is, or when the wait is over."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self.seconds()
         while True:
-            since = seat.screen.told
-            facts, (told, pending) = await seat.do(lambda: (head(seat), look()))
+            since = handle.screen.told
+            facts, (told, pending) = await handle.do(lambda: (head(handle), look()))
             left = until - loop.time()
-            if not pending or left <= 0 or not await seat.screen.news(since, left):
+            if not pending or left <= 0 or not await handle.screen.news(since, left):
                 break
         self.answer({**facts, "pending": pending, **told}, 507 if "error" in told else 202 if pending else 200)
 
@@ -182,7 +182,7 @@ class Notebooks(Handler):
 
     def get(self) -> None:
         """What can be opened: name, title, a sentence, and the path of a person's own."""
-        found = self.office.notebooks()
+        found = self.api_context.notebooks()
         self.answer(
             {"notebooks": [{name: getattr(e, name) for name in ("name", "title", "sentence", "path")} for e in found]}
         )
@@ -193,7 +193,9 @@ class Sessions(Handler):
 
     def get(self) -> None:
         """Those that are open: key, version, whether a page shows it, title, path."""
-        self.answer({"sessions": [{**head(seat), **summary(seat.session.state)} for seat in self.seats.all.values()]})
+        self.answer(
+            {"sessions": [{**head(handle), **summary(handle.session.state)} for handle in self.sessions.all.values()]}
+        )
 
     async def post(self) -> None:
         """Another one, of a `name` in /api/notebooks or a `text` (with a `title` for one without a heading); else nothing is open in it.
@@ -202,28 +204,28 @@ class Sessions(Handler):
             opening = msgspec.json.decode(self.body(), type=Opening)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise HTTPError(400, str(error).replace("%", "%%")) from None
-        clock = LoopClock(asyncio.get_running_loop())
+        event_loop = LoopClock(asyncio.get_running_loop())
         session = Session(
-            clock,
-            self.office.notebooks(),
-            cabinet=self.office.cabinet,
+            event_loop,
+            self.api_context.notebooks(),
+            open_files=self.api_context.open_files,
             patience=lambda: 0.0,
             moment=lambda: 0.0,
-            turns=self.seats.turns,
-            places=self.seats.places,
+            scheduler=self.sessions.scheduler,
+            places=self.sessions.places,
         )
-        seat = self.seats.take(session, clock)
-        refused: Refusal | None = await seat.done(
+        handle = self.sessions.take(session, event_loop)
+        refused: Refusal | None = await handle.done(
             lambda told: opened_with(session, opening.name, opening.text, opening.title, told)
         )
         if refused is not None:
-            self.seats.leave(seat)
+            self.sessions.leave(handle)
             self.refuse(refused)
             return
-        self.set_header("Location", f"/api/sessions/{seat.key}")
-        await until_durable(seat)
+        self.set_header("Location", f"/api/sessions/{handle.key}")
+        await until_durable(handle)
         told, pending = account(session.state, session.store, self.parts())
-        self.answer({**head(seat), "pending": pending, "state": told}, 201)
+        self.answer({**head(handle), "pending": pending, "state": told}, 201)
 
 
 class One(Handler):
@@ -231,33 +233,33 @@ class One(Handler):
 
     async def get(self, key: str) -> None:
         """The state; with `since`, once the session's version is another one (or the wait is over)."""
-        seat, loop = self.seats.find(key), asyncio.get_running_loop()
+        handle, loop = self.sessions.find(key), asyncio.get_running_loop()
         since, until = self.get_query_argument("since", ""), loop.time() + self.seconds()
-        while since == str(seat.screen.version) and await seat.screen.news(seat.screen.told, until - loop.time()):
+        while since == str(handle.screen.version) and await handle.screen.news(handle.screen.told, until - loop.time()):
             pass
-        await self.tell(seat)
+        await self.tell(handle)
 
     async def post(self, key: str) -> None:
         """Do an intent: the state after it, once its text is durable (of Save, SaveAs and NewFile: once the file holds it); 409 with the
         refusal, which leaves everything as it was; 507 with the state and the error where it was done and the disk does not take it."""
-        seat = self.seats.find(key)
+        handle = self.sessions.find(key)
         try:
             form = read_form(self.body())
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise HTTPError(400, str(error).replace("%", "%%")) from None
-        refused: Refusal | None = await seat.done(lambda told: perform(seat.session, form, told))
+        refused: Refusal | None = await handle.done(lambda told: perform(handle.session, form, told))
         if refused is not None:
-            self.refuse(refused, **head(seat))
+            self.refuse(refused, **head(handle))
             return
-        await self.tell(seat, form)
+        await self.tell(handle, form)
 
     async def delete(self, key: str) -> None:
         """End a session that the API opened; a page is its reader's."""
-        seat = self.seats.find(key)
-        if seat.has_page:
+        handle = self.sessions.find(key)
+        if handle.has_page:
             raise SeatError(Refusal("has-a-page", "somebody has this session open in a browser"))
-        await until_durable(seat)
-        self.seats.leave(seat)
+        await until_durable(handle)
+        self.sessions.leave(handle)
         self.answer({"ended": key})
 
 
@@ -267,21 +269,21 @@ class Targets(Handler):
     async def get(self, key: str) -> None:
         """Where the rows `row` (one or several) may be dropped: loop, legal, primitive, reason. With forecast=1 `foretold` says what each
         drop would change; of those that are not tried yet it says nothing, and is pending."""
-        seat = self.seats.find(key)
+        handle = self.sessions.find(key)
         rows = self.get_query_arguments("row")
         if self.get_query_argument("forecast", "") != "1":
-            await self.tell_known(seat, lambda: ({"targets": seat.session.targets(rows)}, []))
+            await self.tell_known(handle, lambda: ({"targets": handle.session.targets(rows)}, []))
             return
-        if seat.has_page:
+        if handle.has_page:
             raise DocumentError(
                 Refusal("has-a-page", "the hand of the person at this page is foretold for; open a session")
             )
 
         def look() -> Known:
-            foretold, is_all = seat.session.foretold(rows)
-            return {"targets": seat.session.targets(rows), "foretold": foretold}, [] if is_all else ["foretold"]
+            foretold, is_all = handle.session.foretold(rows)
+            return {"targets": handle.session.targets(rows), "foretold": foretold}, [] if is_all else ["foretold"]
 
-        await self.tell_known(seat, look)
+        await self.tell_known(handle, look)
 
 
 class Menu(Handler):
@@ -289,9 +291,9 @@ class Menu(Handler):
 
     async def get(self, key: str) -> None:
         """The calls that the menu of `row` offers, as the page draws them; `method` and the fields' names are those of a Call."""
-        seat = self.seats.find(key)
+        handle = self.sessions.find(key)
         row = self.get_query_argument("row", "")
-        self.answer({**head(seat), "menu": await seat.do(lambda: seat.session.questions.menu(row))})
+        self.answer({**head(handle), "menu": await handle.do(lambda: handle.session.questions.menu(row))})
 
 
 class Trace(Handler):
@@ -299,12 +301,12 @@ class Trace(Handler):
 
     async def get(self, key: str) -> None:
         """The timeline in Chrome's trace format; 202 while the report is pending, 409 where the machine cannot run the program."""
-        seat = self.seats.find(key)
-        report = await seat.do(lambda: known_report(seat.session.state, seat.session.store))
+        handle = self.sessions.find(key)
+        report = await handle.do(lambda: known_report(handle.session.state, handle.session.store))
         if isinstance(report, TilewrightError):
             raise report
         if not isinstance(report, Report):
-            self.answer({**head(seat), "pending": ["report"]}, 202)
+            self.answer({**head(handle), "pending": ["report"]}, 202)
             return
         text = await asyncio.to_thread(chrome_trace, report)
         self.set_header("Content-Type", "application/json")
@@ -330,32 +332,32 @@ ROUTES: tuple[tuple[str, type[Handler]], ...] = (
 )
 
 
-def patterns(office: Office) -> list[tuple[str, type[Handler], dict[str, Any]]]:
+def patterns(api_context: ApiContext) -> list[tuple[str, type[Handler], dict[str, Any]]]:
     """The handlers as Tornado takes them."""
     routes = [(pattern.replace("KEY", "([0-9a-f]{1,40})") + "/?", handler) for pattern, handler in ROUTES]
-    return [(pattern, handler, {"office": office}) for pattern, handler in (*routes, ("/api/.*", Nothing))]
+    return [(pattern, handler, {"api_context": api_context}) for pattern, handler in (*routes, ("/api/.*", Nothing))]
 
 
-def head(seat: Seat) -> dict[str, Any]:
+def head(handle: SessionHandle) -> dict[str, Any]:
     """What every answer about a session begins with."""
-    state = seat.session.state
+    state = handle.session.state
     return {
-        "session": seat.key,
-        "version": seat.screen.version,
-        "page": seat.has_page,
+        "session": handle.key,
+        "version": handle.screen.version,
+        "page": handle.has_page,
         "revision": state.revision,
         "durable": state.durable,
     }
 
 
-async def until_durable(seat: Seat, *, in_file: bool = False) -> None:
+async def until_durable(handle: SessionHandle, *, in_file: bool = False) -> None:
     """Wait until the session's text is durable (`in_file`: in its file), also where others go on changing it, or the disk refuses it."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LIMITS.wait_seconds
     is_under_way = True
     while is_under_way and loop.time() < until:
-        await seat.done(lambda told: seat.session.filing.when_durable(lambda: told(None), in_file=in_file))
-        file = seat.session.state.file
+        await handle.done(lambda told: handle.session.file_sync.when_durable(lambda: told(None), in_file=in_file))
+        file = handle.session.state.file
         is_under_way = file is not None and file.standing.is_under_way
 
 
@@ -367,4 +369,4 @@ def not_on_disk(state: State, *, in_file: bool) -> Refusal | None:
     return standing.why or standing.obstacle if in_file else standing.obstacle
 
 
-__all__ = ["ROUTES", "Office", "Opening", "patterns"]
+__all__ = ["ROUTES", "ApiContext", "Opening", "patterns"]

@@ -11,7 +11,7 @@ from tornado.web import RequestHandler
 from ..limits import LIMITS
 from ..state.addresses import address_of
 from .access import AccessPolicy
-from .api import Office, patterns
+from .api import ApiContext, patterns
 from .gate import Gate
 from .login import login_page
 
@@ -46,12 +46,14 @@ class Health(RequestHandler):
         self.write({"status": "ok"})
 
 
-def handlers(office: Office, policy: AccessPolicy) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
+def handlers(api_context: ApiContext, policy: AccessPolicy) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
     """What the server answers beside the page."""
-    return [*patterns(office), ("/login", Login, {"policy": policy}), ("/healthz", Health, {})]
+    return [*patterns(api_context), ("/login", Login, {"policy": policy}), ("/healthz", Health, {})]
 
 
-def open_server(page: Callable[[], Any], office: Office, policy: AccessPolicy, port: int, **options: Any) -> Any:
+def open_server(
+    page: Callable[[], Any], api_context: ApiContext, policy: AccessPolicy, port: int, **options: Any
+) -> Any:
     """A Panel server that is not started yet; requests reach it through the gate only. `options` are Panel's."""
     server: Any = get_server(
         page,
@@ -59,7 +61,7 @@ def open_server(page: Callable[[], Any], office: Office, policy: AccessPolicy, p
         address=policy.address,
         start=False,
         verbose=False,
-        extra_patterns=handlers(office, policy),
+        extra_patterns=handlers(api_context, policy),
         websocket_max_message_size=LIMITS.message_bytes,
         # Bokeh writes request headers and cookies into the page unless it is told not to: the cookie is nobody's to read there.
         include_headers=[],

@@ -11,12 +11,12 @@ from bokeh.document import Document as BokehDocument
 
 from ..components.esm import STATIC, style
 from ..jobs.background_analysis import STAND_STILL_MS
-from ..page.notebook_catalog import Shelf, Thumbnails
+from ..page.notebook_catalog import NotebookCatalog, Thumbnails
 from ..page.page import Page
-from ..session.registry import Seats
+from ..session.registry import SessionRegistry
 from ..session.session import Session
 from ..state.addresses import Address
-from ..storage.registry import Cabinet, cabinet_of
+from ..storage.registry import OpenFileRegistry, cabinet_of
 from .page_loop import ServerClock
 
 
@@ -40,63 +40,63 @@ class PageTemplate(pn.Template):
 def make_page(
     path: str | Path | None = None,
     thumbnails: Thumbnails | None = None,
-    seats: Seats | None = None,
-    cabinet: Cabinet | None = None,
+    sessions: SessionRegistry | None = None,
+    open_files: OpenFileRegistry | None = None,
     *,
     base: str = "/",
 ) -> pn.Template:
     """A page of its own for one browser tab: what its address names, else the gallery. `path` is the served file or folder.
 
-    `thumbnails` are those that the pages of a server share; the API finds the page among its `seats`, and files that several pages have
-    open are one in its `cabinet`. `base` is the path that the page's relative addresses refer to.
+    `thumbnails` are those that the pages of a server share; the API finds the page among its `sessions`, and files that several pages have
+    open are one in its `open_files`. `base` is the path that the page's relative addresses refer to.
     """
-    cabinet = cabinet or cabinet_of(path)
-    shelf = Shelf(None if path is None else Path(path), thumbnails, cabinet.drafts)
+    open_files = open_files or cabinet_of(path)
+    catalog = NotebookCatalog(None if path is None else Path(path), thumbnails, open_files.drafts)
     document = pn.state.curdoc
-    clock = ServerClock(document)
+    event_loop = ServerClock(document)
     session = Session(
-        clock,
-        shelf.examples,
-        cabinet=cabinet,
-        patience=clock.patience,
-        moment=clock.moment,
-        turns=None if seats is None else seats.turns,
-        places=None if seats is None else seats.places,
+        event_loop,
+        catalog.examples,
+        open_files=open_files,
+        patience=event_loop.patience,
+        moment=event_loop.moment,
+        scheduler=None if sessions is None else sessions.scheduler,
+        places=None if sessions is None else sessions.places,
     )
-    page = Page(session, shelf)
-    session.picture.screen, session.picture.tell_doing = page, page.tell_doing
+    page = Page(session, catalog)
+    session.updater.screen, session.updater.tell_doing = page, page.tell_doing
     if document is not None:
-        document.on_session_destroyed(lambda _: session.close() if seats is None else seats.close(session))
-        if seats is not None:
-            _seat(seats, session, clock, page)
+        document.on_session_destroyed(lambda _: session.close() if sessions is None else sessions.close(session))
+        if sessions is not None:
+            _handle(sessions, session, event_loop, page)
     session.arrive(_asked_address())
-    _draw_missing(shelf, session, clock)
-    page.renewed = lambda: _draw_missing(shelf, session, clock)
+    _draw_missing(catalog, session, event_loop)
+    page.renewed = lambda: _draw_missing(catalog, session, event_loop)
     template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
     template.add_variable("page_base", base)
     return template
 
 
-def _seat(seats: Seats, session: Session, clock: ServerClock, page: Page) -> None:
+def _handle(sessions: SessionRegistry, session: Session, event_loop: ServerClock, page: Page) -> None:
     """Let the API find the page as soon as the browser has it."""
 
     def take() -> None:
-        seats.take(session, clock, page)
+        sessions.take(session, event_loop, page)
 
     pn.state.onload(take)
 
 
-def _draw_missing(shelf: Shelf, session: Session, clock: ServerClock) -> None:
+def _draw_missing(catalog: NotebookCatalog, session: Session, event_loop: ServerClock) -> None:
     """Thumbnails that are not known yet, once the page is there and as long as the gallery is looked at."""
 
     def draw() -> None:
-        if session.picture.screen is not None and session.state.notebook is None:
-            session.picture.screen.draw(session.state, session.store)
+        if session.updater.screen is not None and session.state.notebook is None:
+            session.updater.screen.draw(session.state, session.store)
 
-    if shelf.missing:
-        clock.after(
-            STAND_STILL_MS, lambda: shelf.fill(lambda: session.state.notebook is None, lambda: clock.soon(draw))
+    if catalog.missing:
+        event_loop.after(
+            STAND_STILL_MS, lambda: catalog.fill(lambda: session.state.notebook is None, lambda: event_loop.soon(draw))
         )
 
 

@@ -12,10 +12,10 @@ import msgspec
 from bokeh.server.tornado import BokehTornado
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
-from ..session.registry import Seats
+from ..session.registry import SessionRegistry
 from ..storage.registry import cabinet_of
 from .access import AccessPolicy, make_policy
-from .api import Office
+from .api import ApiContext
 from .gate import Gate
 from .http import handlers
 from .runtime_file import cookie_secret
@@ -26,7 +26,7 @@ APP_PATH = "/main"
 POLICY: AccessPolicy = msgspec.structs.replace(
     make_policy(token=os.environ.get("TILEWRIGHT_TOKEN", ""), secret=cookie_secret()), app_path=APP_PATH
 )
-OFFICE = Office(Seats(), None, cabinet_of(None))
+OFFICE = ApiContext(SessionRegistry(), None, cabinet_of(None))
 
 ROUTES: list[Any] = handlers(OFFICE, POLICY)
 """Panel adds these to its own."""

@@ -17,14 +17,14 @@ import panel as pn
 
 from ..document import load_document
 from ..folders.user import runtime_folder
-from ..jobs.fair_scheduler import Turns
+from ..jobs.fair_scheduler import FairScheduler
 from ..page.notebook_catalog import Thumbnails
-from ..session.registry import Seats
+from ..session.registry import SessionRegistry
 from ..state.addresses import Address
 from ..storage.disk_reports import report_rescued
-from ..storage.registry import Cabinet, cabinet_of
+from ..storage.registry import OpenFileRegistry, cabinet_of
 from .access import AccessPolicy, make_policy
-from .api import Office
+from .api import ApiContext
 from .garbage import collect_while_idle
 from .http import open_server
 from .log import log, log_loop_errors
@@ -59,26 +59,26 @@ def serve(serving: Serving, announce: Callable[[str], None]) -> int:
     """
     if serving.path is not None and not serving.path.is_dir():
         load_document(serving.path)
-    cabinet = cabinet_of(serving.path)
+    open_files = cabinet_of(serving.path)
     use_one_heap()
     try:
-        asyncio.run(_serve(serving, cabinet, announce))
+        asyncio.run(_serve(serving, open_files, announce))
     finally:
-        code = report_rescued(cabinet.close())
+        code = report_rescued(open_files.close())
     return code
 
 
-async def _serve(serving: Serving, cabinet: Cabinet, announce: Callable[[str], None]) -> None:
+async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     log_loop_errors(loop)
     path, policy = serving.path, serving.policy
-    thumbnails, seats = Thumbnails(), Seats(Turns(loop.call_soon_threadsafe))
+    thumbnails, sessions = Thumbnails(), SessionRegistry(FairScheduler(loop.call_soon_threadsafe))
 
     def page() -> pn.Template:
-        return make_page(path, thumbnails, seats, cabinet, base=f"{policy.prefix}/")
+        return make_page(path, thumbnails, sessions, open_files, base=f"{policy.prefix}/")
 
     on_interrupt = signal.getsignal(signal.SIGINT)
-    server = open_server(page, Office(seats, path, cabinet), policy, serving.port, **_tls(serving))
+    server = open_server(page, ApiContext(sessions, path, open_files), policy, serving.port, **_tls(serving))
     signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
     server.start()
     sys.setswitchinterval(SWITCH_S)
@@ -93,8 +93,8 @@ async def _serve(serving: Serving, cabinet: Cabinet, announce: Callable[[str], N
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, ended.set)
     upkeep = [
-        asyncio.ensure_future(collect_while_idle(lambda: seats.closed)),
-        asyncio.ensure_future(seats.close_idle_often()),
+        asyncio.ensure_future(collect_while_idle(lambda: sessions.closed)),
+        asyncio.ensure_future(sessions.close_idle_often()),
     ]
     opening = _open_browser(url, policy, first) if serving.opens_browser else None
     try:

@@ -31,7 +31,7 @@ Told = Callable[[Refusal | None], None]
 
 def perform(session: Session, form: Form, told: Told) -> None:
     """Do what a form asks for, when it is its turn. Where it is refused everything is as it was."""
-    session.transitions.in_turn(lambda: _perform(session, form, told))
+    session.queue.in_turn(lambda: _perform(session, form, told))
 
 
 def _perform(session: Session, form: Form, told: Told) -> None:
@@ -105,7 +105,7 @@ def _received(session: Session, message: Message, told: Told) -> None:
         told(refusal_of(notice) if notice is not None and notice is not before else None)
 
     session.receive_now(message)
-    session.transitions.next(done)
+    session.queue.next(done)
 
 
 def _own_file(session: Session) -> None:

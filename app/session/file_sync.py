@@ -21,13 +21,13 @@ from ..document.files.history import History
 from ..document.files.merging import Part
 from ..document.files.read_write import real_path
 from ..document.notebook import revision_of
-from ..jobs.event_loop import Clock
+from ..jobs.event_loop import EventLoop
 from ..state.addresses import NEW_DRAFT, Address
-from ..state.model import Filed, LookedBack, State
+from ..state.model import FileStatus, LookedBack, State
 from ..storage.drafts import draft_file, new_draft, no_such_draft
 from ..storage.file_status import Line
 from ..storage.open_file import OpenFile
-from ..storage.registry import Cabinet
+from ..storage.registry import OpenFileRegistry
 from ..views.notebook.versions import changes_of
 
 TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
@@ -40,12 +40,12 @@ Found = TypeVar("Found")
 _NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 
-class Filing:
-    """One page's. `cabinet` is None where nothing is to be written; `news` is called on the page's loop when the file has some."""
+class FileSync:
+    """One page's. `open_files` is None where nothing is to be written; `news` is called on the page's loop when the file has some."""
 
-    def __init__(self, cabinet: Cabinet | None, clock: Clock, news: Callable[[], None]) -> None:
-        self.cabinet = cabinet
-        self._clock, self._news = clock, news
+    def __init__(self, open_files: OpenFileRegistry | None, event_loop: EventLoop, news: Callable[[], None]) -> None:
+        self.open_files = open_files
+        self._event_loop, self._news = event_loop, news
         self._page = secrets.token_hex(6)
         self._file: OpenFile | None = None
         self._base: Notebook | None = None
@@ -59,7 +59,7 @@ class Filing:
         """There is news; from any thread."""
         if not self._waiting:
             self._waiting = True
-            self._clock.soon(self._news)
+            self._event_loop.soon(self._news)
 
     def caught_up(self, state: State) -> State:
         """The state with what others did to the file, unless something is being typed or clashes with it; and how the file stands."""
@@ -84,29 +84,29 @@ class Filing:
 
     def read(self, path: str) -> Document:
         """The file at `path` as it is now. Raises DocumentError where it cannot be read, or leads out of the served folder."""
-        if self.cabinet is None:
+        if self.open_files is None:
             return load_document(path)
         if self._is_draft(Path(path)) and not Path(path).is_file():
             return _draft_of_history(Path(path))
-        return read_document(read_text(self.cabinet.place_of(Path(path)), follow=False)[0], path)
+        return read_document(read_text(self.open_files.place_of(Path(path)), follow=False)[0], path)
 
     def begun(self, state: State, *, anew: bool = False) -> OpenFile | None:
         """What `opened` needs of the file of a state that has just been opened, for a thread. None where it is there already."""
-        if self.cabinet is None or state.notebook is None or state.notebook.document.path is None:
+        if self.open_files is None or state.notebook is None or state.notebook.document.path is None:
             return None
         line = Line(state.notebook, state.past, state.future)
-        return self.cabinet.begun(Path(state.notebook.document.path), line, anew=anew)
+        return self.open_files.begun(Path(state.notebook.document.path), line, anew=anew)
 
     def opened(
         self, state: State, *, anew: bool = False, source: Document | None = None, begun: OpenFile | None = None
     ) -> State:
         """A state whose notebook has a path, in its file from now on. `anew`: written there, in the place of what there is. `source` is
         the file that was opened, where the notebook was made of it."""
-        if self.cabinet is None or state.notebook is None or state.notebook.document.path is None:
+        if self.open_files is None or state.notebook is None or state.notebook.document.path is None:
             return state
         path = Path(state.notebook.document.path)
         line = Line(state.notebook, state.past, state.future)
-        file = self.cabinet.open(path, line, self, anew=anew, begun=begun)
+        file = self.open_files.open(path, line, self, anew=anew, begun=begun)
         if source is not None and source.path is not None and source.path != str(path):
             file.comes_from(Path(source.path).name, source.text)
         self._file, self._apart, self._overtaken = file, (), {}
@@ -118,7 +118,7 @@ class Filing:
 
     def placed(self, state: State) -> State:
         """The state with the folder that new notebooks go to."""
-        folder = self.cabinet.folder if self.cabinet is not None else None
+        folder = self.open_files.folder if self.open_files is not None else None
         return state if folder is None or state.folder else replace(state, folder=folder.resolve().name or str(folder))
 
     def after(self, before: State, after: State) -> State:
@@ -136,17 +136,17 @@ class Filing:
 
     def _drafted(self, before: State, after: State) -> State:
         """The state in the file of a new draft, if its notebook is in no file and was edited, or is a text that was opened."""
-        folder = self.cabinet.drafts if self.cabinet is not None else None
+        folder = self.open_files.drafts if self.open_files is not None else None
         if folder is None or after.notebook is None or after.notebook.document.path is not None:
             return after
         is_new = after.address == NEW_DRAFT
         is_edit = before.notebook is not None and bool(after.past or after.future or after.draft_of)
         if not is_new and (not is_edit or after.notebook is before.notebook):
             return after
-        assert self.cabinet is not None
+        assert self.open_files is not None
         path = new_draft(folder)
         base = after.notebook if is_new or before.notebook is None else before.notebook
-        self._file = self.cabinet.open(path, Line(at_path(base, path)), self, anew=True)
+        self._file = self.open_files.open(path, Line(at_path(base, path)), self, anew=True)
         self._base, self._apart, self._overtaken = self._file.line.notebook, (), {}
         return self._in_file(located(after, path), self._file)
 
@@ -154,19 +154,19 @@ class Filing:
         """The state with how the file stands, and with its address."""
         is_draft = self._is_draft(file.path)
         address = Address("draft", file.path.stem) if is_draft else Address("file", file.path.name)
-        return replace(state, file=Filed(file.path.name, file.standing, self._apart, is_draft), address=address)
+        return replace(state, file=FileStatus(file.path.name, file.standing, self._apart, is_draft), address=address)
 
     def _is_draft(self, path: Path) -> bool:
-        return self.cabinet is not None and path.parent == self.cabinet.drafts
+        return self.open_files is not None and path.parent == self.open_files.drafts
 
     def draft_path(self, name: str) -> Path:
         """The file of a draft. Raises DocumentError "no-such-draft"."""
-        return draft_file(None if self.cabinet is None else self.cabinet.drafts, name)
+        return draft_file(None if self.open_files is None else self.open_files.drafts, name)
 
     def discard_draft(self, path: Path) -> None:
         """Delete a draft; other files stay."""
-        if self.cabinet is not None and self._is_draft(path):
-            self.cabinet.discard(path)
+        if self.open_files is not None and self._is_draft(path):
+            self.open_files.discard(path)
 
     def discard_saved_draft(self, before: State, after: State) -> None:
         """A draft that went on as a file is no draft any more."""
@@ -261,7 +261,7 @@ class Filing:
             call()
 
         wait = self._file.when_saved if in_file else self._file.when_durable
-        wait(lambda: self._clock.soon(attempted))
+        wait(lambda: self._event_loop.soon(attempted))
 
     def looked_back(self, state: State, message: dict[str, Any]) -> State:
         """The state with the file's earlier versions, with another one of them chosen, or without them."""
@@ -290,7 +290,7 @@ class Filing:
 
     def place_for(self, name: str, *, replacing: bool = False) -> Path:
         """Where a file of this name goes: in the served folder. Raises DocumentError "no-folder", "bad-name", "file-exists"."""
-        folder = self.cabinet.folder if self.cabinet is not None else None
+        folder = self.open_files.folder if self.open_files is not None else None
         if folder is None:
             raise DocumentError(
                 Refusal(
@@ -383,4 +383,4 @@ def _way(before: State, after: State) -> str:
     return "redo" if before.future and document is before.future[0].document else "edit"
 
 
-__all__ = ["Filing", "readable"]
+__all__ = ["FileSync", "readable"]

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...engine.ir import Refusal, TilewrightError
-from ..jobs.background_job import Doing
-from ..jobs.event_loop import Clock
+from ..jobs.background_job import JobStatus
+from ..jobs.event_loop import EventLoop
 from ..jobs.exploration import Places
-from ..jobs.fair_scheduler import Turns
+from ..jobs.fair_scheduler import FairScheduler
 from ..limits import LIMITS
 from ..state.derived import Store
 from ..state.model import State
@@ -35,11 +35,11 @@ class SeatError(TilewrightError):
     """A session that cannot be opened or found: "too-many-sessions", "no-such-session", "has-a-page", "no-answer"."""
 
 
-class Watched:
+class WatchedScreen:
     """A session's screen that can be waited for. `page` is what is drawn on, None where nobody looks; `page_doing` is told there what is
     being worked out. `version` counts the pictures, `told` all that was told."""
 
-    def __init__(self, page: Screen | None, page_doing: Callable[[tuple[Doing, ...]], None] | None = None) -> None:
+    def __init__(self, page: Screen | None, page_doing: Callable[[tuple[JobStatus, ...]], None] | None = None) -> None:
         self._page = page
         self._page_doing = page_doing
         self._waiting: set[asyncio.Future[None]] = set()
@@ -74,7 +74,7 @@ class Watched:
             self._page.foretell(prediction)
         self._news()
 
-    def tell_doing(self, doing: tuple[Doing, ...]) -> None:
+    def tell_doing(self, doing: tuple[JobStatus, ...]) -> None:
         """Something else is being worked out: a change may have ended without another picture."""
         if self._page_doing is not None:
             self._page_doing(doing)
@@ -106,16 +106,18 @@ class Watched:
         return True
 
 
-class Seat:
+class SessionHandle:
     """A session, and the way to its loop."""
 
-    def __init__(self, key: str, session: Session, clock: Clock, screen: Watched, *, has_page: bool) -> None:
+    def __init__(
+        self, key: str, session: Session, event_loop: EventLoop, screen: WatchedScreen, *, has_page: bool
+    ) -> None:
         self.key = key
         self.session = session
         self.screen = screen
         self.has_page = has_page
         self.used = time.monotonic()
-        self._clock = clock
+        self._event_loop = event_loop
 
     async def do(self, work: Callable[[], Result]) -> Result:
         """`work()` on the session's own loop: of a page only when Bokeh has the page's lock. Raises SeatError "no-answer"."""
@@ -138,7 +140,7 @@ class Seat:
             except Exception as error:
                 future.set_exception(error)
 
-        self._clock.soon(run)
+        self._event_loop.soon(run)
         try:
             return await asyncio.wait_for(future, LIMITS.wait_seconds)
         except TimeoutError:
@@ -161,30 +163,30 @@ class LoopClock:
             self._loop.call_soon_threadsafe(work)
 
 
-class Seats:
-    """All sessions of a server by their keys, the oldest first; they share their `turns` and the `places` for searches.
+class SessionRegistry:
+    """All sessions of a server by their keys, the oldest first; they share their `scheduler` and the `places` for searches.
     `closed` counts those that were closed so far, and the pages that were closed before a browser had loaded them."""
 
-    def __init__(self, turns: Turns | None = None) -> None:
-        self.all: dict[str, Seat] = {}
+    def __init__(self, scheduler: FairScheduler | None = None) -> None:
+        self.all: dict[str, SessionHandle] = {}
         self.closed = 0
-        self.turns = turns or Turns()
+        self.scheduler = scheduler or FairScheduler()
         self.places = Places()
 
-    def take(self, session: Session, clock: Clock, page: Screen | None = None) -> Seat:
+    def take(self, session: Session, event_loop: EventLoop, page: Screen | None = None) -> SessionHandle:
         """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened
         the idle ones are ended first."""
         if page is None:
             self.close_idle()
             self._require_room()
-        screen = Watched(page, session.picture.tell_doing)
-        session.picture.screen, session.picture.tell_doing = screen, screen.tell_doing
-        seat = Seat(secrets.token_hex(6), session, clock, screen, has_page=page is not None)
-        self.all[seat.key] = seat
-        return seat
+        screen = WatchedScreen(page, session.updater.tell_doing)
+        session.updater.screen, session.updater.tell_doing = screen, screen.tell_doing
+        handle = SessionHandle(secrets.token_hex(6), session, event_loop, screen, has_page=page is not None)
+        self.all[handle.key] = handle
+        return handle
 
     def _require_room(self) -> None:
-        count, most = sum(not seat.has_page for seat in self.all.values()), LIMITS.api_sessions
+        count, most = sum(not handle.has_page for handle in self.all.values()), LIMITS.api_sessions
         if count >= most:
             said = f"the API has {count} sessions open"
             raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; end one"))
@@ -199,26 +201,26 @@ class Seats:
         """Close the sessions without a page that received no request for `LIMITS.idle_seconds`. Their files are saved. A session that
         searches is not idle."""
         now = time.monotonic()
-        for seat in [seat for seat in self.all.values() if not seat.has_page]:
-            if seat.session.picture.searches.running:
-                seat.used = now
-            elif now - seat.used > LIMITS.idle_seconds:
-                self.leave(seat)
+        for handle in [handle for handle in self.all.values() if not handle.has_page]:
+            if handle.session.updater.searches.running:
+                handle.used = now
+            elif now - handle.used > LIMITS.idle_seconds:
+                self.leave(handle)
 
-    def find(self, key: str) -> Seat:
+    def find(self, key: str) -> SessionHandle:
         """The session of that key. Raises SeatError "no-such-session"."""
         if key not in self.all:
             raise SeatError(Refusal("no-such-session", "there is no such session", found=key[:80]))
         return self.all[key]
 
-    def leave(self, seat: Seat) -> None:
+    def leave(self, handle: SessionHandle) -> None:
         """The session is over."""
-        self.close(seat.session)
+        self.close(handle.session)
 
     def close(self, session: Session) -> None:
         """The same for a session that may have no seat yet: its page was fetched, and no browser loaded it."""
         self.closed += 1
-        for key in [key for key, seat in self.all.items() if seat.session is session]:
+        for key in [key for key, handle in self.all.items() if handle.session is session]:
             del self.all[key]
         try:
             session.close()
@@ -226,4 +228,4 @@ class Seats:
             log.exception("a session did not close")
 
 
-__all__ = ["LoopClock", "Seat", "SeatError", "Seats", "Watched"]
+__all__ = ["LoopClock", "SeatError", "SessionHandle", "SessionRegistry", "WatchedScreen"]

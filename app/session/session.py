@@ -15,27 +15,27 @@ from ..actions.table import ApplyFix, Call, Calls, Intent, OpenText, Saved, Say,
 from ..actions.text_edits import DRAFTS, TEXTS, KeepTyped, Read
 from ..document import Document
 from ..export.exports import Made
-from ..jobs.drop_preview import Forecast
-from ..jobs.event_loop import Clock
+from ..jobs.drop_preview import DropPreview
+from ..jobs.event_loop import EventLoop
 from ..jobs.exploration import Places
 from ..jobs.export_job import as_text, hand_out
-from ..jobs.fair_scheduler import Turns
+from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.study_files import study_file
 from ..protocol.message_fields import fields_of
 from ..protocol.messages import COMPARISONS, FILES, IN_HAND, LOOKS, OF_THE_TREE, Message, intent_of, sides_asked
 from ..state.addresses import TOUR, Address, address_of
 from ..state.comparison import Compare
 from ..state.derived import Store
-from ..state.model import Exploration, Notice, Sought, State
+from ..state.model import Exploration, Notice, SearchRequest, State
 from ..storage.open_file import OpenFile
-from ..storage.registry import Cabinet
+from ..storage.registry import OpenFileRegistry
 from ..views.problems.lints import offered_fix
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
 from ..views.shell.tour import tour_text
-from .file_sync import Filing, readable
+from .file_sync import FileSync, readable
 from .questions import Questions
-from .state_queue import Outcome, StoppedError, Transitions
-from .view_updater import Picture
+from .state_queue import Outcome, StateQueue, StoppedError
+from .view_updater import ViewUpdater
 
 Answer = Callable[[], Notice | None]
 
@@ -43,42 +43,42 @@ FOREVER_S = 3600.0
 
 
 class Session:
-    """The state of one page and what changes it; `picture` draws it. How many seconds the loop may wait: for the next state a `moment`,
-    with its report for as long as its `patience` is. `turns` are those of all sessions of a server, for what is worked out ahead;
+    """The state of one page and what changes it; `updater` draws it. How many seconds the loop may wait: for the next state a `moment`,
+    with its report for as long as its `patience` is. `scheduler` are those of all sessions of a server, for what is worked out ahead;
     `places` for searches."""
 
     def __init__(
         self,
-        clock: Clock,
+        event_loop: EventLoop,
         examples: tuple[Example, ...] = (),
         *,
-        cabinet: Cabinet | None = None,
+        open_files: OpenFileRegistry | None = None,
         store: Store | None = None,
         patience: Callable[[], float] = lambda: FOREVER_S,
         moment: Callable[[], float] = lambda: FOREVER_S,
-        turns: Turns | None = None,
+        scheduler: FairScheduler | None = None,
         places: Places | None = None,
     ) -> None:
         self.state = State()
         self.store = store or Store()
         self.questions = Questions(lambda: self.state, self.store)
-        self._clock = clock
+        self._event_loop = event_loop
         self.examples = examples
-        self.filing = Filing(cabinet, clock, self._filed)
-        self.state = self.filing.placed(self.state)
-        turns = turns or Turns()
-        self.picture = Picture(
+        self.file_sync = FileSync(open_files, event_loop, self._filed)
+        self.state = self.file_sync.placed(self.state)
+        scheduler = scheduler or FairScheduler()
+        self.updater = ViewUpdater(
             self.store,
-            clock,
+            event_loop,
             lambda: self.state,
-            patience=lambda: self.transitions.left(patience()),
-            changing=lambda: self.transitions.doing,
+            patience=lambda: self.queue.left(patience()),
+            changing=lambda: self.queue.doing,
             study_file=self._study_file,
-            turns=turns,
+            scheduler=scheduler,
             places=places,
         )
-        self.forecast = Forecast(self.store, clock, self.picture.foretell, turns)
-        self.transitions = Transitions(clock, lambda: self.state, moment, self.picture.turned)
+        self.drop_preview = DropPreview(self.store, event_loop, self.updater.foretell, scheduler)
+        self.queue = StateQueue(event_loop, lambda: self.state, moment, self.updater.turned)
         self._closed = False
 
     def receive(self, message: Message) -> None:
@@ -87,11 +87,11 @@ class Session:
         if kind in LOOKS:
             self.receive_now(message)
         else:
-            self.transitions.in_turn(lambda: self.receive_now(message), str(kind))
+            self.queue.in_turn(lambda: self.receive_now(message), str(kind))
 
     def receive_now(self, message: Message) -> None:
         """The same for a message whose turn it is."""
-        self.picture.hold(is_look=message.get("kind") in LOOKS)
+        self.updater.hold(is_look=message.get("kind") in LOOKS)
         where = "tree" if message.get("kind") in OF_THE_TREE else "page"
         self._trying(lambda: self._do(fields_of(message)), where, in_hand=message.get("kind") in IN_HAND)
 
@@ -107,18 +107,18 @@ class Session:
             self._go_on(in_hand)
 
     def _go_on(self, in_hand: bool = False) -> None:
-        if not self.transitions.busy and not self._closed:
-            self.picture.go_on(in_hand=in_hand)
+        if not self.queue.busy and not self._closed:
+            self.updater.go_on(in_hand=in_hand)
 
     def _do(self, message: Message) -> None:
         if message["kind"] == "grabbed":
-            self.forecast.begin(self.state, [str(row) for row in message["rows"]], str(message.get("near", "")))
+            self.drop_preview.begin(self.state, [str(row) for row in message["rows"]], str(message.get("near", "")))
         elif message["kind"] == "near":
-            self.forecast.look(str(message["row"]))
+            self.drop_preview.look(str(message["row"]))
         elif message["kind"] == "released":
-            self.forecast.stop()
+            self.drop_preview.stop()
         elif message["kind"] == "give_up":
-            self._give_up()
+            self._cancel()
         elif message["kind"] == "resume":
             self._resume()
         elif message["kind"] in COMPARISONS:
@@ -132,7 +132,7 @@ class Session:
         elif message["kind"] == "go":
             self._go_to(address_of(str(message["path"])) or Address())
         else:
-            self.state = self.filing.based(self.state, message)
+            self.state = self.file_sync.based(self.state, message)
             intent = intent_of(message, self.state)
             if intent is not None:
                 self.dispatch(self._with_known(intent))
@@ -140,7 +140,7 @@ class Session:
     def _with_known(self, intent: Intent) -> Intent:
         """The intent with what was worked out for it before: a drop that was foretold, a fix that was tried."""
         if isinstance(intent, Call | Calls):
-            return self.forecast.with_made(self.state, intent)
+            return self.drop_preview.with_made(self.state, intent)
         if isinstance(intent, ApplyFix):
             return replace(intent, fix=offered_fix(self.state, self.store, intent.calls, intent.replaces))
         return intent
@@ -148,7 +148,7 @@ class Session:
     def want(self, intent: Intent, told: Callable[[Answer], None]) -> None:
         """Do what a program wants, whose turn it is. What is refused is its alone to know: the state stays, and a page shows nothing of it.
         `told` gets the answer: the refusal's notice or None; it raises what kept the intent from being done."""
-        self.picture.hold(is_look=False)
+        self.updater.hold(is_look=False)
 
         def came(outcome: Outcome) -> Notice | None:
             after = self._ended(intent, outcome)
@@ -162,7 +162,7 @@ class Session:
             self._filed()
             self._go_on()
 
-        self.transitions.begin(self._made_of(self._with_known(intent)), told_now)
+        self.queue.begin(self._made_of(self._with_known(intent)), told_now)
 
     def _compare(self, message: Message) -> None:
         def make(state: State) -> State:
@@ -187,7 +187,7 @@ class Session:
         elif address == TOUR:
             self.dispatch(OpenText(tour_text(), address=TOUR))
         elif address.place == "draft":
-            self.open_file(str(self.filing.draft_path(address.name)))
+            self.open_file(str(self.file_sync.draft_path(address.name)))
         else:
             self._open(example_at(self.examples, address))
 
@@ -200,7 +200,7 @@ class Session:
 
     def open_file(self, path: str) -> None:
         """A file as it is now, or as other pages have it; edits go into it. Raises DocumentError where it cannot be read."""
-        asked = self.filing.read(path)
+        asked = self.file_sync.read(path)
 
         def make(state: State) -> tuple[State, Document]:
             document, read = readable(asked)
@@ -218,7 +218,7 @@ class Session:
         def begin(state: State) -> State:
             after, source = make(state)
             is_new = after.notebook is not state.notebook
-            found.append((source, self.filing.begun(after, anew=anew) if is_new else None))
+            found.append((source, self.file_sync.begun(after, anew=anew) if is_new else None))
             return after
 
         def came(outcome: Outcome) -> None:
@@ -227,10 +227,10 @@ class Session:
                 self._show(opened)  # it could not be
                 return
             ((source, begun),) = found
-            opened = self.filing.after(self.state, opened)
-            self._show(self.filing.opened(opened, anew=anew, source=source, begun=begun))
+            opened = self.file_sync.after(self.state, opened)
+            self._show(self.file_sync.opened(opened, anew=anew, source=source, begun=begun))
             if self.state.notebook is not None and not anew:
-                self.picture.searches.take_up(self.state.notebook, self._taken_up)
+                self.updater.searches.take_up(self.state.notebook, self._taken_up)
 
         self._make(begin, came, again)
 
@@ -254,11 +254,11 @@ class Session:
 
     def _made_of(self, intent: Intent) -> Callable[[State], State]:
         """For a thread: the state after the intent, from what is just being found out for it where it is."""
-        return lambda state: act(state, self.forecast.awaited(state, intent))
+        return lambda state: act(state, self.drop_preview.awaited(state, intent))
 
     def _ended(self, intent: Intent, outcome: Outcome) -> State:
         if isinstance(intent, Call | Calls):
-            self.forecast.dropped()
+            self.drop_preview.dropped()
         return outcome()
 
     def _make(
@@ -270,65 +270,65 @@ class Session:
         is_draft: bool = False,
     ) -> None:
         """Have a state made that a person waits for."""
-        self.transitions.begin(
+        self.queue.begin(
             make, lambda outcome: self._trying(lambda: came(outcome)), lambda: self._trying(again), is_draft=is_draft
         )
 
     def _show(self, state: State) -> None:
         # What others did to the file comes when the change is there that was begun before it.
-        before, self.state = self.state, state if self.transitions.busy else self.filing.after(self.state, state)
+        before, self.state = self.state, state if self.queue.busy else self.file_sync.after(self.state, state)
         if self.state is before or self._closed or self._reads_first():
             return
-        self.picture.show(
+        self.updater.show(
             is_another=self.state.moment is not before.moment or self.state.notebook is not before.notebook
         )
 
     def _reads_first(self) -> bool:
         """Whether what is to be shown was read, and shown, within a moment: a text that others made. Else it is shown as what comes."""
         waiting = self.state.notebook
-        if waiting is None or not waiting.is_unread or self.transitions.busy:
+        if waiting is None or not waiting.is_unread or self.queue.busy:
             return False
-        self.transitions.next(lambda: self.dispatch(Read()))
+        self.queue.next(lambda: self.dispatch(Read()))
         return self.state.notebook is not waiting
 
     def close(self) -> None:
         """The page is gone: nothing more is worked out for it."""
         self._closed = True
-        self.picture.close()
-        self.forecast.stop()
-        self.transitions.close()
-        self.filing.leave(self.state)
+        self.updater.close()
+        self.drop_preview.stop()
+        self.queue.close()
+        self.file_sync.leave(self.state)
 
     # What views ask.
 
     def targets(self, rows: list[str]) -> list[dict[str, Any]]:
         """Where the blocks or loops of `rows` may be dropped."""
-        return self.forecast.targets(self.state, rows)
+        return self.drop_preview.targets(self.state, rows)
 
     def foretold(self, rows: list[str]) -> tuple[list[dict[str, Any]], bool]:
         """What each drop of `rows` would do as far as it is known, and whether that is all."""
-        return self.forecast.foretold(self.state, rows)
+        return self.drop_preview.foretold(self.state, rows)
 
     # What is worked out.
 
-    def _give_up(self) -> None:
-        if self.transitions.busy:
-            self.transitions.stop()
+    def _cancel(self) -> None:
+        if self.queue.busy:
+            self.queue.stop()
         else:
-            self.picture.stop_for_good()
-        self.picture.turned()
+            self.updater.stop_for_good()
+        self.updater.turned()
 
     def _resume(self) -> None:
-        self.transitions.resume()
-        self.picture.resume()
-        self.picture.turned()
+        self.queue.resume()
+        self.updater.resume()
+        self.updater.turned()
 
-    def _study_file(self, sought: Sought) -> Path | None:
+    def _study_file(self, sought: SearchRequest) -> Path | None:
         """Where a search is kept: with the history of the notebook's folder."""
         path = sought.notebook.document.path
-        return study_file(path, sought) if self.filing.has_file and path is not None else None
+        return study_file(path, sought) if self.file_sync.has_file and path is not None else None
 
-    def _taken_up(self, sought: Sought) -> None:
+    def _taken_up(self, sought: SearchRequest) -> None:
         """What was searched of the file before."""
         notebook, path = self.state.notebook, sought.notebook.document.path
         if notebook is not None and notebook.document.path == path and self.state.exploration is None:
@@ -336,57 +336,57 @@ class Session:
 
     def _export(self, message: Message) -> None:
         if self.state.moment is not None:
-            hand_out(str(message.get("to", "tvm")), self.state, self.store, self._clock, self._given)
+            hand_out(str(message.get("to", "tvm")), self.state, self.store, self._event_loop, self._given)
 
     def _given(self, file: Made | TilewrightError) -> None:
         if isinstance(file, TilewrightError):
             self.dispatch(Say(file.refusal))
         else:
-            self.picture.download(file.name, as_text(file))
+            self.updater.download(file.name, as_text(file))
 
     def _file(self, message: Message) -> None:
         """What is done with files. A notebook without one is saved by being downloaded."""
         kind = message["kind"]
         if kind == "new_file":
-            path = self.filing.place_for(str(message["name"]))
+            path = self.file_sync.place_for(str(message["name"]))
             new = OpenText(new_notebook(), path=str(path))
             self._into_file(lambda state: (act(state, new), None), lambda: self._file(message), anew=True)
         elif kind == "discard_draft":
-            self.filing.discard_draft(self.filing.draft_path(str(message["name"])))
+            self.file_sync.discard_draft(self.file_sync.draft_path(str(message["name"])))
         elif self.state.notebook is None:
             return
         elif kind == "save_as":
-            path = self.filing.place_for(str(message["name"]), replacing=message.get("replacing") is True)
+            path = self.file_sync.place_for(str(message["name"]), replacing=message.get("replacing") is True)
             before = self.state
             self._into_file(lambda state: (saved_as(state, path), None), lambda: self._file(message), anew=True)
-            self.transitions.next(lambda: self.filing.discard_saved_draft(before, self.state))
+            self.queue.next(lambda: self.file_sync.discard_saved_draft(before, self.state))
         elif kind == "heard":
-            self.filing.heard()
+            self.file_sync.heard()
         elif kind in ("versions", "version", "no_versions"):
             self._make(
-                lambda state: self.filing.looked_back(state, message),
+                lambda state: self.file_sync.looked_back(state, message),
                 lambda made: self._show(made()),
                 lambda: self._file(message),
             )
         elif kind == "resolve":
-            self._show(self.filing.resolve(self.state, [str(choice) for choice in message["choices"]]))
-        elif kind == "save" and self.filing.has_file and not self.state.is_draft:
-            self._show(self.filing.save(self.state))
-        elif self.picture.screen is not None:
+            self._show(self.file_sync.resolve(self.state, [str(choice) for choice in message["choices"]]))
+        elif kind == "save" and self.file_sync.has_file and not self.state.is_draft:
+            self._show(self.file_sync.save(self.state))
+        elif self.updater.screen is not None:
             document = self.state.notebook.document
-            self.picture.download(Path(document.path or "notebook.py").name, document.text)
+            self.updater.download(Path(document.path or "notebook.py").name, document.text)
             self.dispatch(Saved(document.text))
 
     def _filed(self) -> None:
         """Others changed the file, or it stands otherwise."""
-        if self._closed or self.transitions.busy:
+        if self._closed or self.queue.busy:
             return
-        before, after = self.state, self.filing.caught_up(self.state)
+        before, after = self.state, self.file_sync.caught_up(self.state)
         if after.notebook is not before.notebook:
             self._show(after)
         elif after is not before:
             self.state = after
-            self.picture.show_later()
+            self.updater.show_later()
 
 
 __all__ = ["Answer", "Session"]

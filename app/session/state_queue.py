@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from ...engine.ir import Refusal
 from ..document import DocumentError
 from ..document.notebook import GIVEN_UP
-from ..jobs.background_job import Doing, Work
-from ..jobs.event_loop import Clock
+from ..jobs.background_job import BackgroundJob, JobStatus
+from ..jobs.event_loop import EventLoop
 from ..state.model import State
 
 DRAFTS = ("draft_cell", "draft_item")
@@ -49,24 +49,26 @@ class Change(msgspec.Struct, frozen=True, eq=False):
     is_draft: bool = False
 
     @property
-    def doing(self) -> Doing:
+    def doing(self) -> JobStatus:
         """For those who wait for it."""
-        return Doing("notebook", "area-notebook" if self.before.notebook else "screen-gallery", "Reading the notebook")
+        return JobStatus(
+            "notebook", "area-notebook" if self.before.notebook else "screen-gallery", "Reading the notebook"
+        )
 
 
-class Transitions:
+class StateQueue:
     """Those of one page, whose state is `now`. `moment`: for how many seconds the loop waits for one; `turned` is called when `doing` is
     another."""
 
     def __init__(
-        self, clock: Clock, now: Callable[[], State], moment: Callable[[], float], turned: Callable[[], None]
+        self, event_loop: EventLoop, now: Callable[[], State], moment: Callable[[], float], turned: Callable[[], None]
     ) -> None:
-        self._clock = clock
+        self._event_loop = event_loop
         self._now = now
         self._moment = moment
         self._turned = turned
         self._change: Change | None = None
-        self._work: Work | None = None
+        self._work: BackgroundJob | None = None
         self._stopped: Change | None = None
         self._is_late = self._closed = False
         self._line: deque[tuple[str, Callable[[], None]]] = deque()
@@ -77,7 +79,7 @@ class Transitions:
         return self._change is not None
 
     @property
-    def doing(self) -> tuple[Doing, ...]:
+    def doing(self) -> tuple[JobStatus, ...]:
         """What the page waits for, or did until it was stopped."""
         if self._change is not None:
             return (self._change.doing,) if self._is_late else ()
@@ -92,7 +94,7 @@ class Transitions:
         if kind in OVERTAKING and self._line and self._line[-1][0] in DRAFTS:
             self._line.pop()
         if kind in OVERTAKING and not self._line and self._change is not None and self._change.is_draft:
-            self._give_up()
+            self._cancel()
         if self.busy or self._line:
             self._line.append((kind, go))
         else:
@@ -120,14 +122,14 @@ class Transitions:
         if self._closed:
             self._end(_stopped)
             return
-        work = self._work = Work(_outcome(change), self._clock, self._end)
+        work = self._work = BackgroundJob(_outcome(change), self._event_loop, self._end)
         if not work.start().wait(self._moment()):
             self._is_late = True
-            self._clock.soon(self._turned)  # a page that is on its way cannot be told yet
+            self._event_loop.soon(self._turned)  # a page that is on its way cannot be told yet
 
     def stop(self) -> None:
         """A person does not want to wait: what was to be changed is told that it was stopped, and may be gone on with."""
-        change = self._give_up()
+        change = self._cancel()
         if change is not None:
             self._stopped = change if change.again is not None else None
             self._told(change, _stopped)
@@ -143,10 +145,10 @@ class Transitions:
         self._closed = True
         self.stop()
 
-    def _give_up(self) -> Change | None:
+    def _cancel(self) -> Change | None:
         change, self._change, self._is_late = self._change, None, False
         if self._work is not None:
-            self._work.give_up()
+            self._work.cancel()
             self._work = None
         return change
 
@@ -198,4 +200,4 @@ def brought_together(before: State, after: State, now: State) -> State:
     return replace(now, **changed)
 
 
-__all__ = ["Outcome", "StoppedError", "Transitions", "brought_together"]
+__all__ = ["Outcome", "StateQueue", "StoppedError", "brought_together"]

@@ -14,7 +14,7 @@ from ...engine.export import to_tvm_python
 from ...engine.hwsim import MAX_TASKS as ALL_TASKS
 from ...engine.hwsim import Machine, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
-from ...engine.lower import Plan, Renewed, planned, with_sizes
+from ...engine.lower import Plan, RewriteResult, planned, with_sizes
 from ...engine.schedule import Schedule
 from ...engine.script import Printed, print_program
 from ..document import State as Moment
@@ -98,7 +98,7 @@ class Store:
         self,
         func: PrimFunc,
         sizes: Mapping[str, int],
-        sized: Renewed,
+        sized: RewriteResult,
         plan: Plan | TilewrightError,
         machine: Machine,
         report: Report | TilewrightError,
@@ -134,7 +134,7 @@ class Store:
         report = self.report_now(state)
         return report.refusal.message if isinstance(report, TilewrightError) else "The program is being simulated"
 
-    def sized(self, state: State, func: PrimFunc) -> Renewed:
+    def sized(self, state: State, func: PrimFunc) -> RewriteResult:
         """A program with the notebook's numbers for its symbolic sizes, and which buffer became which."""
         sizes = sizes_of(state, func)
         return self.remember(f"with {sizes}", (func,), lambda: with_sizes(func, sizes))

@@ -16,7 +16,7 @@ from ..document.files.history import Version
 from ..document.files.merging import Part
 from ..document.notebook import revision_of
 from ..document.title import title_of
-from ..storage.file_status import Standing
+from ..storage.file_status import FileStanding
 from .addresses import Address
 
 Theme = Literal["light", "dark"]
@@ -65,12 +65,12 @@ class Blamed(msgspec.Struct, frozen=True):
     block: str = ""
 
 
-class Filed(msgspec.Struct, frozen=True):
+class FileStatus(msgspec.Struct, frozen=True):
     """The file that the notebook is in, and how it stands. `apart`: where this page's text clashes with what other pages made of it.
     A draft is a file that the server keeps until the notebook is saved somewhere."""
 
     name: str
-    standing: Standing
+    standing: FileStanding
     apart: tuple[Part, ...] = ()
     is_draft: bool = False
 
@@ -108,7 +108,7 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
     span: tuple[float, float] | None = None
 
 
-class Sought(msgspec.Struct, frozen=True, eq=False):
+class SearchRequest(msgspec.Struct, frozen=True, eq=False):
     """What is searched: the notebook as it was then, on which branch, its holes as a space, on which machine, and what is asked for.
     `serial` tells searches of one page apart."""
 
@@ -129,7 +129,7 @@ class Sought(msgspec.Struct, frozen=True, eq=False):
 class Exploration(msgspec.Struct, frozen=True, eq=False):
     """A search that is going on, or was stopped; `trial` is the candidate that is looked at, by its number, None is the best."""
 
-    sought: Sought
+    sought: SearchRequest
     going: bool = True
     trial: int | None = None
 
@@ -168,7 +168,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     draft_of: Notebook | None = None
     comparison: Comparison | None = None
     blamed: Blamed | None = None
-    file: Filed | None = None
+    file: FileStatus | None = None
     folder: str = ""
     looked_back: LookedBack | None = None
     exploration: Exploration | None = None

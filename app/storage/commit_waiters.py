@@ -9,7 +9,7 @@ from contextlib import suppress
 Condition = Callable[[], bool]
 
 
-class Attempts:
+class CommitWaiters:
     """The attempts to bring one file to the disk, one after the other. Callbacks run in the thread that makes them, with no lock held."""
 
     def __init__(self) -> None:
@@ -44,4 +44,4 @@ class Attempts:
                     call()
 
 
-__all__ = ["Attempts"]
+__all__ = ["CommitWaiters"]

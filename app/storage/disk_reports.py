@@ -15,7 +15,7 @@ import msgspec
 
 from ..folders.state import sync_folder
 from ..folders.user import state_folder
-from .file_status import Standing
+from .file_status import FileStanding
 
 RESCUED = "rescued"
 
@@ -41,7 +41,7 @@ class DiskReports:
         self._say = say
         self._told: dict[Path, tuple[str, str]] = {}
 
-    def update(self, real: Path, standing: Standing) -> None:
+    def update(self, real: Path, standing: FileStanding) -> None:
         """The file at `real` stands like this now."""
         why, no_history = standing.why, standing.no_history
         now = ("" if why is None else why.code, "" if no_history is None else no_history.code)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ...engine.ir import Refusal
 from ..document import DocumentError
-from ..document.files.read_write import Stamp, clear_leftovers, read_text, replace_text, stamp_of
+from ..document.files.read_write import FileVersion, clear_leftovers, read_text, replace_text, stamp_of
 from ..folders.state import sync_folder
 
 
-class DiskCopy:
+class FileOnDisk:
     """`text` is what the file at the real path holds, None where there is no file. `trouble` is why nothing can be done to it: it is gone,
     or no text. Messages call the file `shown`.
 
@@ -26,7 +26,7 @@ class DiskCopy:
         self._path, self._shown = real, shown
         self.text: str | None = None
         self.trouble: Refusal | None = None
-        self._stamp: Stamp | None = None
+        self._stamp: FileVersion | None = None
         self._missing = 0
         self._unsynced = False
 
@@ -74,7 +74,7 @@ class DiskCopy:
             self.text, self._stamp = found
         return self.text != before
 
-    def _found(self) -> tuple[str, Stamp]:
+    def _found(self) -> tuple[str, FileVersion]:
         text, stamp = read_text(self._path, follow=False)
         if self._unsynced:
             self._sync()
@@ -112,4 +112,4 @@ class DiskCopy:
             self.trouble, self._missing = None, 0
 
 
-__all__ = ["DiskCopy"]
+__all__ = ["FileOnDisk"]

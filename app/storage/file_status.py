@@ -30,7 +30,7 @@ class Line(msgspec.Struct, frozen=True, eq=False):
         return self.notebook.document.text
 
 
-class Standing(msgspec.Struct, frozen=True):
+class FileStanding(msgspec.Struct, frozen=True):
     """How a file stands. "new": there is none yet, the first edit makes it; "failed": the disk does not have the text, and `why`; "asking":
     another program changed the same lines (`clashes`).
 
@@ -92,4 +92,4 @@ class Followers:
                     logging.getLogger(__name__).debug("a page could not be told", exc_info=True)
 
 
-__all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "Follower", "Followers", "Line", "Standing"]
+__all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "FileStanding", "Follower", "Followers", "Line"]

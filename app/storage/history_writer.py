@@ -15,7 +15,7 @@ from ..document.files.history import Draft, Edit, Entry, History, Kept
 from ..limits import LIMITS
 
 
-class Journal:
+class HistoryWriter:
     """The edits and drafts of the file `name` that wait for a commit. `text` is the text that the history ends at, if known."""
 
     def __init__(self, history: History, name: str) -> None:
@@ -105,4 +105,4 @@ class Journal:
             self.trouble = error.refusal
 
 
-__all__ = ["Journal"]
+__all__ = ["HistoryWriter"]

@@ -14,27 +14,27 @@ from ...engine.ir import Refusal
 from ..document import DocumentError
 from ..document.files.history import Entry, History
 from ..document.files.read_write import temporary_name
-from .file_status import RELOADED, Standing
+from .file_status import RELOADED, FileStanding
 from .save_debounce import Times
-from .shared_file import SharedText
+from .shared_file import SharedFile
 
 
-class OpenFile(SharedText):
+class OpenFile(SharedFile):
     """Made by the cabinet, whose thread calls what is here."""
 
     def __init__(self, path: Path, real: Path, history: History, call: Callable[[], None], times: Times) -> None:
         super().__init__(path, real, history, call, times)
         self._committed: str | None = None
-        self._seen: tuple[int, Standing] | None = None
+        self._seen: tuple[int, FileStanding] | None = None
 
     @property
     def due(self) -> float:
         """When there is something to do."""
         with self._lock:
-            if self._journal.waits and self._journal.trouble is None:
+            if self._history_writer.waits and self._history_writer.trouble is None:
                 return 0.0
-            look = self._pace.next_look
-            return min(look, self._pace.next_write) if self._may_write() else look
+            look = self._debounce.next_look
+            return min(look, self._debounce.next_write) if self._may_write() else look
 
     @property
     def done(self) -> bool:
@@ -53,14 +53,14 @@ class OpenFile(SharedText):
             self._attempts.begin()
             self._seen = self._visible()
             self._committed = self._now().text
-            return self._journal.entry(self._base, self._committed)
+            return self._history_writer.entry(self._base, self._committed)
 
     def committed(self, entry: Entry, trouble: Refusal | None) -> None:
         """The entry is in the history; or it is not, and why: then the file is written at once."""
         with self._lock:
-            if trouble is not None and self._journal.trouble is None:
-                self._pace.hurry()
-            self._journal.committed(entry, trouble)
+            if trouble is not None and self._history_writer.trouble is None:
+                self._debounce.hurry()
+            self._history_writer.committed(entry, trouble)
         self._tell_news()
         self._attempts.check()
 
@@ -70,13 +70,13 @@ class OpenFile(SharedText):
         try:
             with self._lock:
                 text = self._committed
-                is_due = self._may_write() and (final or time.monotonic() >= self._pace.next_write)
+                is_due = self._may_write() and (final or time.monotonic() >= self._debounce.next_write)
                 if is_due:  # from here on no other text is saved, also not the one that the file still holds
                     self._writing = text
             if is_due and text is not None:
                 self._write(text)
                 is_written = True
-            if not final and time.monotonic() >= self._pace.next_look:
+            if not final and time.monotonic() >= self._debounce.next_look:
                 self._look()
         except DocumentError as error:
             self._failed(error.refusal)
@@ -86,7 +86,7 @@ class OpenFile(SharedText):
         self._attempts.check(ended=True)
         return is_written
 
-    def _visible(self) -> tuple[int, Standing]:
+    def _visible(self) -> tuple[int, FileStanding]:
         """What pages can see of it."""
         return id(self._now().notebook), self.standing
 
@@ -99,16 +99,16 @@ class OpenFile(SharedText):
 
     def _failed(self, refusal: Refusal) -> None:
         with self._lock:
-            self._pace.failed()
+            self._debounce.failed()
             if self._not_written is None or self._not_written.message != refusal.message:
                 self._not_written = refusal
 
     def _write(self, text: str) -> None:
         """`text` is in the history, so that a file that holds it is known to be ours."""
-        self._pace.writing()
+        self._debounce.writing()
         temporary = temporary_name(self.real)
         try:
-            self._journal.writing(text, temporary)
+            self._history_writer.writing(text, temporary)
             is_written = self._disk.write(text, temporary)
         finally:
             self._writing = None
@@ -119,11 +119,11 @@ class OpenFile(SharedText):
             self._base, self._untouched, self._not_written = text, None, None
         self._tell_news()
         self._attempts.check()
-        self._journal.written(text, temporary)
+        self._history_writer.written(text, temporary)
 
     def _look(self) -> None:
         """Whether another program changed the file."""
-        self._pace.looked()
+        self._debounce.looked()
         before = self._disk.text
         if self._disk.look() and self._disk.text is not None:
             with self._lock:

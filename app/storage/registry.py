@@ -23,7 +23,7 @@ from .save_debounce import Times
 from .short_lock_waits import urgent
 
 
-class Cabinet:
+class OpenFileRegistry:
     """`folder` is where new notebooks go, `drafts` where those without a file are kept; None where none may be made.
 
     Files outside of the folder are refused, but for `named`, the file that the person who started the server named. `times` are shorter
@@ -174,14 +174,14 @@ def _commit(files: Iterable[OpenFile]) -> None:
             file.committed(entry, trouble)
 
 
-def cabinet_of(path: str | Path | None) -> Cabinet:
+def cabinet_of(path: str | Path | None) -> OpenFileRegistry:
     """The files of a server: of a served folder, of a file (new ones go beside it), or drafts alone."""
     if path is None:
-        return Cabinet(drafts=drafts_folder())
+        return OpenFileRegistry(drafts=drafts_folder())
     place = Path(path)
     if place.is_dir():
-        return Cabinet(place, drafts=drafts_folder())
-    return Cabinet(place.parent, named=place, drafts=drafts_folder())
+        return OpenFileRegistry(place, drafts=drafts_folder())
+    return OpenFileRegistry(place.parent, named=place, drafts=drafts_folder())
 
 
-__all__ = ["Cabinet", "cabinet_of"]
+__all__ = ["OpenFileRegistry", "cabinet_of"]

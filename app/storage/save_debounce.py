@@ -16,7 +16,7 @@ class Times(msgspec.Struct, frozen=True):
     again: float = 5.0
 
 
-class Pace:
+class SaveDebounce:
     """That of one file. Answers are moments of the monotonic clock."""
 
     def __init__(self, times: Times) -> None:
@@ -53,4 +53,4 @@ class Pace:
         return max(wait, self._failed + self._times.again) if self._failed else wait
 
 
-__all__ = ["Pace", "Times"]
+__all__ = ["SaveDebounce", "Times"]

@@ -19,14 +19,14 @@ from ..document import Notebook, read_document
 from ..document.files.history import Draft, Edit, History, Kept, digest_of
 from ..document.files.merging import Part, merge, merged, resolved
 from ..limits import LIMITS
-from .commit_waiters import Attempts
-from .file_on_disk import DiskCopy
-from .file_status import BACK, RELOADED, TOGETHER, TYPED, Follower, Followers, Line, Standing
-from .history_writer import Journal
-from .save_debounce import Pace, Times
+from .commit_waiters import CommitWaiters
+from .file_on_disk import FileOnDisk
+from .file_status import BACK, RELOADED, TOGETHER, TYPED, FileStanding, Follower, Followers, Line
+from .history_writer import HistoryWriter
+from .save_debounce import SaveDebounce, Times
 
 
-class SharedText:
+class SharedFile:
     """What pages call. `path` is as it was asked for, `real` where the file lies: a link is written through, so that it stays one. `call`
     wakes the thread that brings the text to the disk."""
 
@@ -36,8 +36,8 @@ class SharedText:
         self._lock = threading.RLock()
         self._followers = Followers()
         self._line: Line | None = None
-        self._disk, self._journal = DiskCopy(real, path), Journal(history, real.name)
-        self._attempts = Attempts()
+        self._disk, self._history_writer = FileOnDisk(real, path), HistoryWriter(history, real.name)
+        self._attempts = CommitWaiters()
         self._edited = False
         self._writing: str | None = None
         self._base: str | None = None
@@ -45,16 +45,16 @@ class SharedText:
         self._not_written: Refusal | None = None
         self._clashes: tuple[Part, ...] = ()
         self._told = ""
-        self._pace = Pace(times)
+        self._debounce = SaveDebounce(times)
 
     # Beginning.
 
     def begin(self, line: Line, *, anew: bool) -> None:
         """Take what the disk has, and what the history knows of it. Raises DocumentError where the file cannot be read."""
         self._disk.read()
-        self._pace.looked()
+        self._debounce.looked()
         self._line, self._base = line, self._disk.text
-        kept = self._journal.known(self.real.parent)
+        kept = self._history_writer.known(self.real.parent)
         if kept is not None:
             self._disk.clear_leftovers(kept.temporary)
         if self._disk.text is not None:
@@ -98,7 +98,7 @@ class SharedText:
             elif text != now.text:
                 self._move(self._unread(text))
                 self._told = TYPED
-            self._journal.draft(Draft(draft.page, "", ""))
+            self._history_writer.draft(Draft(draft.page, "", ""))
 
     def _unread(self, text: str) -> Notebook:
         return Notebook(read_document(text, str(self.path)))
@@ -115,7 +115,7 @@ class SharedText:
         return self._line
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> FileStanding:
         with self._lock:
             unsaved, told = self._unsaved(), self._told
             why = self._disk.trouble or (self._not_written if unsaved else None)
@@ -127,14 +127,14 @@ class SharedText:
                 status = "new"
             else:
                 status = "saving" if unsaved else "saved"
-            return Standing(status, why, self._is_durable(), self._clashes, told, self._journal.trouble)
+            return FileStanding(status, why, self._is_durable(), self._clashes, told, self._history_writer.trouble)
 
     def _is_durable(self) -> bool:
         """Whether the disk has the text, and all that is being typed."""
-        if self._journal.trouble is not None:
-            return self._is_in_file() and not self._journal.drafts
+        if self._history_writer.trouble is not None:
+            return self._is_in_file() and not self._history_writer.drafts
         # A file that has the text is not enough: after an undo and a redo the history may still be at the undo.
-        return not self._journal.waits and (self._is_in_file() or self._journal.text == self._now().text)
+        return not self._history_writer.waits and (self._is_in_file() or self._history_writer.text == self._now().text)
 
     def _is_in_file(self) -> bool:
         text = self._now().text
@@ -145,9 +145,11 @@ class SharedText:
         with self._lock:
             if self._is_durable():
                 return ()
-            is_kept = self._is_in_file() or (self._journal.trouble is None and self._journal.text == self._now().text)
+            is_kept = self._is_in_file() or (
+                self._history_writer.trouble is None and self._history_writer.text == self._now().text
+            )
             own = () if is_kept or not self._edited else (self._now().text,)
-            return (*own, *(draft.text for draft in self._journal.drafts))
+            return (*own, *(draft.text for draft in self._history_writer.drafts))
 
     def when_durable(self, call: Callable[[], None]) -> None:
         """Call back once the text is durable, or an attempt to make it so has failed; from any thread."""
@@ -168,13 +170,13 @@ class SharedText:
 
     def comes_from(self, source: str, text: str) -> None:
         """The notebook was made of another file, which is opened again as this one."""
-        self._journal.comes_from(source, text)
+        self._history_writer.comes_from(source, text)
 
     def leave(self, follower: Follower) -> None:
         """The page is gone. What it left is written now."""
         self._followers.leave(follower)
         with self._lock:
-            self._pace.hurry()
+            self._debounce.hurry()
         self._call()
 
     def discard(self) -> bool:
@@ -234,7 +236,7 @@ class SharedText:
         """Another notebook goes into the file: with its own past where there was no file, else one undo after what was there."""
         with self._lock:
             self._untouched, self._edited = None, True
-            self._pace.hurry()
+            self._debounce.hurry()
             if self._disk.text is None:
                 self._line = line
             elif line.text != self._now().text:
@@ -243,13 +245,13 @@ class SharedText:
 
     def draft(self, page: str, base: str, text: str) -> None:
         """What is being typed on a page; nothing is where it is `base` again."""
-        self._journal.draft(Draft(page, base, text))
+        self._history_writer.draft(Draft(page, base, text))
         self._call()
 
     def save(self) -> None:
         """Write it now; a file that is gone too."""
         with self._lock:
-            self._pace.hurry()
+            self._debounce.hurry()
             self._told, self._untouched = "", None
             self._disk.make_again()
         self._tell()
@@ -269,10 +271,10 @@ class SharedText:
 
     def _accept(self, line: Line, edit: Edit) -> None:
         self._line, self._edited, self._told = line, True, ""
-        self._journal.edit(edit)
-        self._pace.edited()
-        if self._journal.trouble is not None:  # only the file can make it durable
-            self._pace.hurry()
+        self._history_writer.edit(edit)
+        self._debounce.edited()
+        if self._history_writer.trouble is not None:  # only the file can make it durable
+            self._debounce.hurry()
         if self._clashes and self._disk.text is not None:
             self._clashes = ()
             self._bring_together(self._base or "", self._disk.text)
@@ -296,4 +298,4 @@ class SharedText:
         self._call()
 
 
-__all__ = ["SharedText"]
+__all__ = ["SharedFile"]

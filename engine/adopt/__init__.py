@@ -3,7 +3,7 @@
 from .holes import Hole, HoleError, filled, hole_of, is_hole
 from .lines import LineState, Trial, after_line, arguments_of
 from .methods import QUERIES, LineError, call_method
-from .pasted import Pasted, is_post, read_as_far_as_possible, read_pasted
+from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
 from .program import from_tvm
 from .trace import from_tvm_trace
 
@@ -13,7 +13,7 @@ __all__ = [
     "HoleError",
     "LineError",
     "LineState",
-    "Pasted",
+    "Snippet",
     "Trial",
     "after_line",
     "arguments_of",

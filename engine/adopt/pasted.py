@@ -28,7 +28,7 @@ _PROGRAM = re.compile(r"^[ \t]*@[ \t]*[\w.]*(?:prim_func|ir_module|script\.tir)\
 _MAKING = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[\w.]*\b(?:Schedule|create_schedule)\(", re.MULTILINE)
 
 
-class Pasted(msgspec.Struct, frozen=True, eq=False):
+class Snippet(msgspec.Struct, frozen=True, eq=False):
     """What a text says: its program, and the schedule that its lines make of it (no calls when it has none).
 
     `names` are the text's variables for loops and blocks, `sources` the places of the lines that asked for the steps of the trace.
@@ -49,7 +49,7 @@ def is_post(text: str) -> bool:
     return _PROGRAM.search(text) is not None and _MAKING.search(text) is not None
 
 
-def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Pasted:
+def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Snippet:
     """The program of `text` (or `program`, when the text has the schedule only) with its schedule applied.
 
     Raises ParseError for a line that is not read, and the ScheduleError of a call that is refused.
@@ -65,14 +65,14 @@ def read_as_far_as_possible(
     program: IRModule | PrimFunc | None = None,
     filename: str = "",
     sizes: Mapping[str, int] | None = None,
-) -> Pasted:
+) -> Snippet:
     """The same, with the schedule up to the first line that is not read or refused; `sizes` are those of `read_te`.
 
     Raises ParseError when there is no program, and for TE text whatever `read_te` raises.
     """
     if program is None and is_te(text):
         found = read_te(text, filename, sizes)
-        return Pasted(found.program, found.schedule, found.names, sources=found.sources)
+        return Snippet(found.program, found.schedule, found.names, sources=found.sources)
     source = Source(text, filename)
     lines = _lines(source)
     names: tuple[str, ...] = ()
@@ -102,8 +102,8 @@ def read_as_far_as_possible(
         except TilewrightError as error:
             rest = tuple(source.place(node) for group in groups[done:] for node in group)
             stopped = _placed(error, rest[0])
-            return Pasted(program, replay.schedule, replay.values, notes, tuple(sources), stopped, rest)
-    return Pasted(program, replay.schedule, replay.values, notes, tuple(sources))
+            return Snippet(program, replay.schedule, replay.values, notes, tuple(sources), stopped, rest)
+    return Snippet(program, replay.schedule, replay.values, notes, tuple(sources))
 
 
 def _placed(error: TilewrightError, place: Place) -> TilewrightError:

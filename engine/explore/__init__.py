@@ -3,12 +3,12 @@
 from ..adopt import Hole, HoleError
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
-from .space.derived_space import Auto, auto_space
+from .space.derived_space import DerivedSpace, auto_space
 from .space.model import Point, Space, SpaceError, space_of
 from .space.tiling_target import AnchorError
-from .trials.evaluator import Bench, Limits, Question
+from .trials.evaluator import EvaluationRequest, Evaluator, Limits
 from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
-from .trials.study import Checking, Method, Offer, Progress, Settings, Study, Trial
+from .trials.study import Method, Progress, Settings, Study, StudyCandidate, Trial, Verifier
 from .trials.study_store import StoreError
 from .workers.pool import InProcess, Workers, WorkersError
 
@@ -19,9 +19,9 @@ __all__ = [
     "TRAFFIC",
     "UNITS",
     "AnchorError",
-    "Auto",
-    "Bench",
-    "Checking",
+    "DerivedSpace",
+    "EvaluationRequest",
+    "Evaluator",
     "ExploreError",
     "Figures",
     "Front",
@@ -31,18 +31,18 @@ __all__ = [
     "Limits",
     "Method",
     "ObjectiveError",
-    "Offer",
     "Outcome",
     "Point",
     "Progress",
-    "Question",
     "Settings",
     "Space",
     "SpaceError",
     "Status",
     "StoreError",
     "Study",
+    "StudyCandidate",
     "Trial",
+    "Verifier",
     "Workers",
     "WorkersError",
     "auto_space",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ..execute import Verdict
-from ..hwsim import Knob, Report
+from ..hwsim import MachineParameter, Report
 
 MAX_BOUNDS = 5
 MAX_WAITS = 6
@@ -168,7 +168,7 @@ def _energy(energy: Mapping[str, float]) -> str:
     return f"energy {whole / PJ_PER_UJ:,.3g} uJ: {told}"
 
 
-def knobs_text(knobs: Sequence[Knob]) -> str:
+def knobs_text(knobs: Sequence[MachineParameter]) -> str:
     """Which figures of the machine limit, the most first; those that save nothing in one line."""
     saving = [k for k in knobs if k.saved > 0]
     rows = [("with", "instead of", "cycles", "saved")]

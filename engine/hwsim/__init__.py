@@ -1,18 +1,29 @@
 """What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
 
-from .access.element_addresses import Bed, Listing, Share, Spots, Unit, Use, bed_of, share_of, through, uses_of
+from .access.element_addresses import (
+    AccessDistribution,
+    BufferAccess,
+    BufferPlacement,
+    ElementAddresses,
+    Listing,
+    Unit,
+    accesses_of,
+    distribution_of,
+    placement_of,
+    through,
+)
 from .access.placement import Placement, row_name
 from .caches.report import CacheCounts, CachedTask, CacheRow
 from .caches.run import cache_counts
-from .cost.estimate import Look, look_at
-from .cost.lower_bound import Least, first_peaks, least_of
+from .cost.estimate import CostEstimate, estimate_cost
+from .cost.lower_bound import LowerBound, first_peaks, lower_bound_of
 from .errors import MachineError
 from .machine.machine_file import load_machine, preset_names, read_machine
 from .machine.model import Machine
 from .machine.parts import Bus, Cache, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from .replay.occupancy import Occupancy, Steps, Tile, Tiles
 from .replay.steady import MAX_TASKS, Repeat
-from .replay.time_map import Density, Folding
+from .replay.time_map import Density, TimeMap
 from .replay.timeline import Timeline
 from .report.metrics import operations_per_cycle
 from .report.model import (
@@ -33,35 +44,37 @@ from .report.model import (
     Traffic,
     Wait,
 )
-from .sensitivity import Knob, Trial, ranked, sensitivity, trials, tried
+from .sensitivity import MachineParameter, Trial, ranked, sensitivity, trials, tried
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
 from .tasks.tree import TaskProgram, Template
 
 __all__ = [
     "MAX_TASKS",
-    "Bed",
+    "AccessDistribution",
     "Bound",
+    "BufferAccess",
+    "BufferPlacement",
     "Bus",
     "Cache",
     "CacheCounts",
     "CacheRow",
     "CachedTask",
+    "CostEstimate",
     "Density",
     "DmaEngine",
+    "ElementAddresses",
     "Engine",
     "EngineAccess",
     "EngineReport",
     "Finding",
-    "Folding",
     "Kind",
-    "Knob",
-    "Least",
     "Listing",
-    "Look",
     "Lost",
+    "LowerBound",
     "Machine",
     "MachineError",
+    "MachineParameter",
     "MatrixEngine",
     "Memory",
     "MemoryReport",
@@ -74,8 +87,6 @@ __all__ = [
     "Roofline",
     "Segment",
     "Segments",
-    "Share",
-    "Spots",
     "Steps",
     "SystolicEngine",
     "TaskKind",
@@ -83,32 +94,32 @@ __all__ = [
     "Template",
     "Tile",
     "Tiles",
+    "TimeMap",
     "Timeline",
     "Traffic",
     "Trial",
     "Unit",
-    "Use",
     "VectorEngine",
     "Wait",
-    "bed_of",
+    "accesses_of",
     "cache_counts",
     "copy_path",
+    "distribution_of",
+    "estimate_cost",
     "first_peaks",
-    "least_of",
     "load_machine",
-    "look_at",
+    "lower_bound_of",
     "operations_per_cycle",
+    "placement_of",
     "preset_names",
     "ranked",
     "read_machine",
     "row_name",
     "sensitivity",
-    "share_of",
     "simulate",
     "simulate_tasks",
     "tasks_of",
     "through",
     "trials",
     "tried",
-    "uses_of",
 ]

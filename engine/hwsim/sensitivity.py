@@ -23,7 +23,7 @@ SHORTER = ("setup_cycles", "latency_cycles", "cycles_per_tile", "cycles_per_oper
 """Figures of which there is half as much."""
 
 
-class Knob(msgspec.Struct, frozen=True):
+class MachineParameter(msgspec.Struct, frozen=True):
     """A figure of the machine by its path (`Machine.replace`), its value and the better one, and what the program takes then, in cycles."""
 
     path: str
@@ -41,7 +41,7 @@ class Trial(NamedTuple):
     better: int
 
 
-def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = None) -> tuple[Knob, ...]:
+def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = None) -> tuple[MachineParameter, ...]:
     """What each figure of the parts that the program uses would gain, the most first. Raises MachineError as `simulate` does."""
     plan = known_plan or planned(func)
     report = simulate(func, machine, known_plan=plan, whole=0)
@@ -49,7 +49,7 @@ def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = N
     return ranked(knob for knob in found if knob is not None)
 
 
-def ranked(knobs: Iterable[Knob]) -> tuple[Knob, ...]:
+def ranked(knobs: Iterable[MachineParameter]) -> tuple[MachineParameter, ...]:
     """What gains the most first."""
     return tuple(sorted(knobs, key=lambda k: (-k.saved, k.path)))
 
@@ -74,14 +74,14 @@ def tried(
     *,
     known_plan: Plan | None = None,
     max_tasks: int = MAX_TASKS,
-) -> Knob | None:
+) -> MachineParameter | None:
     """What a figure would gain against `cycles`; None where it cannot be that, as banks that would not divide the capacity."""
     try:
         better = machine.replace(trial.path, trial.better)
         report = simulate(func, better, max_tasks, known_plan=known_plan, whole=0)
     except MachineError:
         return None
-    return Knob(*trial, report.cycles, cycles - report.cycles)
+    return MachineParameter(*trial, report.cycles, cycles - report.cycles)
 
 
 def _trials(machine: Machine) -> Iterator[Trial]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ..ir import BlockRealize, PrimFunc, refusing_depth
-from ..lower import LowerError, Plan, Renewed, missing_sizes, planned
+from ..lower import LowerError, Plan, RewriteResult, missing_sizes, planned
 from .access.placement import place
 from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
@@ -95,7 +95,7 @@ def tasks_of(
 
 
 # Stages of a pipeline break no dependence, views fit what they stand for.
-def require_sound(plan: Plan) -> Renewed:
+def require_sound(plan: Plan) -> RewriteResult:
     """The program without views of buffers, with its software pipelines injected."""
     try:
         return plan.piped

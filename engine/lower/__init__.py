@@ -7,7 +7,7 @@ from .pipeline import PASSES, Allocation, Pass, Plan, allocations, lower, plan, 
 from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
 from .pipelining.software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
 from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
-from .rewrite_result import Renewed
+from .rewrite_result import RewriteResult
 from .scopes import is_shared_over
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
 
@@ -21,7 +21,7 @@ __all__ = [
     "LowerError",
     "Pass",
     "Plan",
-    "Renewed",
+    "RewriteResult",
     "allocations",
     "banks_noted",
     "is_pipelined",

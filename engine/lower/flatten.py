@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_fields
 from ..arith import simplify
 from ..ir import Buffer, Expr, PrimFunc, Range, allocated_buffers, build
 from .access import Axes, Change, Indices, change_buffers
-from .rewrite_result import Renewed
+from .rewrite_result import RewriteResult
 
 
 def flatten_buffer(func: PrimFunc) -> PrimFunc:
@@ -24,11 +24,11 @@ def flatten_buffer(func: PrimFunc) -> PrimFunc:
     return flattened(func).func
 
 
-def flattened(func: PrimFunc) -> Renewed:
+def flattened(func: PrimFunc) -> RewriteResult:
     """`flatten_buffer`, with the flat buffer for each allocated one (itself when it is flat already)."""
     buffers = {b: flat_buffer(b) for b in allocated_buffers(func.body)}
     changes = {old: _change(old, new) for old, new in buffers.items() if new is not old}
-    return Renewed(change_buffers(func, changes), {old: new for old, new in buffers.items() if new is not old})
+    return RewriteResult(change_buffers(func, changes), {old: new for old, new in buffers.items() if new is not old})
 
 
 def flat_buffer(buffer: Buffer) -> Buffer:

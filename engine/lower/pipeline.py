@@ -17,7 +17,7 @@ from .opaque import convert_blocks_to_opaque
 from .opaque_block import lower_opaque_block
 from .pipelining.double_buffer import doubled_buffers, inject_double_buffer
 from .pipelining.software_pipeline import inject_software_pipeline, pipelined
-from .rewrite_result import Renewed
+from .rewrite_result import RewriteResult
 from .simplify import simplify_stmts
 from .storage.allocation import plan_buffer_allocation
 from .storage.compact import compact_buffer_allocation, compacted
@@ -62,11 +62,11 @@ class Allocation(msgspec.Struct, frozen=True, eq=False):
     slots: int = 1
 
 
-class Plan(Renewed, frozen=True, eq=False, dict=True):
+class Plan(RewriteResult, frozen=True, eq=False, dict=True):
     """A program with each buffer where it is needed and as large as what is live there, and the smaller buffer for each that was cut."""
 
     @cached_property
-    def piped(self) -> Renewed:
+    def piped(self) -> RewriteResult:
         """The plan without views of buffers, its software pipelines injected. Refuses what they refuse."""
         return pipelined(lower_match_buffer(self.func))
 
@@ -99,7 +99,7 @@ def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
 
 
 @refusing_depth(LowerError)
-def allocations(func: PrimFunc, known_plan: Renewed | None = None) -> tuple[Allocation, ...]:
+def allocations(func: PrimFunc, known_plan: RewriteResult | None = None) -> tuple[Allocation, ...]:
     """The intermediate buffers of a block program and the memory that `lower` gives them, in the order of the program's allocations.
 
     `known_plan` is `planned(func)` where somebody made it already. Code that lowering finds dead counts here too.

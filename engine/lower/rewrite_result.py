@@ -9,7 +9,7 @@ import msgspec
 from ..ir import Buffer, PrimFunc
 
 
-class Renewed(msgspec.Struct, frozen=True, eq=False):
+class RewriteResult(msgspec.Struct, frozen=True, eq=False):
     """`buffers` has an entry for each buffer that was replaced."""
 
     func: PrimFunc

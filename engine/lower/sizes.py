@@ -13,7 +13,7 @@ from ..arith import simplify
 from ..ir import Buffer, Expr, For, Node, PrimFunc, Var, build, free_vars, rewrite, substitute, walk
 from ..ir import dtype as dt
 from .errors import refuse
-from .rewrite_result import Renewed
+from .rewrite_result import RewriteResult
 from .simplify import simplify_stmts
 
 
@@ -50,14 +50,14 @@ def missing_sizes(func: PrimFunc) -> tuple[str, ...]:
     return tuple(name for name, var in sizes.items() if var in used)
 
 
-def with_sizes(func: PrimFunc, sizes: Mapping[str, int]) -> Renewed:
+def with_sizes(func: PrimFunc, sizes: Mapping[str, int]) -> RewriteResult:
     """The program with these values for its sizes, simplified; sizes that are not named stay.
 
     Raises LowerError "unknown-size", "bad-size".
     """
     values = size_values(func, sizes)
     if not values:
-        return Renewed(func, {})
+        return RewriteResult(func, {})
     buffers = {b: _sized(b, values) for b in walk(func) if isinstance(b, Buffer)}
     buffers = {old: new for old, new in buffers.items() if new is not old}
 
@@ -69,7 +69,7 @@ def with_sizes(func: PrimFunc, sizes: Mapping[str, int]) -> Renewed:
 
     bound = rewrite(func, leave, enter=enter)
     bound = replace_fields(bound, params=tuple(p for p in func.params if p not in values))
-    return Renewed(simplify_stmts(bound), buffers)
+    return RewriteResult(simplify_stmts(bound), buffers)
 
 
 def size_values(func: PrimFunc, sizes: Mapping[str, int]) -> dict[Var, Expr]:

@@ -9,7 +9,7 @@ from support.paper import PaperClock, PaperScreen
 from support.slow import Slow
 
 from tilewright.app.jobs import background_analysis as module
-from tilewright.app.jobs.background_job import Doing
+from tilewright.app.jobs.background_job import JobStatus
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import CHECK_STOPPED
 from tilewright.app.views.notebook.value import known_changes
@@ -27,19 +27,19 @@ class Watched:
     """A session whose paint waits for nothing, and what it said it was doing."""
 
     def __init__(self, patience: float) -> None:
-        self.clock, self.screen = PaperClock(), PaperScreen()
-        self.session = Session(self.clock, EXAMPLES, patience=lambda: patience)
-        self.session.picture.screen, self.session.picture.tell_doing = self.screen, self.tell
-        self.doing: tuple[Doing, ...] = ()
+        self.event_loop, self.screen = PaperClock(), PaperScreen()
+        self.session = Session(self.event_loop, EXAMPLES, patience=lambda: patience)
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
+        self.doing: tuple[JobStatus, ...] = ()
 
-    def tell(self, doing: tuple[Doing, ...]) -> None:
+    def tell(self, doing: tuple[JobStatus, ...]) -> None:
         self.doing = doing
 
     def open(self, name: str = "vtcm_double_buffer") -> None:
         self.session.receive({"kind": "open", "name": name})
 
     def until(self, done: Callable[[], bool]) -> None:
-        self.clock.run_until(done)
+        self.event_loop.run_until(done)
 
     def names(self) -> set[str]:
         return {entry.key for entry in self.doing}
@@ -97,7 +97,7 @@ def test_given_a_long_simulation_then_the_page_is_painted_without_it_and_filled_
     assert len(watched.screen.drawn) == 1 and watched.report is None
     assert headline_value(state, store)["figures"][0]["value"] == "…"
     assert "being simulated" in timeline_value(state, store)["note"]
-    assert Doing("report", "area-timeline", "Simulating") in watched.doing
+    assert JobStatus("report", "area-timeline", "Simulating") in watched.doing
     slow_report.may_end.set()
     watched.until(lambda: isinstance(watched.report, Report))
     watched.until(lambda: len(watched.screen.drawn) == 2)
@@ -149,7 +149,7 @@ def test_given_a_check_that_has_not_begun_when_it_is_stopped_then_it_does_not_be
     watched = watch(60)
     watched.open()
     watched.session.receive({"kind": "give_up"})
-    watched.until(watched.clock.work.empty)
+    watched.until(watched.event_loop.work.empty)
     assert not slow_check.begun.is_set()
     assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)
 
@@ -179,11 +179,11 @@ def test_given_many_steps_then_their_costs_are_counted_while_they_come(watch: Wa
     counts: list[tuple[int, int]] = []
     tell = watched.tell
 
-    def count(doing: tuple[Doing, ...]) -> None:
+    def count(doing: tuple[JobStatus, ...]) -> None:
         tell(doing)
         counts.extend((entry.done, entry.total) for entry in doing if entry.key == "steps")
 
-    watched.session.picture.tell_doing = count
+    watched.session.updater.tell_doing = count
     watched.open()
     watched.until(lambda: bool(counts) and counts[-1][0] == counts[-1][1] > 5 and "steps" not in watched.names())
     assert [done for done, _ in counts] == sorted(done for done, _ in counts)

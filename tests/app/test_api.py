@@ -47,9 +47,9 @@ def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
 
 def until(holds: Callable[[], bool]) -> None:
     """Files are written by a thread of the cabinet."""
-    give_up = time.monotonic() + 30
+    cancel = time.monotonic() + 30
     while not holds():
-        assert time.monotonic() < give_up
+        assert time.monotonic() < cancel
         time.sleep(0.05)
 
 

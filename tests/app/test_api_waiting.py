@@ -14,11 +14,11 @@ from support.served import Served, served
 from support.slow import Slow
 
 from tilewright.app.jobs import background_analysis as afterwards
-from tilewright.app.jobs import drop_preview as forecast
+from tilewright.app.jobs import drop_preview as drop_preview
 from tilewright.app.jobs import on_demand as studies
 from tilewright.app.server import api
 from tilewright.app.session import session
-from tilewright.app.session.registry import Watched
+from tilewright.app.session.registry import WatchedScreen
 
 TOO_LONG_S = 15
 """By then what is waited for is long there; the requests would wait for longer."""
@@ -34,9 +34,9 @@ def server() -> Iterator[Served]:
 
 
 def until(holds: Callable[[], object]) -> None:
-    give_up = time.monotonic() + 60
+    cancel = time.monotonic() + 60
     while not holds():
-        assert time.monotonic() < give_up
+        assert time.monotonic() < cancel
         time.sleep(0.005)
 
 
@@ -49,9 +49,9 @@ def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_
 ) -> None:
     report, drawn = Slow(afterwards.report_of), threading.Event()
     made: list[str] = []
-    draw, value = Watched.draw, forecast.prediction_value
+    draw, value = WatchedScreen.draw, drop_preview.prediction_value
 
-    def drawing(self: Watched, *given: Any) -> None:
+    def drawing(self: WatchedScreen, *given: Any) -> None:
         draw(self, *given)
         if report.ended:
             drawn.set()
@@ -64,8 +64,8 @@ def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_
         return value(*given)
 
     monkeypatch.setattr(afterwards, "report_of", report)
-    monkeypatch.setattr(Watched, "draw", drawing)
-    monkeypatch.setattr(forecast, "prediction_value", predicting)
+    monkeypatch.setattr(WatchedScreen, "draw", drawing)
+    monkeypatch.setattr(drop_preview, "prediction_value", predicting)
     address = server.opened()
     answer = server.ask("GET", f"{address}/{FORETOLD}")
     assert len(made) >= 2, "the report came between two"
@@ -76,7 +76,7 @@ def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_
 def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    value, made = forecast.prediction_value, list[str]()
+    value, made = drop_preview.prediction_value, list[str]()
 
     def failing(*given: Any) -> Any:
         made.append("one")
@@ -84,7 +84,7 @@ def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
             raise ZeroDivisionError("nothing to divide by")
         return value(*given)
 
-    monkeypatch.setattr(forecast, "prediction_value", failing)
+    monkeypatch.setattr(drop_preview, "prediction_value", failing)
     address = server.opened()
     answer = server.ask("GET", f"{address}/{FORETOLD}")
     assert answer.status == 200
@@ -115,7 +115,7 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
     monkeypatch.setattr(afterwards, "STAND_STILL_MS", 10**7)  # no other news
     monkeypatch.setattr(studies, "STAND_STILL_MS", 10**7)
     address = server.opened()
-    seat, told = server.seats.find(address.rpartition("/")[2]), api.account
+    handle, told = server.sessions.find(address.rpartition("/")[2]), api.account
     loops: list[asyncio.AbstractEventLoop] = []
 
     def telling(*given: Any) -> Any:
@@ -124,8 +124,8 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
             loops.append(asyncio.get_running_loop())
             report.may_end.set()
             report.until_ended(1)
-            assert seat.session.picture._afterwards._simulating is not None
-            assert seat.session.picture._afterwards._simulating._done.wait(60)
+            assert handle.session.updater._afterwards._simulating is not None
+            assert handle.session.updater._afterwards._simulating._done.wait(60)
         return answer
 
     monkeypatch.setattr(api, "account", telling)
@@ -139,7 +139,7 @@ def test_given_a_change_that_is_refused_in_the_end_then_those_who_waited_for_it_
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = server.opened()
-    seat = server.seats.find(address.rpartition("/")[2])
+    handle = server.sessions.find(address.rpartition("/")[2])
     server.ask("GET", f"{address}?parts=report,verdict,problems&wait=60")
     slow = Slow(session.act)
     monkeypatch.setattr(session, "act", slow)
@@ -148,7 +148,7 @@ def test_given_a_change_that_is_refused_in_the_end_then_those_who_waited_for_it_
         assert slow.begun.wait(60)
         began = time.monotonic()
         waiting = pool.submit(server.ask, "GET", f"{address}?parts=steps&wait=30")
-        until(lambda: seat.screen._waiting)
+        until(lambda: handle.screen._waiting)
         slow.may_end.set()
         assert change.result().status == 409
         assert waiting.result().status == 200 and "change" not in waiting.result().json["pending"]

@@ -20,7 +20,7 @@ from support.paper import PaperClock
 from support.served import Served, served
 
 from tilewright.app.limits import LIMITS
-from tilewright.app.session.registry import Seats
+from tilewright.app.session.registry import SessionRegistry
 from tilewright.app.session.session import Session
 from tilewright.app.storage.open_file import OpenFile
 from tilewright.app.views.shell.gallery import load_examples
@@ -54,10 +54,10 @@ async def visited(server: Served) -> list[weakref.ref[Any]]:
         await page.open()
         await page.act(1)
     await pages[0].fetch()
-    sessions = [seat.session for seat in server.seats.all.values()]
+    sessions = [handle.session for handle in server.sessions.all.values()]
     assert len(sessions) == PAGES and len(open_sessions(server)) == PAGES + 1
     documents: list[BokehDocument] = [session.document for session in open_sessions(server)]
-    found = [weakref.ref(each) for s in sessions for each in (s, s.picture, s.store, s.forecast)]
+    found = [weakref.ref(each) for s in sessions for each in (s, s.picture, s.store, s.drop_preview)]
     found += [weakref.ref(each) for each in open_files() if each not in of_other_tests]  # the drafts of what was edited
     for page in pages:
         page.close()
@@ -73,7 +73,7 @@ def test_given_pages_that_closed_then_nothing_of_them_lives() -> None:
         assert until(lambda: not open_sessions(server)), (
             "Bokeh discards unused sessions, also of a page without a browser"
         )
-        assert until(lambda: server.seats.closed == PAGES + 1) and not server.seats.all
+        assert until(lambda: server.sessions.closed == PAGES + 1) and not server.sessions.all
 
         def are_gone() -> bool:
             gc.collect()
@@ -92,8 +92,8 @@ def test_given_an_idle_session_without_a_page_then_it_is_closed_and_its_file_has
         sent = {"intent": "Call", "method": "compute_at", "target": "B_local.vtcm", "arguments": {"loop": "ko"}}
         assert server.ask("POST", idle, sent).status == 200
         key = idle.rpartition("/")[2]
-        server.seats.find(key).used -= LIMITS.idle_seconds + 1
-        assert until(lambda: key not in server.seats.all)
+        server.sessions.find(key).used -= LIMITS.idle_seconds + 1
+        assert until(lambda: key not in server.sessions.all)
         assert server.ask("GET", idle).status == 404
         assert server.ask("GET", used).status in (200, 202)
         assert until(lambda: "sch.compute_at(BL, ko)" in path.read_text())
@@ -102,43 +102,43 @@ def test_given_an_idle_session_without_a_page_then_it_is_closed_and_its_file_has
 class TestIdle:
     """Which sessions count as idle."""
 
-    def seats(self, *, has_page: bool = False) -> Seats:
-        seats, clock = Seats(), PaperClock()
+    def sessions(self, *, has_page: bool = False) -> SessionRegistry:
+        sessions, event_loop = SessionRegistry(), PaperClock()
         page = cast("Any", SimpleNamespace()) if has_page else None
-        seats.take(Session(clock), clock, page).used -= LIMITS.idle_seconds + 1
-        return seats
+        sessions.take(Session(event_loop), event_loop, page).used -= LIMITS.idle_seconds + 1
+        return sessions
 
     def test_given_a_session_of_the_api_then_it_is(self) -> None:
-        seats = self.seats()
-        seats.close_idle()
-        assert not seats.all and seats.closed == 1
+        sessions = self.sessions()
+        sessions.close_idle()
+        assert not sessions.all and sessions.closed == 1
 
     def test_given_a_page_then_it_is_not(self) -> None:
-        seats = self.seats(has_page=True)
-        seats.close_idle()
-        assert len(seats.all) == 1
+        sessions = self.sessions(has_page=True)
+        sessions.close_idle()
+        assert len(sessions.all) == 1
 
     def test_given_a_search_that_runs_then_it_is_not_until_long_after_its_end(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        seats = self.seats()
-        (seat,) = seats.all.values()
-        searches = type(seat.session.picture.searches)
+        sessions = self.sessions()
+        (handle,) = sessions.all.values()
+        searches = type(handle.session.updater.searches)
         monkeypatch.setattr(searches, "running", True)
-        seats.close_idle()
+        sessions.close_idle()
         monkeypatch.setattr(searches, "running", False)
-        seats.close_idle()
-        assert len(seats.all) == 1
-        seat.used -= LIMITS.idle_seconds + 1
-        seats.close_idle()
-        assert not seats.all
+        sessions.close_idle()
+        assert len(sessions.all) == 1
+        handle.used -= LIMITS.idle_seconds + 1
+        sessions.close_idle()
+        assert not sessions.all
 
     def test_given_a_session_that_cannot_close_then_the_others_are_closed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        seats, clock = self.seats(), PaperClock()
-        (broken,) = seats.all.values()
+        sessions, event_loop = self.sessions(), PaperClock()
+        (broken,) = sessions.all.values()
         monkeypatch.setattr(broken.session, "close", lambda: 1 // 0)
-        seats.take(Session(clock), clock).used -= LIMITS.idle_seconds + 1
-        seats.close_idle()
-        assert not seats.all and seats.closed == 2
+        sessions.take(Session(event_loop), event_loop).used -= LIMITS.idle_seconds + 1
+        sessions.close_idle()
+        assert not sessions.all and sessions.closed == 2

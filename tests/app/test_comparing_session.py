@@ -25,7 +25,7 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 @pytest.fixture
 def session() -> Session:
     made = Session(PaperClock(), EXAMPLES)
-    made.picture.screen = PaperScreen()
+    made.updater.screen = PaperScreen()
     made.dispatch(OpenText(MATMUL_NOTEBOOK))
     return made
 
@@ -36,8 +36,8 @@ def send(session: Session, kind: str, **fields: Any) -> State:
 
 
 def wait(session: Session, done: Any) -> None:
-    assert isinstance(session._clock, PaperClock)
-    session._clock.run_until(done)
+    assert isinstance(session._event_loop, PaperClock)
+    session._event_loop.run_until(done)
 
 
 def keys(state: State) -> tuple[str, str]:

@@ -16,12 +16,12 @@ from support.filed import Desk, filed, send
 from support.paper import PaperClock
 from support.served import served
 
-from tilewright.app.page.notebook_catalog import Shelf
-from tilewright.app.server.api import Office
+from tilewright.app.page.notebook_catalog import NotebookCatalog
+from tilewright.app.server.api import ApiContext
 from tilewright.app.session.execute_request import opened_with
-from tilewright.app.session.registry import Seats
+from tilewright.app.session.registry import SessionRegistry
 from tilewright.app.session.session import Session
-from tilewright.app.storage.registry import Cabinet, cabinet_of
+from tilewright.app.storage.registry import OpenFileRegistry, cabinet_of
 from tilewright.app.storage.save_debounce import Times
 from tilewright.engine.ir import TilewrightError
 
@@ -55,14 +55,14 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
 
 def open_all(desk: Desk, folder: Path) -> list[Session]:
     """Every entry of a folder by the gallery, by its path and by the API, as far as it can be opened."""
-    shelf = Shelf(folder)
-    office = Office(Seats(), folder, desk.cabinet)
-    names = {example.name for example in (*shelf.examples, *office.notebooks()) if example.path is not None}
+    catalog = NotebookCatalog(folder)
+    api_context = ApiContext(SessionRegistry(), folder, desk.open_files)
+    names = {example.name for example in (*catalog.examples, *api_context.notebooks()) if example.path is not None}
     for name in sorted({*names, *os.listdir(folder)}):
         page = desk.page()
         with suppress(TilewrightError):
             page.open_file(str(folder / name))
-        program = Session(PaperClock(), office.notebooks(), cabinet=desk.cabinet)
+        program = Session(PaperClock(), api_context.notebooks(), open_files=desk.open_files)
         desk.pages.append(program)
         opened_with(program, name, "", "", lambda _: None)
     return [page for page in desk.pages if page.state.file is not None]
@@ -82,7 +82,7 @@ def test_given_a_crafted_folder_when_looked_at_then_nothing_changes_and_an_edit_
     desk = Desk(inside, FAST)
     pages = open_all(desk, inside)
     assert pages, "the notebook that is right is opened"
-    assert not any((page.filing._file.real).is_relative_to(outside) for page in pages if page.filing._file)
+    assert not any((page.file_sync._file.real).is_relative_to(outside) for page in pages if page.file_sync._file)
     time.sleep(0.02)  # some looks at the files
     desk.turn()
     desk.close()
@@ -137,11 +137,11 @@ def test_given_a_link_to_a_draft_then_only_the_draft_itself_is_opened(
     (drafts / "own.py").write_text(SMALL)
     (drafts / "link.py").symlink_to(places[1] / "notebook.py")
     (inside / "link.py").symlink_to(drafts / "own.py")
-    cabinet = Cabinet(inside, FAST, drafts=drafts)
-    assert cabinet.place_of(drafts / "own.py") == drafts / "own.py"
+    open_files = OpenFileRegistry(inside, FAST, drafts=drafts)
+    assert open_files.place_of(drafts / "own.py") == drafts / "own.py"
     for path in (inside / "link.py", drafts / "link.py", drafts / ".." / "outside" / "notebook.py"):
         with pytest.raises(TilewrightError, match="leads out"):
-            cabinet.place_of(path)
+            open_files.place_of(path)
 
 
 def test_given_a_file_that_becomes_a_link_while_it_is_open_then_the_link_is_not_followed(
@@ -182,7 +182,7 @@ def test_given_a_link_that_is_named_on_the_command_line_then_it_is_written_throu
     inside, outside = places
     (inside / "link.py").symlink_to(outside / "notebook.py")
     desk = Desk(inside, FAST)
-    desk.cabinet = cabinet_of(inside / "link.py")
+    desk.open_files = cabinet_of(inside / "link.py")
     page = desk.page(inside / "link.py")
     send(page, "edit_prose", cell=0, text="# Edited by a person")
     desk.until(lambda: filed(page).standing.status == "saved")

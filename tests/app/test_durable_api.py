@@ -167,8 +167,8 @@ def test_given_neither_history_nor_file_then_an_edit_is_507_with_the_state(
     mended = server.ask("POST", session, {"intent": "Save"})
     assert mended.status == 200 and mended.json["durable"] is True
     assert "sch.parallel(i)" in (tmp_path / "mine.py").read_text()
-    said, give_up = "", time.monotonic() + 10
-    while "has a history of edits again" not in said and time.monotonic() < give_up:
+    said, cancel = "", time.monotonic() + 10
+    while "has a history of edits again" not in said and time.monotonic() < cancel:
         time.sleep(0.05)
         said += capfd.readouterr().err
     lines = [line for line in said.splitlines() if line.startswith("tilewright: mine.py")]

@@ -14,7 +14,7 @@ from support.notebooks import SMALL
 from tilewright.app.document.files.history import History
 from tilewright.app.storage import disk_reports
 from tilewright.app.storage.disk_reports import report_rescued, rescue
-from tilewright.app.storage.registry import Cabinet
+from tilewright.app.storage.registry import OpenFileRegistry
 
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EDQUOT")
 IS_DEEP = settings.default is not None and settings.default.max_examples > 200
@@ -24,7 +24,7 @@ def durable_now(desk: Desk) -> bool:
     """As an answer of the API: once the text is durable, or an attempt has failed."""
     (page,) = desk.pages
     done = threading.Event()
-    page.filing.when_durable(done.set)
+    page.file_sync.when_durable(done.set)
     desk.until(lambda: [desk.turn(), done.wait(0.002)][1] if not done.is_set() else True)
     return filed(page).standing.durable
 
@@ -35,11 +35,11 @@ class Told(Desk):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.lines: list[str] = []
-        self.cabinet = Cabinet(folder, QUICK, say=self.lines.append)
+        self.open_files = OpenFileRegistry(folder, QUICK, say=self.lines.append)
 
     def turn(self) -> None:
         for page in self.pages:
-            queue = page._clock.work  # pyright: ignore[reportAttributeAccessIssue]
+            queue = page._event_loop.work  # pyright: ignore[reportAttributeAccessIssue]
             for _ in range(queue.qsize()):
                 work = queue.get_nowait()
                 if getattr(work, "__name__", "") in ("_filed", "attempted"):
@@ -73,7 +73,7 @@ def live(path: Path, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch) -> int:
             if number == 1:
                 send(page, "save")
                 desk.until(lambda: [desk.turn(), filed(page).standing.status != "saving"][1])
-        text, rescued = text_of(page), desk.cabinet.close()
+        text, rescued = text_of(page), desk.open_files.close()
     assert desk.lines or not refused, "standard error says when an edit is not durable"
     texts = [one.place.read_text() for one in rescued if one.place is not None]
     assert on_disk(path, text) or text in texts, f"call {disk.first}, {disk.error}"

@@ -104,10 +104,10 @@ def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
     desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = desk.page(path)
-    file = page.filing._file
+    file = page.file_sync._file
     assert file is not None
     told: list[str] = []
-    record = file._journal.writing
+    record = file._history_writer.writing
 
     def recording(text: str, temporary: str) -> None:
         monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone in this moment
@@ -116,7 +116,7 @@ def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
         record(text, temporary)
 
     now = file._now
-    monkeypatch.setattr(file._journal, "writing", recording)
+    monkeypatch.setattr(file._history_writer, "writing", recording)
     parallel(page)
     desk.until(lambda: "sch.parallel(i)" in path.read_text())
     assert told == ["saving"]

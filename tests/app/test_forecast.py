@@ -11,7 +11,7 @@ from support.slow import Slow
 
 from tilewright.app.actions.table import Call, Calls
 from tilewright.app.document import Notebook, apply_call
-from tilewright.app.jobs import drop_preview as forecast
+from tilewright.app.jobs import drop_preview as drop_preview
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -36,8 +36,8 @@ class Queue:
 
     def run(self) -> None:
         """Let the thread end, then do what it asked for."""
-        if self.session is not None and self.session.forecast._work is not None:
-            assert self.session.forecast._work.wait(60)
+        if self.session is not None and self.session.drop_preview._work is not None:
+            assert self.session.drop_preview._work.wait(60)
         while self.waiting:
             self.waiting.pop(0)()
 
@@ -61,11 +61,11 @@ class Paper:
 
 @pytest.fixture
 def page() -> tuple[Session, Queue, Paper]:
-    clock, screen = Queue(), Paper()
-    session = clock.session = Session(clock, load_examples())
-    session.picture.screen = screen  # pyright: ignore[reportAttributeAccessIssue]
+    event_loop, screen = Queue(), Paper()
+    session = event_loop.session = Session(event_loop, load_examples())
+    session.updater.screen = screen  # pyright: ignore[reportAttributeAccessIssue]
     session.receive({"kind": "open", "name": "place_the_copies"})
-    return session, clock, screen
+    return session, event_loop, screen
 
 
 def legal(session: Session, *rows: str) -> list[str]:
@@ -73,9 +73,9 @@ def legal(session: Session, *rows: str) -> list[str]:
 
 
 def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
-    clock.run()
+    event_loop.run()
     told = [entry["loop"] for entry in screen.told]
     assert sorted(told) == sorted(legal(session, COPY))
     assert told[0] == "ko"
@@ -85,9 +85,9 @@ def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tupl
 def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_nothing_is_made_again(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session, clock, _ = page
+    session, event_loop, _ = page
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
-    clock.run()
+    event_loop.run()
     monkeypatch.setattr("tilewright.app.actions.table.apply_call", lambda *_: pytest.fail("the call is made again"))
     monkeypatch.setattr("tilewright.app.state.derived.simulate", lambda *_, **__: pytest.fail("simulated again"))
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
@@ -101,13 +101,13 @@ def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_n
 def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing_is_made_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock = PaperClock()
-    session = Session(clock, load_examples(), moment=lambda: 0.0)
-    session.picture.screen = PaperScreen()
+    event_loop = PaperClock()
+    session = Session(event_loop, load_examples(), moment=lambda: 0.0)
+    session.updater.screen = PaperScreen()
     session.receive({"kind": "open", "name": "place_the_copies"})
-    clock.run_until(lambda: session.state.moment is not None)
-    trying = Slow(forecast.report_of)
-    monkeypatch.setattr(forecast, "report_of", trying)
+    event_loop.run_until(lambda: session.state.moment is not None)
+    trying = Slow(drop_preview.report_of)
+    monkeypatch.setattr(drop_preview, "report_of", trying)
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
     assert trying.begun.wait(60)
     calls: list[tuple[str, str]] = []  # of this drop, and of the next ones that are tried
@@ -119,12 +119,12 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     monkeypatch.setattr("tilewright.app.actions.table.apply_call", noted)
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     session.receive({"kind": "select", "id": "ki"})
-    assert session.transitions.busy and session.state.selected == "ki", "who looks around is answered"
+    assert session.queue.busy and session.state.selected == "ki", "who looks around is answered"
     monkeypatch.setattr(
         "tilewright.app.jobs.background_analysis.report_of", lambda *_, **__: pytest.fail("simulated again")
     )
     trying.may_end.set()
-    clock.run_until(lambda: not session.transitions.busy)
+    event_loop.run_until(lambda: not session.queue.busy)
     assert session.state.notice is None and len(session.state.past) == 1
     assert ("compute_at", "ko") not in calls, "the call is made again"
     assert session.store.report_now(session.state) is not None
@@ -132,9 +132,9 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
 
 
 def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
-    clock.run()
+    event_loop.run()
     value = next(entry["value"] for entry in screen.told if entry["loop"] == "ko")
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     report = session.store.report_now(session.state)
@@ -143,28 +143,28 @@ def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queu
 
 
 def test_given_a_second_grab_then_what_is_known_is_told_at_once(page: tuple[Session, Queue, Paper]) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
-    clock.run()
+    event_loop.run()
     before = len(screen.told)
     session.receive({"kind": "released"})
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "mo"})
     assert len(screen.told) == 2 * before
-    assert not clock.waiting
+    assert not event_loop.waiting
 
 
 def test_given_a_thing_that_is_let_go_then_no_more_is_told(page: tuple[Session, Queue, Paper]) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
     session.receive({"kind": "released"})
-    clock.run()
+    event_loop.run()
     assert screen.told == []
 
 
 def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Session, Queue, Paper]) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     session.receive({"kind": "grabbed", "rows": ["ko"], "near": "ko"})
-    clock.run()
+    event_loop.run()
     assert {entry["primitive"] for entry in screen.told} == {"reorder"}
     order = next(e["order"] for e in session.targets(["ko"]) if e["loop"] == "mi")
     session.receive({"kind": "reorder", "loops": order})
@@ -176,10 +176,10 @@ def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Sessi
 def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
     page: tuple[Session, Queue, Paper],
 ) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     rows = ["B_local.vtcm", COPY]
     session.receive({"kind": "grabbed", "rows": rows, "near": "ko"})
-    clock.run()
+    event_loop.run()
     assert any(entry["loop"] == "ko" for entry in screen.told)
     session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
     assert session.state.notebook is not None
@@ -229,18 +229,18 @@ def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queu
 def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     call = Call("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
-    assert session.forecast.with_made(session.state, call).made is None
-    assert session.forecast.with_made(session.state, Calls((call,))).made is None
+    assert session.drop_preview.with_made(session.state, call).made is None
+    assert session.drop_preview.with_made(session.state, Calls((call,))).made is None
 
 
 def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_the_step_stays(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     monkeypatch.setattr("tilewright.app.jobs.drop_preview.MOST_KEPT", 3)
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
-    clock.run()
-    assert len(session.forecast._kept) == 3
+    event_loop.run()
+    assert len(session.drop_preview._kept) == 3
     tried = [entry["loop"] for entry in screen.told]
     last = tried[-1]
     primitive = next(entry["primitive"] for entry in screen.told if entry["loop"] == last)
@@ -249,7 +249,7 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
     moment = session.state.moment
     assert moment is not None
     session.receive({"kind": "grabbed", "rows": ["B_local.vtcm"], "near": "ko"})
-    clock.run()
+    event_loop.run()
     machine = session.store.machine(session.state)
     assert session.store.has("report", (session.store.costed(session.state, moment.schedule), machine))
     # What was forgotten is made as if it had never been tried.
@@ -277,9 +277,9 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
 def test_given_a_message_of_another_make_then_nothing_changes(
     page: tuple[Session, Queue, Paper], message: dict[str, Any]
 ) -> None:
-    session, clock, screen = page
+    session, event_loop, screen = page
     before = session.state.notebook
     session.receive(message)
-    clock.run()
+    event_loop.run()
     assert session.state.notebook is before
     assert screen.told == []

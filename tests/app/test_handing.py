@@ -20,20 +20,20 @@ from tilewright.app.views.shell.gallery import load_examples
 @pytest.fixture
 def session() -> Session:
     made = Session(PaperClock(), load_examples())
-    made.picture.screen = PaperScreen()
+    made.updater.screen = PaperScreen()
     made.receive({"kind": "open", "name": "vtcm_double_buffer"})
     return made
 
 
 def files(session: Session) -> dict[str, str]:
-    assert isinstance(session.picture.screen, PaperScreen)
-    return session.picture.screen.files
+    assert isinstance(session.updater.screen, PaperScreen)
+    return session.updater.screen.files
 
 
 def came(session: Session, done: Callable[[], bool]) -> None:
     """Do what was put off until it is so."""
-    assert isinstance(session._clock, PaperClock)
-    session._clock.run_until(done)
+    assert isinstance(session._event_loop, PaperClock)
+    session._event_loop.run_until(done)
 
 
 def ask(session: Session, **message: Any) -> None:

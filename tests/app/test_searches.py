@@ -19,7 +19,7 @@ from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.state.search_results import Found, found_now
-from tilewright.app.storage.registry import Cabinet
+from tilewright.app.storage.registry import OpenFileRegistry
 from tilewright.engine.execute import Verdict
 
 
@@ -38,10 +38,10 @@ class Watcher:
     """A page's searches, with what they told."""
 
     def __init__(self, places: Places | None = None) -> None:
-        self.store, self.clock = Store(), PaperClock()
+        self.store, self.event_loop = Store(), PaperClock()
         self.told: list[Found] = []
         self.state = State()
-        self.searches = Searches(self.store, self.clock, self.tell, places)
+        self.searches = Searches(self.store, self.event_loop, self.tell, places)
 
     def tell(self) -> None:
         found = self.found
@@ -60,13 +60,13 @@ class Watcher:
 def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
     watcher = Watcher()
     watcher.look(act(with_holes(), Explore()))
-    watcher.clock.run_until(lambda: bool(watcher.found and len(watcher.found.trials) >= 2))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and len(watcher.found.trials) >= 2))
     watcher.look(act(watcher.state, StopExploring()))
     assert watcher.found is not None and watcher.found.standing == "stopped"
     known = watcher.found.trials
     assert known
     watcher.look(act(watcher.state, GoOnExploring()))
-    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
     assert watcher.found.trials[: len(known)] == known
     assert sorted(trial.number for trial in watcher.found.trials) == list(range(12))
     watcher.searches.close()
@@ -88,7 +88,9 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
     watcher = Watcher()
     state = act(with_holes(), Explore())
     watcher.look(state)
-    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.checking and watcher.found.checking[0] == 1))
+    watcher.event_loop.run_until(
+        lambda: bool(watcher.found and watcher.found.checking and watcher.found.checking[0] == 1)
+    )
     assert watcher.found is not None and watcher.found.standing == "running" and len(watcher.found.trials) == 12
     front = len(watcher.found.front)
     assert front > 1 and watcher.found.checking == (1, front)
@@ -99,7 +101,7 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
         "tilewright.engine.explore.search.loop.verdict_of", lambda *_: Verdict("tested", "another time")
     )
     watcher.look(act(watcher.state, GoOnExploring()))
-    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
     said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
     assert len(said) == front and "proved" in said, "a check that was made is not made again"
     watcher.searches.close()
@@ -127,7 +129,7 @@ def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line()
     assert gone.is_set()
     let_go.set()
     holder.join()
-    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
     watcher.searches.close()
 
 
@@ -138,7 +140,7 @@ def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("tilewright.app.jobs.exploration.explore", broken)
     watcher = Watcher()
     watcher.look(act(with_holes(), Explore()))
-    watcher.clock.run_until(lambda: bool(watcher.found and watcher.found.standing == "failed"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "failed"))
     assert watcher.found is not None and watcher.found.error is not None and "no disk" in str(watcher.found.error)
     watcher.searches.close()
 
@@ -146,9 +148,9 @@ def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPa
 def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(HOLES)
-    cabinet, clock = Cabinet(tmp_path), PaperClock()
-    first = Session(clock, (), cabinet=cabinet)
-    first.picture.screen = PaperScreen()
+    open_files, event_loop = OpenFileRegistry(tmp_path), PaperClock()
+    first = Session(event_loop, (), open_files=open_files)
+    first.updater.screen = PaperScreen()
     first.open_file(str(file))
     first.receive({"kind": "explore", "objectives": ["cycles"], "budgets": {}, "trials": 5, "seed": 0})
     exploration = first.state.exploration
@@ -158,12 +160,12 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
         found = found_now(exploration, first.store)
         return 0 if found is None else len(found.trials)
 
-    clock.run_until(lambda: known() >= 3)
+    event_loop.run_until(lambda: known() >= 3)
     first.close()
-    second = Session(clock, (), cabinet=cabinet)
-    second.picture.screen = PaperScreen()
+    second = Session(event_loop, (), open_files=open_files)
+    second.updater.screen = PaperScreen()
     second.open_file(str(file))
-    clock.run_until(lambda: second.state.exploration is not None)
+    event_loop.run_until(lambda: second.state.exploration is not None)
     again = second.state.exploration
     assert again is not None and not again.going
     found = found_now(again, second.store)
@@ -174,11 +176,11 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
         now = found_now(again, second.store)
         return now is not None and now.standing == "ended"
 
-    clock.run_until(ended)
+    event_loop.run_until(ended)
     found = found_now(again, second.store)
     assert found is not None and sorted(trial.number for trial in found.trials) == list(range(12))
     second.close()
-    cabinet.close()
+    open_files.close()
     assert second.state.notebook is not None
     back = taken_up(second.state.notebook)
     assert back is not None and found.offers, "what the checks came to is there again too"

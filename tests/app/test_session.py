@@ -23,7 +23,7 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 @pytest.fixture
 def session() -> Session:
     made = Session(PaperClock(), EXAMPLES)
-    made.picture.screen = PaperScreen()
+    made.updater.screen = PaperScreen()
     return made
 
 
@@ -51,9 +51,9 @@ def verdict_known(session: Session) -> bool:
 
 def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_after_the_paint(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
-    assert isinstance(session.picture.screen, PaperScreen) and isinstance(session._clock, PaperClock)
-    assert len(session.picture.screen.drawn) == 1 and not session.picture.screen.later
-    session._clock.run_until(lambda: len(session.picture.screen.later) == 2)
+    assert isinstance(session.updater.screen, PaperScreen) and isinstance(session._event_loop, PaperClock)
+    assert len(session.updater.screen.drawn) == 1 and not session.updater.screen.later
+    session._event_loop.run_until(lambda: len(session.updater.screen.later) == 2)
     moment = session.state.moment
     assert moment is not None
     verdict = session.store.verdict(session.state, moment.schedule)
@@ -68,12 +68,12 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
 
 
 def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) -> None:
-    screen = session.picture.screen
+    screen = session.updater.screen
     opened(session)
     session.close()
-    assert isinstance(session._clock, PaperClock) and isinstance(screen, PaperScreen)
-    while not session._clock.work.empty():
-        session._clock.work.get_nowait()()
+    assert isinstance(session._event_loop, PaperClock) and isinstance(screen, PaperScreen)
+    while not session._event_loop.work.empty():
+        session._event_loop.work.get_nowait()()
     assert len(screen.drawn) == 1 and not screen.later
 
 
@@ -143,8 +143,8 @@ def test_given_nonsense_then_it_is_left_alone(session: Session) -> None:
 def test_given_export_then_the_file_has_the_calls(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
     send(session, "export")
-    assert isinstance(session.picture.screen, PaperScreen)
-    assert "sch.compute_at(AL, ko)" in session.picture.screen.files["schedule_tvm.py"]
+    assert isinstance(session.updater.screen, PaperScreen)
+    assert "sch.compute_at(AL, ko)" in session.updater.screen.files["schedule_tvm.py"]
 
 
 def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) -> None:
@@ -157,5 +157,5 @@ def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) ->
 def test_given_no_file_when_saved_then_the_notebook_is_downloaded(session: Session) -> None:
     opened(session)
     send(session, "save")
-    assert isinstance(session.picture.screen, PaperScreen)
-    assert session.picture.screen.files["notebook.py"] == MATMUL_NOTEBOOK
+    assert isinstance(session.updater.screen, PaperScreen)
+    assert session.updater.screen.files["notebook.py"] == MATMUL_NOTEBOOK

@@ -11,7 +11,7 @@ from support.paper import PaperClock
 
 from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.jobs import on_demand as module
-from tilewright.app.jobs.on_demand import Studies, Study, comparison_study, sensitivity_study
+from tilewright.app.jobs.on_demand import OnDemandAnalyses, Study, comparison_study, sensitivity_study
 from tilewright.app.state.comparison import NOW, START, Compare
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -21,11 +21,11 @@ class Subject:
     """States by number; each has one study of three pieces."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.store, self.clock, self.told = Store(), PaperClock(), 0
+        self.store, self.event_loop, self.told = Store(), PaperClock(), 0
         self.topics = {"a": object(), "b": object()}
         self.begun: list[str] = []
         monkeypatch.setattr(module, "next_study", self.next_study)
-        self.studies = Studies(self.store, self.clock, self.tell)
+        self.studies = OnDemandAnalyses(self.store, self.event_loop, self.tell)
 
     def tell(self) -> None:
         self.told += 1
@@ -52,7 +52,7 @@ def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
 def test_given_a_study_then_each_piece_is_kept_and_told(subject: Subject) -> None:
     subject.studies.look(State(named="a"))
     assert subject.knows("a") is None and not subject.begun  # not before the picture has stood still
-    subject.clock.run_until(lambda: subject.knows("a") == 3)
+    subject.event_loop.run_until(lambda: subject.knows("a") == 3)
     assert subject.told == 3
 
 
@@ -61,21 +61,21 @@ def test_given_the_same_in_sight_again_then_it_is_not_begun_anew_and_what_else_i
 ) -> None:
     subject.studies.look(State(named="a"))
     subject.studies.look(State(named="ab"))
-    subject.clock.run_until(lambda: subject.knows("b") == 3)
+    subject.event_loop.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["a", "b"]
 
 
 def test_given_something_else_in_sight_then_the_first_is_given_up(subject: Subject) -> None:
     subject.studies.look(State(named="a"))
     subject.studies.look(State(named="b"))
-    subject.clock.run_until(lambda: subject.knows("b") == 3)
+    subject.event_loop.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["b"]
 
 
 def test_given_nothing_in_sight_then_nothing_is_begun(subject: Subject) -> None:
     subject.studies.look(State(named="a"))
     subject.studies.look(State())
-    subject.clock.run_until(subject.clock.work.empty)
+    subject.event_loop.run_until(subject.event_loop.work.empty)
     assert not subject.begun
 
 

@@ -16,7 +16,7 @@ from tilewright.app.actions import text_edits as typed
 from tilewright.app.actions.table import OpenText, act
 from tilewright.app.actions.text_edits import EditItem
 from tilewright.app.document import evaluate
-from tilewright.app.jobs.background_job import Doing
+from tilewright.app.jobs.background_job import JobStatus
 from tilewright.app.protocol.requests import read_form
 from tilewright.app.session.execute_request import perform
 from tilewright.app.session.session import Session
@@ -27,31 +27,31 @@ from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.ir import Refusal
 
 EXAMPLES = load_examples()
-READING = Doing("notebook", "area-notebook", "Reading the notebook")
+READING = JobStatus("notebook", "area-notebook", "Reading the notebook")
 
 
 class Person:
     """One at a page whose loop waits for nothing."""
 
     def __init__(self, session: Session | None = None) -> None:
-        self.doing: tuple[Doing, ...] = ()
-        self.clock, self.screen = PaperClock(), PaperScreen()
-        self.session = session or Session(self.clock, EXAMPLES, moment=lambda: 0.0)
-        self.session.picture.screen, self.session.picture.tell_doing = self.screen, self.tell
+        self.doing: tuple[JobStatus, ...] = ()
+        self.event_loop, self.screen = PaperClock(), PaperScreen()
+        self.session = session or Session(self.event_loop, EXAMPLES, moment=lambda: 0.0)
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
         self.send("open_text", text=MATMUL_NOTEBOOK)
         self.until(lambda: self.session.state.notebook is not None)
 
-    def tell(self, doing: tuple[Doing, ...]) -> None:
+    def tell(self, doing: tuple[JobStatus, ...]) -> None:
         self.doing = doing
 
     def send(self, kind: str, **fields: Any) -> None:
         self.session.receive({"kind": kind, **fields})
 
     def until(self, done: Callable[[], bool]) -> None:
-        self.clock.run_until(done)
+        self.event_loop.run_until(done)
 
     def quiet(self) -> None:
-        self.until(lambda: not self.session.transitions.busy)
+        self.until(lambda: not self.session.queue.busy)
 
     @property
     def state(self) -> State:
@@ -115,7 +115,7 @@ def test_given_edits_behind_one_that_takes_long_then_all_are_made_in_order(perso
     person.send("undo")
     assert person.text == before
     slow.may_end.set()
-    person.until(lambda: not person.session.transitions.busy and len(person.state.future) == 1)
+    person.until(lambda: not person.session.queue.busy and len(person.state.future) == 1)
     assert "sch.unroll(ki)" in person.text and len(person.state.past) == 1
     person.send("redo")
     person.quiet()
@@ -140,7 +140,7 @@ def test_given_a_draft_in_line_when_more_is_typed_then_only_the_last_is_read(per
     for end in ("k", "ki", "ki)"):
         person.send("draft_item", item=item, text=f"sch.unroll({end}")
     slow.may_end.set()
-    person.until(lambda: not person.session.transitions.busy and person.state.draft_of is not None)
+    person.until(lambda: not person.session.queue.busy and person.state.draft_of is not None)
     assert "sch.unroll(ki)" in person.text and slow.ended == 2
 
 
@@ -203,11 +203,11 @@ def test_given_a_page_that_is_gone_when_a_text_was_read_then_the_text_is_in_the_
     path = tmp_path / "mine.py"
     path.write_text(MATMUL_NOTEBOOK)
     desk = Desk(tmp_path)
-    page = Session(PaperClock(), (), cabinet=desk.cabinet, moment=lambda: 0.0)
+    page = Session(PaperClock(), (), open_files=desk.open_files, moment=lambda: 0.0)
     page.open_file(str(path))
-    clock = page._clock
-    assert isinstance(clock, PaperClock)
-    clock.run_until(lambda: page.state.notebook is not None)
+    event_loop = page._event_loop
+    assert isinstance(event_loop, PaperClock)
+    event_loop.run_until(lambda: page.state.notebook is not None)
     page.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
     page.receive({"kind": "edit_item", "item": 2, "text": "# and this"})
     page.close()
@@ -219,18 +219,18 @@ def test_given_another_page_that_edits_meanwhile_then_both_edits_are_in_the_file
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
     desk = Desk(tmp_path)
-    mine, other = Session(PaperClock(), (), cabinet=desk.cabinet, moment=lambda: 0.0), desk.page(path)
+    mine, other = Session(PaperClock(), (), open_files=desk.open_files, moment=lambda: 0.0), desk.page(path)
     desk.pages.append(mine)
     mine.open_file(str(path))
-    clock = mine._clock
-    assert isinstance(clock, PaperClock)
-    clock.run_until(lambda: mine.state.notebook is not None)
+    event_loop = mine._event_loop
+    assert isinstance(event_loop, PaperClock)
+    event_loop.run_until(lambda: mine.state.notebook is not None)
     mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
     assert slow.begun.wait(60)
     slow.may_end.set()  # of others
     other.receive({"kind": "insert_cell", "cell": 0, "cell_kind": "markdown"})
     mine.receive({"kind": "select", "id": "k"})
-    clock.run_until(lambda: not mine.transitions.busy)
+    event_loop.run_until(lambda: not mine.queue.busy)
     desk.settle()
     assert text_of(mine) == text_of(other) == path.read_text()
     assert "# mine" in path.read_text() and path.read_text().count("[markdown]") == 3
@@ -242,29 +242,29 @@ def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
     """A page whose loop waits for nothing, on a file that another page has open too."""
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
-    desk, clock = Desk(tmp_path), PaperClock()
-    mine = Session(clock, (), cabinet=desk.cabinet, moment=lambda: 0.0)
-    mine.picture.screen = PaperScreen()
+    desk, event_loop = Desk(tmp_path), PaperClock()
+    mine = Session(event_loop, (), open_files=desk.open_files, moment=lambda: 0.0)
+    mine.updater.screen = PaperScreen()
     desk.page(path)
     mine.open_file(str(path))
-    clock.run_until(lambda: mine.state.notebook is not None)
-    yield mine, clock, desk
+    event_loop.run_until(lambda: mine.state.notebook is not None)
+    yield mine, event_loop, desk
     mine.close()
     desk.close()
 
 
 def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Session:
     """Both pages changed the file, the one that waits for nothing last: what came of it is there as text."""
-    mine, clock, desk = beside
+    mine, event_loop, desk = beside
     slow.may_end.set()
     mine.receive({"kind": "draft_item", "item": 1, "text": "sch.unroll(k)"})
-    clock.run_until(lambda: mine.state.draft_of is not None)
+    event_loop.run_until(lambda: mine.state.draft_of is not None)
     desk.pages[0].receive({"kind": "edit_prose", "cell": 0, "text": "Other words"})
     before = slow.ended
     mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
     slow.until_ended(before + 1)
     slow.may_end.clear()
-    clock.run_until(lambda: "Other words" in text_of(mine))
+    event_loop.run_until(lambda: "Other words" in text_of(mine))
     return mine
 
 
@@ -273,12 +273,12 @@ def test_given_a_text_that_two_pages_made_then_it_is_read_in_a_thread_and_the_pi
 ) -> None:
     mine = typed_beside(beside, slow)
     shown = mine.state.shown
-    assert "# mine" in text_of(mine) and mine.transitions.busy and shown is not mine.state.notebook
+    assert "# mine" in text_of(mine) and mine.queue.busy and shown is not mine.state.notebook
     mine.receive({"kind": "select", "id": "k"})
     assert mine.state.selected == "k", "who looks around is answered"
     slow.may_end.set()
     beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
-    assert not mine.transitions.busy and "Other words" in text_of(mine)
+    assert not mine.queue.busy and "Other words" in text_of(mine)
     beside[2].settle()
     assert text_of(beside[2].pages[0]) == text_of(mine)
 
@@ -289,8 +289,8 @@ def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_c
     mine = typed_beside(beside, slow)
     text = text_of(mine)
     mine.receive({"kind": "give_up"})
-    assert not mine.transitions.busy and text_of(mine) == text and mine.state.notice is None
-    assert mine.picture.doing[0].stopped and mine.picture.doing[0].text == READING.text
+    assert not mine.queue.busy and text_of(mine) == text and mine.state.notice is None
+    assert mine.updater.doing[0].stopped and mine.updater.doing[0].text == READING.text
     slow.may_end.set()
     mine.receive({"kind": "resume"})
     beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
@@ -299,11 +299,11 @@ def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_c
 def test_given_a_notebook_that_is_saved_as_another_then_its_file_is_begun_in_a_thread(
     beside: tuple[Session, PaperClock, Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine, clock, desk = beside
-    path = Path(desk.cabinet.folder or "") / "other.py"
+    mine, event_loop, desk = beside
+    path = Path(desk.open_files.folder or "") / "other.py"
     path.write_text(MATMUL_NOTEBOOK)
-    begun = Slow(desk.cabinet.begun)
-    monkeypatch.setattr(desk.cabinet, "begun", lambda path, line, anew: begun(path, line, anew=anew))
+    begun = Slow(desk.open_files.begun)
+    monkeypatch.setattr(desk.open_files, "begun", lambda path, line, anew: begun(path, line, anew=anew))
     mine.receive({"kind": "save_as", "name": "other", "replacing": True})
     assert begun.begun.wait(60)
     mine.receive({"kind": "give_up"})
@@ -311,7 +311,7 @@ def test_given_a_notebook_that_is_saved_as_another_then_its_file_is_begun_in_a_t
     assert mine.state.notice is not None and mine.state.notice.code == "given-up"
     begun.may_end.set()
     mine.receive({"kind": "resume"})
-    clock.run_until(lambda: mine.state.file is not None and mine.state.file.name == "other.py")
+    event_loop.run_until(lambda: mine.state.file is not None and mine.state.file.name == "other.py")
     assert "# Words" in text_of(mine) and mine.state.past[-1].document.text == MATMUL_NOTEBOOK
 
 
@@ -357,5 +357,5 @@ def test_given_a_state_that_was_looked_around_in_then_both_changes_are_in_it() -
 def test_given_a_change_that_is_made_at_once_then_its_report_is_waited_for_as_long_as_any(person: Person) -> None:
     person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
     person.quiet()
-    assert person.session.transitions.left(2.0) == 2.0, "what took long is over"
-    assert Session(person.clock).transitions.left(2.0) == 2.0, "there was none"
+    assert person.session.queue.left(2.0) == 2.0, "what took long is over"
+    assert Session(person.event_loop).queue.left(2.0) == 2.0, "there was none"

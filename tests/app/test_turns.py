@@ -6,15 +6,15 @@ import threading
 import time
 from collections.abc import Callable
 
-from tilewright.app.jobs.fair_scheduler import Turns
+from tilewright.app.jobs.fair_scheduler import FairScheduler
 
 
 def test_given_many_threads_then_one_works_at_a_time_and_each_gets_its_turn() -> None:
-    turns, working, most, done = Turns(), [0], [0], list[int]()
+    scheduler, working, most, done = FairScheduler(), [0], [0], list[int]()
 
     def work(name: int) -> None:
         for _ in range(20):
-            with turns.taken():
+            with scheduler.taken():
                 working[0] += 1
                 most[0] = max(most[0], working[0])
                 time.sleep(0.0005)
@@ -34,10 +34,10 @@ def test_given_many_threads_then_one_works_at_a_time_and_each_gets_its_turn() ->
 
 def test_given_a_busy_loop_then_a_turn_begins_once_the_loop_comes_to_it() -> None:
     asked: list[Callable[[], None]] = []
-    turns, began = Turns(asked.append), threading.Event()
+    scheduler, began = FairScheduler(asked.append), threading.Event()
 
     def work() -> None:
-        with turns.taken():
+        with scheduler.taken():
             began.set()
 
     thread = threading.Thread(target=work)
@@ -51,14 +51,14 @@ def test_given_a_busy_loop_then_a_turn_begins_once_the_loop_comes_to_it() -> Non
 
 
 def test_given_an_error_in_a_turn_then_the_next_has_its_own() -> None:
-    turns = Turns()
+    scheduler = FairScheduler()
     for _ in range(3):
         try:
-            with turns.taken():
+            with scheduler.taken():
                 raise KeyError
         except KeyError:
             pass
-    with turns.taken():
+    with scheduler.taken():
         pass
 
 
@@ -66,5 +66,5 @@ def test_given_a_loop_that_is_closed_then_turns_go_on() -> None:
     def closed(_: Callable[[], None]) -> None:
         raise RuntimeError
 
-    with Turns(closed).taken():
+    with FairScheduler(closed).taken():
         pass

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.paper import PaperClock
 
-from tilewright.app.jobs.background_job import Work
+from tilewright.app.jobs.background_job import BackgroundJob
 
 
 def turning(begun: threading.Event, ended: list[str]) -> Iterator[int]:
@@ -26,14 +26,16 @@ def turning(begun: threading.Event, ended: list[str]) -> Iterator[int]:
     yield 0
 
 
-def started(pieces: Iterator[Any], found: Callable[[Any], None], clock: PaperClock, done: list[str]) -> Work:
-    return Work(pieces, clock, found, lambda: done.append("ended")).start()
+def started(
+    pieces: Iterator[Any], found: Callable[[Any], None], event_loop: PaperClock, done: list[str]
+) -> BackgroundJob:
+    return BackgroundJob(pieces, event_loop, found, lambda: done.append("ended")).start()
 
 
 def test_given_pieces_then_each_is_told_on_the_loop_and_the_end_behind_them() -> None:
-    clock, told, done = PaperClock(), [], []
-    started(iter([1, 2, 3]), told.append, clock, done)
-    clock.run_until(lambda: bool(done))
+    event_loop, told, done = PaperClock(), [], []
+    started(iter([1, 2, 3]), told.append, event_loop, done)
+    event_loop.run_until(lambda: bool(done))
     assert told == [1, 2, 3]
 
 
@@ -49,20 +51,20 @@ def test_given_work_that_is_slow_when_it_is_waited_for_then_the_loop_goes_on_wit
     work = started(turning(begun, ended), lambda _: None, PaperClock(), [])
     assert not work.wait(0.01)
     assert begun.wait(60)
-    work.give_up()
+    work.cancel()
     assert work._done.wait(60)
     assert ended == ["unwound"]
 
 
 def test_given_a_long_piece_when_it_is_given_up_then_its_thread_ends_and_nothing_is_told() -> None:
-    clock, told, done = PaperClock(), [], []
+    event_loop, told, done = PaperClock(), [], []
     begun, ended = threading.Event(), []
-    work = started(turning(begun, ended), told.append, clock, done)
+    work = started(turning(begun, ended), told.append, event_loop, done)
     assert begun.wait(60)
-    work.give_up()
+    work.cancel()
     assert work._done.wait(60)
     assert ended == ["unwound"]
-    assert told == [] and done == [] and clock.work.empty()
+    assert told == [] and done == [] and event_loop.work.empty()
 
 
 def test_given_many_works_when_they_are_given_up_at_any_moment_then_no_thread_is_left_and_none_fails() -> None:
@@ -71,15 +73,15 @@ def test_given_many_works_when_they_are_given_up_at_any_moment_then_no_thread_is
             yield sum(range(n * 20))
 
     for n in range(300):
-        clock = PaperClock()
-        work = started(short(), lambda _: None, clock, [])
+        event_loop = PaperClock()
+        work = started(short(), lambda _: None, event_loop, [])
         time.sleep(n % 10 * 0.0002)
-        work.give_up()
+        work.cancel()
         assert work._done.wait(60)
 
 
 def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on() -> None:
-    clock, told, done = PaperClock(), [], []
+    event_loop, told, done = PaperClock(), [], []
     go = threading.Event()
 
     def pieces() -> Iterator[int]:
@@ -87,13 +89,13 @@ def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on
         yield 1
         yield 2
 
-    work = started(pieces(), told.append, clock, done)
+    work = started(pieces(), told.append, event_loop, done)
     work.hold()
     go.set()
-    clock.run_until(lambda: told == [1])
+    event_loop.run_until(lambda: told == [1])
     assert not work.wait(0.05) and told == [1]
     work.go_on()
-    clock.run_until(lambda: bool(done))
+    event_loop.run_until(lambda: bool(done))
     assert told == [1, 2]
 
 
@@ -120,6 +122,6 @@ def test_given_work_that_imports_when_it_is_given_up_then_the_module_is_whole_be
     while "slowly_imported" not in sys.modules:
         time.sleep(0.001)
     module = sys.modules["slowly_imported"]
-    work.give_up()
+    work.cancel()
     assert work._done.wait(60)
     assert module.whole and sys.modules.pop("slowly_imported") is module

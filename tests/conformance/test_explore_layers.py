@@ -13,7 +13,7 @@ from support.layers import LAYERS, Layer
 from support.loma_replay import loma_space, undivided
 
 from tilewright.engine.execute import verify
-from tilewright.engine.explore import Bench, Question, Settings, explore
+from tilewright.engine.explore import EvaluationRequest, Evaluator, Settings, explore
 from tilewright.engine.hwsim import load_machine
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -27,7 +27,9 @@ def recorded(name: str) -> Any:
 
 def cycles_at(layer: Layer, machine: str, point: list[int]) -> int | None:
     target = TARGETS[machine]
-    outcome = Bench(layer_space(layer, target), load_machine(machine), ("cycles",)).tried(Question(0, tuple(point)))
+    outcome = Evaluator(layer_space(layer, target), load_machine(machine), ("cycles",)).tried(
+        EvaluationRequest(0, tuple(point))
+    )
     return outcome.figures.cycles if outcome.fits and outcome.figures else None
 
 
@@ -74,7 +76,9 @@ def test_given_small_layers_when_scheduled_by_their_space_then_they_compute_the_
     program = layer.program(target.dtype, target.sums)
     tried = 0
     for number in range(0, space.size, max(1, space.size // 7)):
-        outcome = Bench(space, load_machine(machine), ("cycles",)).tried(Question(0, space.point_at(number)))
+        outcome = Evaluator(space, load_machine(machine), ("cycles",)).tried(
+            EvaluationRequest(0, space.point_at(number))
+        )
         if outcome.figures is not None:
             tried += 1
             verdict = verify(space.schedule_at(space.point_at(number)).schedule.func, program)

@@ -30,7 +30,7 @@ from support.served import Served, served
 
 from tilewright.app.cli.serve import free_port
 from tilewright.app.server.access import make_policy
-from tilewright.app.storage.registry import Cabinet
+from tilewright.app.storage.registry import OpenFileRegistry
 
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts" / "e2e"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -184,8 +184,8 @@ def serve() -> Iterator[Callable[..., str]]:
 def serve_page() -> Iterator[Callable[..., str]]:
     with ExitStack() as servers:
 
-        def start(path: Path | None = None, cabinet: Cabinet | None = None) -> str:
-            url = servers.enter_context(served(path, make_policy(requires_token=False), cabinet)).url
+        def start(path: Path | None = None, open_files: OpenFileRegistry | None = None) -> str:
+            url = servers.enter_context(served(path, make_policy(requires_token=False), open_files)).url
             return f"{url}/file/{path.name}" if path is not None and path.is_file() else url
 
         yield start
@@ -234,9 +234,9 @@ def serve_command(tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 def wait_until_serving(url: str, process: subprocess.Popen[bytes] | None = None) -> None:
     """Return when something answers at `url`; TimeoutError when nothing does, or when `process` has ended."""
-    give_up = time.monotonic() + START_SECONDS
+    cancel = time.monotonic() + START_SECONDS
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < give_up:
+    while time.monotonic() < cancel:
         try:
             opener.open(url, timeout=5).close()
             return

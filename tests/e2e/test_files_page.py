@@ -31,8 +31,8 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def pages(serve_page: Callable[..., str], open_page: Callable[..., Page], path: Path) -> Callable[[], Page]:
     """More and more pages of one server on one file."""
-    cabinet = cabinet_of(path)
-    url = serve_page(path, cabinet)
+    open_files = cabinet_of(path)
+    url = serve_page(path, open_files)
 
     def another() -> Page:
         page = open_page()

@@ -190,9 +190,9 @@ def test_given_a_consumer_when_dragged_then_it_is_reverse_computed(bench):
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 5) -> None:
-    give_up = time.monotonic() + seconds
+    cancel = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < give_up, "it did not come"
+        assert time.monotonic() < cancel, "it did not come"
         time.sleep(0.02)
 
 

@@ -17,7 +17,7 @@ from support.sources import matmul
 from support.task_trees import task_program
 
 from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
-from tilewright.engine.hwsim.replay.steady import Played, play
+from tilewright.engine.hwsim.replay.steady import Simulated, play
 from tilewright.engine.ir import AXIS_SEPARATOR, PrimFunc
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
@@ -35,7 +35,7 @@ MACHINES = (
 )
 
 
-def stalls(played: Played) -> Counter[tuple[int, str, int, int]]:
+def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
     """Cycles by engine, cause, cell and who is to blame; of repeats as often as they come."""
     times = [1] * len(played.places)
     for r in played.repeats:

@@ -9,8 +9,8 @@ from pathlib import Path
 from support.paper import PaperClock, PaperScreen
 
 from tilewright.app.session.session import Session
-from tilewright.app.state.model import Filed, State
-from tilewright.app.storage.registry import Cabinet
+from tilewright.app.state.model import FileStatus, State
+from tilewright.app.storage.registry import OpenFileRegistry
 from tilewright.app.storage.save_debounce import Times
 
 QUICK = Times(quiet=0.01, longest=0.05, look=0.05, again=0.05)
@@ -28,12 +28,12 @@ class Desk:
     """Pages of one server, and the files that they share."""
 
     def __init__(self, folder: Path | None = None, times: Times = QUICK) -> None:
-        self.cabinet = Cabinet(folder, times)
+        self.open_files = OpenFileRegistry(folder, times)
         self.pages: list[Session] = []
 
     def page(self, path: Path | None = None) -> Session:
-        session = Session(PaperClock(), (), cabinet=self.cabinet)
-        session.picture.screen = Sheet()
+        session = Session(PaperClock(), (), open_files=self.open_files)
+        session.updater.screen = Sheet()
         self.pages.append(session)
         if path is not None:
             session.open_file(str(path))
@@ -42,18 +42,18 @@ class Desk:
     def turn(self) -> None:
         """What the pages' loops have to do, done."""
         for page in self.pages:
-            clock = page._clock
-            assert isinstance(clock, PaperClock)
-            waiting = [clock.work.get_nowait() for _ in range(clock.work.qsize())]
+            event_loop = page._event_loop
+            assert isinstance(event_loop, PaperClock)
+            waiting = [event_loop.work.get_nowait() for _ in range(event_loop.work.qsize())]
             for work in waiting:
                 if getattr(work, "__name__", "") == "_filed":  # not verification and the like
                     work()
 
     def until(self, done: Callable[[], bool]) -> None:
         """Turn until it is so."""
-        give_up = time.monotonic() + 20
+        cancel = time.monotonic() + 20
         while not done():
-            assert time.monotonic() < give_up, [page.state.file for page in self.pages]
+            assert time.monotonic() < cancel, [page.state.file for page in self.pages]
             self.turn()
             time.sleep(0.001)
 
@@ -64,10 +64,10 @@ class Desk:
     def close(self) -> None:
         for page in self.pages:
             page.close()
-        self.cabinet.close()
+        self.open_files.close()
 
 
-def filed(page: Session) -> Filed:
+def filed(page: Session) -> FileStatus:
     assert page.state.file is not None
     return page.state.file
 

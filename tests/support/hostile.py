@@ -94,7 +94,7 @@ class NoClock:
 def onlooked(name: str) -> Iterator[Session]:
     """A session with an example, whose every state is drawn in whole. Raises what could not be drawn."""
     session = Session(NoClock(), EXAMPLES)
-    session.picture.screen = onlooker = Onlooker()
+    session.updater.screen = onlooker = Onlooker()
     session.receive({"kind": "open", "name": name})
     try:
         yield session

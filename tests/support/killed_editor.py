@@ -34,7 +34,7 @@ def edit_until_killed(path: Path, seed: int) -> None:
     say("opened", name_of(text_of(pages[0])))
     for number in range(10_000):
         page = chance.choice(pages)
-        desk.until(lambda page=page: text_of(page) == page.filing._file.line.text)
+        desk.until(lambda page=page: text_of(page) == page.file_sync._file.line.text)
         before = text_of(page)
         way = chance.choices(["edit", "undo", "redo", "typed"], [6, 2, 2, 2])[0]
         if way == "edit":

@@ -23,9 +23,9 @@ class PaperClock:
         self.work.put(work)
 
     def run_until(self, done: Callable[[], bool]) -> None:
-        give_up = time.monotonic() + 60
+        cancel = time.monotonic() + 60
         while not done():
-            assert time.monotonic() < give_up
+            assert time.monotonic() < cancel
             with suppress(queue.Empty):  # what is waited for may come from a thread that puts nothing here
                 self.work.get(timeout=0.02)()
 

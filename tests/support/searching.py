@@ -64,16 +64,16 @@ def searched(state: State | None = None, asked: Explore | None = None) -> tuple[
     state = act(state or with_holes(), asked or Explore())
     assert state.exploration is not None, state.notice
     exploration = state.exploration
-    store, clock = Store(), PaperClock()
+    store, event_loop = Store(), PaperClock()
     store.report_now(state)
-    searches = Searches(store, clock, lambda: None)
+    searches = Searches(store, event_loop, lambda: None)
     searches.look(state)
 
     def over() -> bool:
         found = found_now(exploration, store)
         return found is not None and found.standing in ("ended", "failed")
 
-    clock.run_until(over)
+    event_loop.run_until(over)
     searches.close()
     found = found_now(exploration, store)
     assert found is not None

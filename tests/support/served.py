@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from tilewright.app.page.notebook_catalog import Thumbnails
 from tilewright.app.server.access import AccessPolicy, make_policy
-from tilewright.app.server.api import Office
+from tilewright.app.server.api import ApiContext
 from tilewright.app.server.http import open_server
 from tilewright.app.server.page_application import make_page
-from tilewright.app.session.registry import Seats
-from tilewright.app.storage.registry import Cabinet, cabinet_of
+from tilewright.app.session.registry import SessionRegistry
+from tilewright.app.storage.registry import OpenFileRegistry, cabinet_of
 
 
 class Answer(NamedTuple):
@@ -36,11 +36,11 @@ class Answer(NamedTuple):
 class Served:
     """A running server."""
 
-    def __init__(self, server: Any, policy: AccessPolicy, seats: Seats) -> None:
+    def __init__(self, server: Any, policy: AccessPolicy, sessions: SessionRegistry) -> None:
         self.port: int = server.port
         self.application = server._tornado
         self.policy = policy
-        self.seats = seats
+        self.sessions = sessions
         self.url = f"http://127.0.0.1:{self.port}{policy.prefix}"
 
     def page_url(self, path: str = "/") -> str:
@@ -84,7 +84,10 @@ class Served:
 
 @contextmanager
 def served(
-    path: Path | None = None, policy: AccessPolicy | None = None, cabinet: Cabinet | None = None, **options: Any
+    path: Path | None = None,
+    policy: AccessPolicy | None = None,
+    open_files: OpenFileRegistry | None = None,
+    **options: Any,
 ) -> Iterator[Served]:
     """A server until the end of the block; `options` are Panel's."""
     policy = policy or make_policy()
@@ -92,25 +95,25 @@ def served(
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
 
     async def run() -> None:
-        seats, thumbnails, files = Seats(), Thumbnails(), cabinet or cabinet_of(path)
-        office = Office(seats, path, files)
+        sessions, thumbnails, files = SessionRegistry(), Thumbnails(), open_files or cabinet_of(path)
+        api_context = ApiContext(sessions, path, files)
         ended = asyncio.Event()
 
         def page() -> Any:
-            return make_page(path, thumbnails, seats, files, base=f"{policy.prefix}/")
+            return make_page(path, thumbnails, sessions, files, base=f"{policy.prefix}/")
 
-        server = open_server(page, office, policy, 0, **options)
+        server = open_server(page, api_context, policy, 0, **options)
         server.start()
-        made.append(Served(server, policy, seats))
+        made.append(Served(server, policy, sessions))
         loops.append(asyncio.get_running_loop())
         ends.append(ended)
         ready.set()
-        upkeep = asyncio.ensure_future(seats.close_idle_often(0.05))
+        upkeep = asyncio.ensure_future(sessions.close_idle_often(0.05))
         await ended.wait()
         upkeep.cancel()
         server.stop()
-        for seat in list(seats.all.values()):
-            seats.leave(seat)
+        for handle in list(sessions.all.values()):
+            sessions.leave(handle)
         files.close()
 
     ends: list[asyncio.Event] = []

@@ -20,9 +20,9 @@ class Slow:
 
     def until_ended(self, times: int) -> None:
         """Wait until it has ended so often."""
-        give_up = time.monotonic() + 60
+        cancel = time.monotonic() + 60
         while self.ended < times:
-            assert time.monotonic() < give_up
+            assert time.monotonic() < cancel
             time.sleep(0.001)
 
     def __call__(self, *given: Any, **named: Any) -> Any:

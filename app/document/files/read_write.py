@@ -51,7 +51,7 @@ class DocumentError(TilewrightError):
     """A notebook file that cannot be read, written or edited as asked."""
 
 
-class Stamp(NamedTuple):
+class FileVersion(NamedTuple):
     """What a file looks like from outside: when it is another one, its text may be."""
 
     inode: int
@@ -59,7 +59,7 @@ class Stamp(NamedTuple):
     mtime_ns: int
 
 
-def stamp_of(path: Path, *, follow: bool = True) -> Stamp | None:
+def stamp_of(path: Path, *, follow: bool = True) -> FileVersion | None:
     """None where there is no file. Raises DocumentError "unreadable", "not-a-file": a folder; if not `follow`, also a link or a pipe."""
     try:
         found = path.stat() if follow else path.lstat()
@@ -71,7 +71,7 @@ def stamp_of(path: Path, *, follow: bool = True) -> Stamp | None:
         raise DocumentError(Refusal("not-a-file", f"{path} is a directory", expected="a notebook file"))
     if not follow:
         _require_regular(found.st_mode, path)
-    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+    return FileVersion(found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _require_regular(mode: int, path: Path) -> None:
@@ -93,7 +93,7 @@ def real_path(path: Path) -> Path | None:
         return None
 
 
-def read_text(path: Path, *, follow: bool = True) -> tuple[str, Stamp]:
+def read_text(path: Path, *, follow: bool = True) -> tuple[str, FileVersion]:
     """The text of a file, and the file's stamp from before it was read. Raises as `load_document`.
 
     If not `follow`, only a regular file is read: no link is followed, and no pipe or device is waited for.
@@ -188,16 +188,18 @@ def save_document(document: Document, path: str | Path | None = None) -> Documen
     return Document(document.cells, str(target))
 
 
-ANY = Stamp(-1, -1, -1)
+ANY = FileVersion(-1, -1, -1)
 """Whatever the file looks like now."""
 
 
-def write_text(target: Path, text: str, known: Stamp | None = ANY) -> Stamp:
+def write_text(target: Path, text: str, known: FileVersion | None = ANY) -> FileVersion:
     """Write the file as `replace_text` does; a link is written through, so that it stays one."""
     return replace_text(Path(os.path.realpath(target)), text, known, temporary_name(target), shown=target)
 
 
-def replace_text(target: Path, text: str, known: Stamp | None, temporary: str, *, shown: Path | None = None) -> Stamp:
+def replace_text(
+    target: Path, text: str, known: FileVersion | None, temporary: str, *, shown: Path | None = None
+) -> FileVersion:
     """Write the file so that a reader sees the old one or the new one, never a part, after a crash too. Returns its stamp.
 
     The text goes to the file `temporary` beside the target, is flushed to the disk, then renamed over it; no link is followed. Messages
@@ -231,7 +233,7 @@ def temporary_name(target: Path) -> str:
     return f".{target.name[:50]}.{secrets.token_hex(8)}.tmp"
 
 
-def _replace_file(target: Path, data: bytes, known: Stamp | None, temporary: Path) -> Stamp:
+def _replace_file(target: Path, data: bytes, known: FileVersion | None, temporary: Path) -> FileVersion:
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -248,7 +250,7 @@ def _replace_file(target: Path, data: bytes, known: Stamp | None, temporary: Pat
             temporary.unlink()
         raise
     sync_folder(target.parent)
-    return Stamp(made.st_ino, made.st_size, made.st_mtime_ns)
+    return FileVersion(made.st_ino, made.st_size, made.st_mtime_ns)
 
 
 def _look_like(target: Path, descriptor: int, temporary: Path) -> None:

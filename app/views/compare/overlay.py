@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.hwsim import Density, Folding, Report, Segment
+from ....engine.hwsim import Density, Report, Segment, TimeMap
 from ..labels.numbers import grouped, size_text
 from ..timeline.value import HEADROOM, NEARLY_EMPTY
 
@@ -77,7 +77,7 @@ def _levels(report: Report, name: str, start: int, end: int, scale: float) -> li
         return []
     steps = report.occupancy.steps[name]
     times, live = np.asarray(steps.times, np.int64), np.asarray(steps.live, np.int64)
-    folding = Folding(report.timeline.repeats, int(report.timeline.there.max(initial=0)))
+    folding = TimeMap(report.timeline.repeats, int(report.timeline.there.max(initial=0)))
     edges = np.linspace(start, end, STRETCHES + 1).astype(np.int64).tolist()
     found: list[float] = []
     for low, high in pairwise(edges):
@@ -126,7 +126,7 @@ def _stretches(report: Report, colours: Colours, start: int, end: int) -> dict[s
     of_row = np.array([colour_of[number] for number in line.numbers.tolist()], np.int64)
     keys, bands = np.unique(np.stack([line.engines, of_row]), axis=1, return_inverse=True)
     length = int(line.there.max(initial=0))
-    density = Density(line.starts, line.ends, bands.reshape(-1), keys.shape[1], Folding(line.repeats, length))
+    density = Density(line.starts, line.ends, bands.reshape(-1), keys.shape[1], TimeMap(line.repeats, length))
     edges = np.linspace(start, end, STRETCHES + 1).astype(np.int64).tolist()
     shares = density.shares(edges)
     found: dict[str, Value] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from ....engine.explore import Outcome, Trial
 from ....engine.hwsim import Report
 from ...state.derived import Store
-from ...state.model import Exploration, Sought, State
+from ...state.model import Exploration, SearchRequest, State
 from ...state.search_results import Found
 from ..labels.numbers import grouped, percent_text
 
@@ -64,7 +64,7 @@ def trial_report(exploration: Exploration, trial: Trial, store: Store) -> Report
     return known if isinstance(known, Report) else None
 
 
-def words_of(outcome: Outcome, sought: Sought) -> str:
+def words_of(outcome: Outcome, sought: SearchRequest) -> str:
     """Why a candidate does not fit; "" for one that does."""
     if outcome.status == "fits":
         return ""

@@ -19,7 +19,7 @@ from ...actions.exploring import machine_of, schedule_text, with_searched
 from ...document.editing.branches import current_branch
 from ...limits import LIMITS
 from ...state.derived import Store
-from ...state.model import Exploration, Sought, State
+from ...state.model import Exploration, SearchRequest, State
 from ...state.search_results import Found, found_now
 from ..labels.holes import axis_of
 from ..labels.numbers import grouped, size_text
@@ -133,7 +133,7 @@ def search_value(state: State, store: Store) -> Value | None:
     }
 
 
-def _sought(sought: Sought) -> Value:
+def _sought(sought: SearchRequest) -> Value:
     objectives = [_label(key) for key in sought.settings.objectives]
     budgets = [f"{_label(key)} at most {amount_text(key, most)}" for key, most in sought.settings.budgets.items()]
     tried = sought.planned
@@ -167,7 +167,7 @@ def amount_text(key: str, amount: float) -> str:
     return f"{amount / 1e6:.4g} µJ" if key == ENERGY else size_text(round(amount))
 
 
-def _stale(state: State, sought: Sought, store: Store) -> str:
+def _stale(state: State, sought: SearchRequest, store: Store) -> str:
     """What the candidates are of, where the notebook says something else by now: another program, schedule or machine; else ""."""
     shown = state.shown
     if shown is None or shown is sought.notebook:
@@ -203,7 +203,7 @@ def seconds_left(found: Found) -> float | None:
     return round((found.total - len(found.trials)) * (recent[-1] - recent[0]) / (len(recent) - 1), 1)
 
 
-def _now(state: State, store: Store, sought: Sought) -> list[float] | None:
+def _now(state: State, store: Store, sought: SearchRequest) -> list[float] | None:
     """The figures of the schedule that is shown, where it is on the same machine."""
     report = store.report_now(state)
     if not isinstance(report, Report) or store.machine(state) != sought.machine:
@@ -213,7 +213,7 @@ def _now(state: State, store: Store, sought: Sought) -> list[float] | None:
     return listed(figures, sought)
 
 
-def space_bound(found: Found, sought: Sought, store: Store) -> Value | None:
+def space_bound(found: Found, sought: SearchRequest, store: Store) -> Value | None:
     """The least bound of all candidates that fit or were left out for theirs: what none of the space can be below, once all were tried."""
     known = [
         t.outcome.figures.bound
@@ -243,14 +243,14 @@ def trials_answer(state: State, store: Store, message: Mapping[str, Any]) -> Val
     return {"kind": "trials", "search": key, "from": first, "rows": rows}
 
 
-def _row(trial: Trial, at: float, sought: Sought) -> list[Any]:
+def _row(trial: Trial, at: float, sought: SearchRequest) -> list[Any]:
     outcome = trial.outcome
     figures = None if outcome.figures is None else listed(outcome.figures, sought)
     exact = outcome.figures is not None and outcome.figures.exact
     return [trial.number, outcome.status, exact, trial.point, figures, round(at, 2), words_of(outcome, sought)]
 
 
-def listed(figures: Figures, sought: Sought) -> list[float]:
+def listed(figures: Figures, sought: SearchRequest) -> list[float]:
     """The figures in the order of `figures_value`; a memory that is not used takes nothing."""
     return [_figure(figures, entry["key"]) for entry in figures_value(sought.machine)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....engine.hwsim import Report, share_of
+from ....engine.hwsim import Report, distribution_of
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.sizes import plain_text
 from .subject import Chosen
@@ -34,7 +34,7 @@ def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
     rows.append(
         ("address", f"{bed.placement.address:#x}", "Where it begins in its memory; buffers lie one after the other")
     )
-    share = share_of(report.program, report.timeline.counts, bed)
+    share = distribution_of(report.program, report.timeline.counts, bed)
     rows += _use_rows(share.read_bytes, share.written_bytes, chosen)
     if figures is not None:
         rows += _figure_rows(figures)

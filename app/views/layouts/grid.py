@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from ....engine.explore.space.layout_choices import Candidate
-from ....engine.hwsim import Bed, Report, Spots, Use, uses_of
+from ....engine.hwsim import BufferAccess, BufferPlacement, ElementAddresses, Report, accesses_of
 from ...state.model import Look
 from .trials import Trial, placed, run_of
 
@@ -35,7 +35,7 @@ def plane(shape: tuple[int, ...]) -> tuple[int, int]:
     return (prod(shape[:-1]), shape[-1]) if shape else (1, 1)
 
 
-def grid_value(bed: Bed, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
+def grid_value(bed: BufferPlacement, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
     """rows, columns: of the whole; row, column, height, width: the window, in elements and in cells of `scale` × `scale` elements.
 
     addresses and units (MIXED where elements of a cell differ), row by row; `slots`, `slot`; what a unit is. With a `trial`, where the
@@ -77,7 +77,7 @@ def grid_value(bed: Bed, look: Look, trial: Trial | None = None) -> dict[str, An
     }
 
 
-def _across(bed: Bed, look: Look, rows: int, columns: int) -> int:
+def _across(bed: BufferPlacement, look: Look, rows: int, columns: int) -> int:
     """Elements across the window: as many as suit one cell each; of physical blocks all of them, if that is not too many."""
     widest = _widest(rows, columns)
     whole = bed.unit.kind == "block" and widest <= MOST_CELLED
@@ -92,7 +92,7 @@ def _widest(rows: int, columns: int) -> int:
     return widest
 
 
-def unit_value(bed: Bed) -> dict[str, Any]:
+def unit_value(bed: BufferPlacement) -> dict[str, Any]:
     unit, memory = bed.unit, bed.placement.memory
     words = {
         "bank": f"{unit.count} banks of {unit.row_bytes} B rows",
@@ -112,15 +112,17 @@ def unit_value(bed: Bed) -> dict[str, Any]:
     }
 
 
-def _spots(bed: Bed, rows: np.ndarray, columns: np.ndarray, slot: int) -> Spots:
+def _spots(bed: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int) -> ElementAddresses:
     if not bed.shape:
         one = np.zeros((1, 1), np.int64)
         found = bed.spots((), slot)
-        return Spots(one + found.address, one + found.unit, one + found.row)
+        return ElementAddresses(one + found.address, one + found.unit, one + found.row)
     return bed.spots(points(bed.shape, rows, columns), slot)
 
 
-def _spots_in(trial: Trial, there: Bed, now: Bed, rows: np.ndarray, columns: np.ndarray, slot: int) -> Spots | None:
+def _spots_in(
+    trial: Trial, there: BufferPlacement, now: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int
+) -> ElementAddresses | None:
     """Where elements of the present tile lie in a trial."""
     moved = placed(trial.candidate, there, now.shape, points(now.shape, rows, columns) if now.shape else ())
     return None if moved is None else there.spots(moved, min(slot, there.placement.slots - 1))
@@ -152,7 +154,7 @@ class Thumb(msgspec.Struct, frozen=True, eq=False):
     places: bytes | None
 
 
-def thumb(candidate: Candidate, trial: Bed, now: Bed) -> Thumb:
+def thumb(candidate: Candidate, trial: BufferPlacement, now: BufferPlacement) -> Thumb:
     """The first elements of the present tile where the candidate puts them; of a memory of blocks elements far apart, which tell more.
 
     A character an element in each text: `shades` the bank, else the address, from 0 to z; `blocks` the physical block.
@@ -184,12 +186,12 @@ def _characters(levels: np.ndarray) -> str:
     return "".join(DIGITS[n] for n in levels.astype(int).reshape(-1).tolist())
 
 
-def uses_value(report: Report, bed: Bed) -> list[dict[str, Any]]:
+def uses_value(report: Report, bed: BufferPlacement) -> list[dict[str, Any]]:
     """Who takes what: block, engine, how; its first accesses, each with its elements, the rows of each bank, and its degree."""
-    return [_use_value(use) for use in uses_of(report.program, bed)]
+    return [_use_value(use) for use in accesses_of(report.program, bed)]
 
 
-def _use_value(use: Use) -> dict[str, Any]:
+def _use_value(use: BufferAccess) -> dict[str, Any]:
     listing = use.listing()
     value: dict[str, Any] = {
         "block": use.block,
@@ -221,7 +223,7 @@ def _use_value(use: Use) -> dict[str, Any]:
 
 
 def _step(
-    use: Use, positions: np.ndarray, beside: list[tuple[str, np.ndarray]], degree: int, size: int
+    use: BufferAccess, positions: np.ndarray, beside: list[tuple[str, np.ndarray]], degree: int, size: int
 ) -> dict[str, Any]:
     """`hits`: [unit, rows of it, rows that other operands want there at the same time], `others` are their names."""
     bed = use.bed
@@ -259,7 +261,7 @@ def _runs(positions: np.ndarray) -> list[int]:
     return found
 
 
-def _takes(use: Use) -> str:
+def _takes(use: BufferAccess) -> str:
     size = use.bed.element_bytes
     match use.engine_kind:
         case "dma":

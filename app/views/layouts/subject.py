@@ -6,7 +6,7 @@ import msgspec
 
 from ....engine.analysis import ProgramIndex
 from ....engine.explore.space.layout_choices import Candidate, Subject, candidates_of
-from ....engine.hwsim import Bed, Machine, Report
+from ....engine.hwsim import BufferPlacement, Machine, Report
 from ....engine.ir import Buffer, PrimFunc, build
 from ....engine.schedule import Schedule
 from ...state.derived import Store, sizes_of
@@ -27,7 +27,7 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
     machine: Machine | None
     sizes: dict[str, int]
     report: Report | None
-    bed: Bed | None
+    bed: BufferPlacement | None
     subject: Subject | None
     is_param: bool
 

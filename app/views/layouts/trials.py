@@ -10,7 +10,7 @@ import numpy as np
 
 from ....engine.adopt import call_method
 from ....engine.explore.space.layout_choices import Candidate
-from ....engine.hwsim import Bed, Machine, Report, Use, bed_of, through, uses_of
+from ....engine.hwsim import BufferAccess, BufferPlacement, Machine, Report, accesses_of, placement_of, through
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
 from ....engine.lower import planned, with_sizes
 from ....engine.schedule import Schedule
@@ -41,7 +41,7 @@ class Trial(msgspec.Struct, frozen=True, eq=False):
 
     candidate: Candidate
     figures: Figures | None = None
-    bed: Bed | None = None
+    bed: BufferPlacement | None = None
     error: TilewrightError | None = None
 
 
@@ -71,18 +71,18 @@ def try_out(
     return Trial(candidate, None if bed is None else figures_of(report, bed), bed)
 
 
-def find_bed(report: Report, func: PrimFunc, name: str) -> Bed | None:
+def find_bed(report: Report, func: PrimFunc, name: str) -> BufferPlacement | None:
     """Where the buffer with id `name` of the simulated `func` lies. (Planning makes buffers anew, and keeps their names.)"""
     buffer: Buffer | None = buffer_ids(func).get(name)
-    return None if buffer is None else bed_of(report.program, buffer)
+    return None if buffer is None else placement_of(report.program, buffer)
 
 
-def figures_of(report: Report, bed: Bed) -> Figures:
+def figures_of(report: Report, bed: BufferPlacement) -> Figures:
     """The figures of a buffer in a report."""
     name, program = bed.buffer.name, report.program
     rows = [row for row in report.conflicts if name in row.buffers]
     memory = [m for row, m in report.memory.items() if row.split("[")[0] == bed.placement.memory.scope]
-    runs = [run for use in uses_of(program, bed, LISTED) if (run := run_of(use))]
+    runs = [run for use in accesses_of(program, bed, LISTED) if (run := run_of(use))]
     return Figures(
         report.cycles,
         max((row.degree for row in rows), default=1),
@@ -95,7 +95,7 @@ def figures_of(report: Report, bed: Bed) -> Figures:
     )
 
 
-def _misses(report: Report, bed: Bed) -> int | None:
+def _misses(report: Report, bed: BufferPlacement) -> int | None:
     nearest = next((c.name for c in bed.places.machine.caches if c.memory == bed.placement.memory.name), None)
     if report.caches is None or nearest is None:
         return None
@@ -109,7 +109,7 @@ def _burst_share(report: Report, name: str) -> float | None:
     return sum(row.wanted_bytes for row in rows) / moved if moved else None
 
 
-def run_of(use: Use) -> int:
+def run_of(use: BufferAccess) -> int:
     """Bytes that lie in one piece in what an access takes: of a copy its descriptor's run, of others as their elements lie."""
     if use.run_bytes:
         return use.run_bytes
@@ -126,7 +126,9 @@ def run_of(use: Use) -> int:
     return len(address) * bed.element_bytes // (1 + int(breaks.sum()))
 
 
-def placed(candidate: Candidate, trial: Bed, tile: tuple[int, ...], points: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def placed(
+    candidate: Candidate, trial: BufferPlacement, tile: tuple[int, ...], points: tuple[Any, ...]
+) -> tuple[Any, ...] | None:
     """Where elements of the present tile stand in the candidate's: indices of its axes; None where that is not the same tile."""
     if len(points) != len(tile):
         return None

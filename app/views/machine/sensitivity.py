@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ....engine.hwsim import Knob, Machine, Report, Trial, ranked, trials, tried
+from ....engine.hwsim import Machine, MachineParameter, Report, Trial, ranked, trials, tried
 from ....engine.ir import PrimFunc, TilewrightError
 from ....engine.lower import Plan
 from ...state.derived import MAX_TASKS, Store, attempt
@@ -26,7 +26,7 @@ MOST = 4
 class Tried(msgspec.Struct, frozen=True):
     """The figures that were made twice as good so far, of `total`."""
 
-    knobs: tuple[Knob, ...]
+    knobs: tuple[MachineParameter, ...]
     done: int
     total: int
 
@@ -38,16 +38,16 @@ class Tried(msgspec.Struct, frozen=True):
 def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[Tried]:
     """What is known after each figure. Takes a simulation each: not for the server's own thread."""
     todo = trials(machine, report)
-    found: list[Knob] = []
+    found: list[MachineParameter] = []
     if not todo:
         yield Tried((), 0, 0)
 
-    def gain(trial: Trial) -> Knob | None:
+    def gain(trial: Trial) -> MachineParameter | None:
         return tried(func, machine, trial, report.cycles, known_plan=plan, max_tasks=MAX_TASKS)
 
     for done, trial in enumerate(todo, 1):
         knob = attempt("sensitivity", lambda trial=trial: gain(trial))
-        if isinstance(knob, Knob):
+        if isinstance(knob, MachineParameter):
             found.append(knob)
         yield Tried(ranked(found), done, len(todo))
 
@@ -84,7 +84,7 @@ def limit_value(found: Tried | None, report: Report | TilewrightError | None) ->
     return _limit(f"{_name(best)} limits this program", detail, best.path)
 
 
-def gain_value(knob: Knob, cycles: int) -> dict[str, Any]:
+def gain_value(knob: MachineParameter, cycles: int) -> dict[str, Any]:
     """What one figure gains: better (spoken), change, trend, share (of all cycles), hint."""
     text, trend = change_of(cycles, knob.cycles)
     better = spoken(_field(knob), knob.better)
@@ -110,11 +110,11 @@ def levers(found: Tried | None, report: Report | TilewrightError | None) -> list
     ]
 
 
-def _field(knob: Knob) -> str:
+def _field(knob: MachineParameter) -> str:
     return knob.path.rpartition(".")[2]
 
 
-def _name(knob: Knob) -> str:
+def _name(knob: MachineParameter) -> str:
     """ "read bandwidth of ddr"."""
     part = knob.path.split(".")[-2]
     return f"{meaning_of(_field(knob)).label} of {part}"

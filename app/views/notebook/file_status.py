@@ -6,7 +6,7 @@ import zlib
 from typing import Any
 
 from ...document.files.merging import Clash, Part
-from ...state.model import Filed, State
+from ...state.model import FileStatus, State
 
 _SHORT = {
     "no-space": "the disk is full",
@@ -40,7 +40,7 @@ def file_value(state: State) -> dict[str, Any]:
     }
 
 
-def _draft_words(file: Filed, folder: bool) -> tuple[str, str, str]:
+def _draft_words(file: FileStatus, folder: bool) -> tuple[str, str, str]:
     status, text, hint = _words(file)
     if status not in ("saved", "saving", "new"):
         return status, text, hint
@@ -48,7 +48,7 @@ def _draft_words(file: Filed, folder: bool) -> tuple[str, str, str]:
     return "none", "Draft", f"The server keeps every edit; the start screen lists this draft. {saving}"
 
 
-def _words(file: Filed) -> tuple[str, str, str]:
+def _words(file: FileStatus) -> tuple[str, str, str]:
     standing, name = file.standing, file.name
     if file.apart:
         return "asking", "Two versions", f"{name}: another page changed the same lines. Decide which to keep."
@@ -111,7 +111,7 @@ def file_state(state: State) -> dict[str, Any]:
     }
 
 
-def clash_value(file: Filed) -> dict[str, Any] | None:
+def clash_value(file: FileStatus) -> dict[str, Any] | None:
     """Where two texts clash: an `id` of this clash, `who` made the other text ("page" or "program"), and each place with its line in our
     text, our lines and theirs. None where there is one text only."""
     who, parts = _clashing(file)
@@ -122,7 +122,7 @@ def clash_value(file: Filed) -> dict[str, Any] | None:
     return {"id": f"{zlib.crc32(repr(parts).encode('utf-8', 'surrogatepass')):08x}", "who": who, "places": told}
 
 
-def _clashing(file: Filed) -> tuple[str, tuple[Part, ...]]:
+def _clashing(file: FileStatus) -> tuple[str, tuple[Part, ...]]:
     return ("page", file.apart) if file.apart else ("program", file.standing.clashes)
 
 

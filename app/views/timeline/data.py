@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ....engine.hwsim import Density, Folding, Kind, Report
+from ....engine.hwsim import Density, Kind, Report, TimeMap
 from ....engine.hwsim.replay.exclusive import CAUSES
 
 Column = npt.NDArray[np.int64]
@@ -67,14 +67,14 @@ class Scene:
         self.waits, self.wait_spans = _waits(self)
 
     @cached_property
-    def folding(self) -> Folding:
+    def folding(self) -> TimeMap:
         """The clock on this timeline."""
-        return Folding(self.line.repeats, self.length)
+        return TimeMap(self.line.repeats, self.length)
 
     @cached_property
-    def unfolded(self) -> Folding:
+    def unfolded(self) -> TimeMap:
         """The time of the timeline as its own clock."""
-        return Folding((), self.length)
+        return TimeMap((), self.length)
 
     @cached_property
     def task_spans(self) -> Spans:
@@ -151,13 +151,13 @@ class Scene:
         starts = self.line.starts
         return _density((Spans(starts, starts + 1, np.zeros(len(starts), np.int64)),), (1,), self.folding)
 
-    def _density(self, folding: Folding) -> Density:
+    def _density(self, folding: TimeMap) -> Density:
         each = (self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans)
         sizes = (len(self.templates), len(self.waits), 1, len(self.cells), len(self.cells))
         return _density(each, sizes, folding)
 
 
-def _density(each: Sequence[Spans], sizes: Sequence[int], folding: Folding) -> Density:
+def _density(each: Sequence[Spans], sizes: Sequence[int], folding: TimeMap) -> Density:
     """Of several sets of spans with so many bands each."""
     firsts = np.cumsum([0, *sizes])
     starts, ends = (np.concatenate([s[n] for s in each]) for n in (0, 1))

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ....engine.hwsim import Folding
-from ....engine.hwsim.replay.time_map import Stretch
+from ....engine.hwsim import TimeMap
+from ....engine.hwsim.replay.time_map import TimeInterval
 from .data import Column, Scene, Spans
 
 MAX_EVENTS = 1_500
@@ -78,7 +78,7 @@ def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any
     }
 
 
-def _pieces(spans: Spans, stretches: Iterable[Stretch], origin: int) -> dict[str, list[int]]:
+def _pieces(spans: Spans, stretches: Iterable[TimeInterval], origin: int) -> dict[str, list[int]]:
     """The intervals as they come in the stretches; what a seam between two of these cuts is one again."""
     reach = np.maximum.accumulate(spans.ends) if len(spans.ends) else spans.ends
     found: list[tuple[npt.NDArray[Any], ...]] = []
@@ -128,7 +128,7 @@ def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> s
     return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
 
 
-def _bytes(scene: Scene, folding: Folding, start: int, end: int) -> list[dict[str, Any]]:
+def _bytes(scene: Scene, folding: TimeMap, start: int, end: int) -> list[dict[str, Any]]:
     """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` where there is more than one value to a bin."""
     stretches = list(islice(folding.stretches(start, end), CORNERS + 1))
     binned: _Binned | None = None
@@ -143,7 +143,7 @@ def _bytes(scene: Scene, folding: Folding, start: int, end: int) -> list[dict[st
 
 
 def _corners(
-    times: Column, live: Column, allocated: Column, stretches: Sequence[Stretch], origin: int
+    times: Column, live: Column, allocated: Column, stretches: Sequence[TimeInterval], origin: int
 ) -> dict[str, Any] | None:
     """Every corner of the lines; None where these are too many."""
     cuts: list[tuple[Column, Column]] = []
@@ -166,7 +166,7 @@ def _corners(
 class _Binned:
     """The least and the most of lines in bins of a stretch of time. What each bin shows of the timeline is found once for all lines."""
 
-    def __init__(self, folding: Folding, start: int, end: int) -> None:
+    def __init__(self, folding: TimeMap, start: int, end: int) -> None:
         edges = edges_of(start, end, BINS // 2)
         seen = [(n, x.start, x.end) for n, (low, high) in enumerate(pairwise(edges)) for x in folding.seen(low, high)]
         self._bins, self._from, self._until = np.array(seen, np.int64).T

@@ -10,16 +10,16 @@ from collections import defaultdict
 from math import inf
 
 from ...analysis import ProgramIndex
-from ...hwsim import Look, Machine, look_at
+from ...hwsim import CostEstimate, Machine, estimate_cost
 from ...ir import TilewrightError
 from ...lower import with_sizes
 from ..space.model import Point, Space
-from ..space.parameter_axis import Scale
+from ..space.parameter_axis import ParameterAxis
 from ..space.prefixes import Prefixes, Refused
 from ..trials.outcome import Outcome
 
 
-class Looking:
+class Estimator:
     """Looks at points of a space, on a machine. `prefixes` are schedules as far as it has come with them, `scales` those of the holes
     that it sees."""
 
@@ -27,19 +27,19 @@ class Looking:
         self._space = space
         self._machine = machine
         self.prefixes = Prefixes(space)
-        self.scales = {hole: Scale(space.holes[hole]) for hole in self.prefixes.seen}
-        self._known: dict[Point, Look | None] = {}
-        self._room: defaultdict[tuple[Point, str, int], _Room] = defaultdict(_Room)
+        self.scales = {hole: ParameterAxis(space.holes[hole]) for hole in self.prefixes.seen}
+        self._known: dict[Point, CostEstimate | None] = {}
+        self._room: defaultdict[tuple[Point, str, int], _CapacityMargin] = defaultdict(_CapacityMargin)
         self._beyond = 1.0
 
-    def at(self, point: Point) -> Look | None:
+    def at(self, point: Point) -> CostEstimate | None:
         """How a point looks; None where one of its calls is refused."""
         values = self._seen(point)
         if values not in self._known:
             self._known[values] = self._found(point)
         return self._known[values]
 
-    def know(self, point: Point, look: Look | None) -> None:
+    def know(self, point: Point, look: CostEstimate | None) -> None:
         """Somebody else looked at it."""
         self._known[self._seen(point)] = look
 
@@ -71,7 +71,7 @@ class Looking:
             elif outcome.full.partition("[")[0] == scope:
                 self._room_for(point, look, scope).refused(filled)
 
-    def _room_for(self, point: Point, look: Look, scope: str) -> _Room:
+    def _room_for(self, point: Point, look: CostEstimate, scope: str) -> _CapacityMargin:
         """In a memory, for as many slots and what no look sees of a point: one that is larger than a block finds no place where two do."""
         return self._room[self._late(point), scope, look.slots.get(scope, 0)]
 
@@ -82,7 +82,7 @@ class Looking:
         """What of a point no look sees."""
         return tuple(at for n, at in enumerate(point) if n not in self.scales)
 
-    def _found(self, point: Point) -> Look | None:
+    def _found(self, point: Point) -> CostEstimate | None:
         state = self.prefixes.early(point)
         if isinstance(state, Refused):
             return None
@@ -93,10 +93,10 @@ class Looking:
         index = state.schedule.index
         if self._space.sizes:
             index = ProgramIndex(with_sizes(state.schedule.func, self._space.sizes).func)
-        return look_at(index, self._machine, pipelines)
+        return estimate_cost(index, self._machine, pipelines)
 
 
-class _Room:
+class _CapacityMargin:
     """How full a memory may look: what fitted once is no reason, whatever else was too much."""
 
     def __init__(self) -> None:

@@ -13,16 +13,16 @@ from math import inf
 
 import msgspec
 
-from ...hwsim import Look
+from ...hwsim import CostEstimate
 from ..space.model import Point
 from ..space.parameter_axis import beside
-from .estimator import Looking
+from .estimator import Estimator
 
 STEPS = 16
 """Steps for each look that is asked for: where all is known already there are no more."""
 
 
-class Walk(msgspec.Struct, frozen=True, tag=True):
+class LocalSearch(msgspec.Struct, frozen=True, tag=True):
     """So many points to be looked at from `start` on, besides those whose ranks are `known`, of which it is the best. What it comes by
     follows from these, space and machine, whoever walks."""
 
@@ -32,11 +32,11 @@ class Walk(msgspec.Struct, frozen=True, tag=True):
     known: tuple[tuple[Point, float], ...] = ()
 
 
-Sight = tuple[Point, Look | None]
+EstimatedPoint = tuple[Point, CostEstimate | None]
 """A point and its look; None where one of its calls is refused."""
 
 
-def sights_of(walk: Walk, looking: Looking) -> Iterator[Sight]:
+def sights_of(walk: LocalSearch, looking: Estimator) -> Iterator[EstimatedPoint]:
     """What a walk comes by, no point twice. Only holes that looks see are changed."""
     walker = _Walker(walk, looking)
     told = 0
@@ -48,13 +48,13 @@ def sights_of(walk: Walk, looking: Looking) -> Iterator[Sight]:
 
 
 class _Walker:
-    def __init__(self, walk: Walk, looking: Looking) -> None:
+    def __init__(self, walk: LocalSearch, looking: Estimator) -> None:
         self._looking = looking
         self._scales = looking.scales
         self._chance = random.Random(walk.seed)
         self._ranks = dict(walk.known)
         self._best = walk.start
-        self.sights: list[Sight] = []
+        self.sights: list[EstimatedPoint] = []
 
     def steps(self) -> Iterator[object]:
         """Without an end: one hole of what looks best is changed, then two, and so on to all, and again."""
@@ -89,6 +89,6 @@ class _Walker:
         return self._ranks[point]
 
 
-def rank_of(look: Look | None) -> float:
+def rank_of(look: CostEstimate | None) -> float:
     """Of two looks the less promising one has the greater rank."""
     return inf if look is None else look.rank

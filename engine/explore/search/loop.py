@@ -16,25 +16,37 @@ from ...execute import Verdict
 from ...hwsim import Machine
 from ...ir import Refusal, TilewrightError
 from ..space.model import Point, Space
-from ..trials.evaluator import Answer, Bench, Question, Task
+from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task
 from ..trials.outcome import Outcome, Status, require_objectives
-from ..trials.study import Batch, Checking, Enough, Method, Offer, Progress, Settings, Study, Trial, add_to, front_of
-from ..trials.study_store import Kept
+from ..trials.study import (
+    Batch,
+    Enough,
+    Method,
+    Progress,
+    Settings,
+    Study,
+    StudyCandidate,
+    Trial,
+    Verifier,
+    add_to,
+    front_of,
+)
+from ..trials.study_store import StudyStore
 from ..workers.job import job_of
 from ..workers.pool import InProcess, Processes, Workers
-from .estimator import Looking
-from .local_search import Sight, Walk
+from .estimator import Estimator
+from .local_search import EstimatedPoint, LocalSearch
 from .pareto import Front
 
 Watch = Callable[[Progress], object]
-Check = Callable[[Checking], object]
+Check = Callable[[Verifier], object]
 
 
 class ExploreError(TilewrightError):
     """A search that cannot be made here."""
 
 
-class Asker(Protocol):
+class Sampler(Protocol):
     """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end. `tell` has their outcomes, and what
     the batch's walks came by, in their order."""
 
@@ -43,7 +55,7 @@ class Asker(Protocol):
 
     def batch(self, size: int) -> Batch: ...
 
-    def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None: ...
+    def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None: ...
 
 
 class Exhaustive:
@@ -58,7 +70,7 @@ class Exhaustive:
     def batch(self, size: int) -> Batch:
         return Batch(tuple(islice(self._points, size)))
 
-    def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None:
+    def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None:
         """Nothing follows from them."""
 
 
@@ -87,9 +99,9 @@ def explore(
     """
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)
-    looking = Looking(space, machine)
+    looking = Estimator(space, machine)
     asker = _asker(space, settings, looking)
-    kept = None if store is None else Kept(store, space, machine, settings)
+    kept = None if store is None else StudyStore(store, space, machine, settings)
     search = _Search(asker, settings, watch or (lambda _: None), stop or (lambda: False), kept)
     trying = _workers(workers, space, machine, settings, looking)
     try:
@@ -105,7 +117,7 @@ def explore(
             kept.close()
 
 
-def _asker(space: Space, settings: Settings, looking: Looking) -> Asker:
+def _asker(space: Space, settings: Settings, looking: Estimator) -> Sampler:
     if space.size <= settings.exhaustive:
         return Exhaustive(space)
     # Optuna is of the extra `explore`, and takes its time to load: only who needs it does.
@@ -117,10 +129,10 @@ def _asker(space: Space, settings: Settings, looking: Looking) -> Asker:
 
 
 def _workers(
-    workers: int | str | Workers, space: Space, machine: Machine, settings: Settings, looking: Looking
+    workers: int | str | Workers, space: Space, machine: Machine, settings: Settings, looking: Estimator
 ) -> Workers:
     if workers == 0:
-        return InProcess(Bench(space, machine, settings.objectives, settings.budgets, settings.limits, looking))
+        return InProcess(Evaluator(space, machine, settings.objectives, settings.budgets, settings.limits, looking))
     if isinstance(workers, int):
         return Processes(job_of(space, machine, settings), workers)
     if not isinstance(workers, str):
@@ -139,7 +151,9 @@ def _missing(error: ModuleNotFoundError, package: str, what: str) -> Exception:
     return ExploreError(Refusal(code, f"{what} needs {package}", expected='pip install "tilewright[explore]"'))
 
 
-def offers_of(study: Study, checking: Check | None = None, kept: Kept | None = None) -> tuple[Offer, ...]:
+def offers_of(
+    study: Study, checking: Check | None = None, kept: StudyStore | None = None
+) -> tuple[StudyCandidate, ...]:
     """The front of a study, each checked; one that does not compute what the program does is not offered, and the next takes its place.
     Those that are checked only, where `checking` says that it is enough. What is `kept` is not checked again."""
     rest = study.trials
@@ -150,7 +164,7 @@ def offers_of(study: Study, checking: Check | None = None, kept: Kept | None = N
         for trial in front:
             if trial.number not in verdicts:
                 if checking is not None and checking(
-                    Checking(len(verdicts), len({*verdicts, *(t.number for t in front)}))
+                    Verifier(len(verdicts), len({*verdicts, *(t.number for t in front)}))
                 ):
                     return _offered(front, verdicts)
                 verdicts[trial.number] = verdict_of(study.space, trial.point)
@@ -161,10 +175,12 @@ def offers_of(study: Study, checking: Check | None = None, kept: Kept | None = N
         rest = tuple(t for t in rest if t.number not in verdicts or verdicts[t.number].status != "failed")
 
 
-def _offered(front: Sequence[Trial], verdicts: Mapping[int, Verdict]) -> tuple[Offer, ...]:
+def _offered(front: Sequence[Trial], verdicts: Mapping[int, Verdict]) -> tuple[StudyCandidate, ...]:
     checked = ((trial, verdicts.get(trial.number)) for trial in front)
     return tuple(
-        Offer(trial, verdict) for trial, verdict in checked if verdict is not None and verdict.status != "failed"
+        StudyCandidate(trial, verdict)
+        for trial, verdict in checked
+        if verdict is not None and verdict.status != "failed"
     )
 
 
@@ -179,7 +195,7 @@ def verdict_of(space: Space, point: Point) -> Verdict:
 class _Search:
     """The trials so far."""
 
-    def __init__(self, asker: Asker, settings: Settings, watch: Watch, stop: Enough, kept: Kept | None) -> None:
+    def __init__(self, asker: Sampler, settings: Settings, watch: Watch, stop: Enough, kept: StudyStore | None) -> None:
         self._asker = asker
         self._settings = settings
         self._watch = watch
@@ -211,19 +227,21 @@ class _Search:
             self._asker.tell(*done)
         return False
 
-    def _done(self, workers: Workers, batch: Batch) -> tuple[list[Trial], list[Sight]] | None:
+    def _done(self, workers: Workers, batch: Batch) -> tuple[list[Trial], list[EstimatedPoint]] | None:
         """What comes of a batch, in its order; None where it was cut short."""
         # What may be left out is settled before it begins, so that it does not matter who is faster.
         known = self._front.vectors
-        tasks: list[Task] = [Question(n, point, known) for n, point in enumerate(batch.points, len(self.trials))]
+        tasks: list[Task] = [
+            EvaluationRequest(n, point, known) for n, point in enumerate(batch.points, len(self.trials))
+        ]
         tasks += batch.walks
         tried: list[Trial] = []
-        seen: dict[Walk, tuple[Sight, ...]] = {}
+        seen: dict[LocalSearch, tuple[EstimatedPoint, ...]] = {}
         for task, answer in self._answers(workers, tasks):
-            if isinstance(task, Question) and isinstance(answer, Outcome):
+            if isinstance(task, EvaluationRequest) and isinstance(answer, Outcome):
                 tried.append(Trial(task.number, task.point, answer))
                 self._take(tried[-1])
-            elif isinstance(task, Walk) and isinstance(answer, tuple):
+            elif isinstance(task, LocalSearch) and isinstance(answer, tuple):
                 seen[task] = answer
             if self._is_enough():
                 break
@@ -236,7 +254,7 @@ class _Search:
         """Those that are known first, then the others as they come."""
         left: list[Task] = []
         for task in tasks:
-            known = self._known.get((task.number, task.point)) if isinstance(task, Question) else None
+            known = self._known.get((task.number, task.point)) if isinstance(task, EvaluationRequest) else None
             if known is None:
                 left.append(task)
             else:
@@ -254,4 +272,4 @@ class _Search:
         self._watch(Progress(trial, len(self.trials), self._asker.total, dict(self._counts), best, front))
 
 
-__all__ = ["Asker", "Check", "Exhaustive", "Watch", "explore", "offers_of", "verdict_of"]
+__all__ = ["Check", "Exhaustive", "Sampler", "Watch", "explore", "offers_of", "verdict_of"]

@@ -20,12 +20,12 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from ..space.model import Point, Space
-from ..space.parameter_axis import Scale, beside
+from ..space.parameter_axis import ParameterAxis, beside
 from ..trials.outcome import CYCLES, Outcome, vector
 from ..trials.study import Batch, Method, Settings, Trial, add_to
-from .candidate_pool import Ahead
-from .estimator import Looking
-from .local_search import Sight
+from .candidate_pool import CandidatePool
+from .estimator import Estimator
+from .local_search import EstimatedPoint
 from .pareto import Front
 
 POPULATION = 50
@@ -54,16 +54,16 @@ OVER = 1e6
 class Sampled:
     """The points that a seed leads to. No point comes twice."""
 
-    def __init__(self, space: Space, settings: Settings, looking: Looking) -> None:
+    def __init__(self, space: Space, settings: Settings, looking: Estimator) -> None:
         self.method: Method = "tpe" if len(settings.objectives) == 1 else "nsga2"
         self.total = min(settings.trials, space.size)
         self._space = space
         self._objectives = settings.objectives
         self._looking = looking
         self._random = random.Random(settings.seed)
-        self._scales = [Scale(hole) for hole in space.holes]
+        self._scales = [ParameterAxis(hole) for hole in space.holes]
         self._distributions = {scale.name: _distribution(scale) for scale in self._scales}
-        self._ahead = Ahead(space.default, self._random)
+        self._ahead = CandidatePool(space.default, self._random)
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
@@ -117,7 +117,7 @@ class Sampled:
     def _best_cycles(self) -> float:
         return self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
 
-    def tell(self, trials: Sequence[Trial], sights: Sequence[Sight]) -> None:
+    def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None:
         """What came of the points of the last batch, and what its walks came by."""
         self._ahead.know(sights)
         for point, look in sights:
@@ -196,7 +196,7 @@ class Sampled:
         return create_trial(params=params, distributions=self._distributions, values=list(values))
 
 
-def _distribution(scale: Scale) -> BaseDistribution:
+def _distribution(scale: ParameterAxis) -> BaseDistribution:
     """A hole as Optuna sees it."""
     if scale.is_ordered:
         return IntDistribution(0, scale.size - 1)

@@ -24,7 +24,7 @@ from ...lower import with_sizes
 from ...schedule import Intrinsics, Schedule
 from .layout_choices import layout_texts
 from .model import Space, space_of
-from .schedule_builder import Author, listed
+from .schedule_builder import ScheduleBuilder, listed
 from .tiling_target import Dim, Operand, find_anchor
 
 MOST_ORDERS = 6
@@ -32,7 +32,7 @@ FULL = 0.75
 """Of a memory the first tiles take at most this part: what else is in it comes on top."""
 
 
-class Auto(msgspec.Struct, frozen=True, eq=False):
+class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
     """The space, and its lines as text with the remarks between them, without the one that makes the schedule."""
 
     space: Space
@@ -46,7 +46,7 @@ def auto_space(
     sizes: Mapping[str, int] | None = None,
     schedule_name: str = "sch",
     intrinsics: Intrinsics | None = None,
-) -> Auto:
+) -> DerivedSpace:
     """A schedule with holes for `program` on `machine`: its largest block tiled, its operands staged where the engine for it takes them
     from, what follows it done tile by tile. Each line was tried. Raises AnchorError "no-anchor"."""
     return _Writing(program, machine, sizes or {}, schedule_name, intrinsics).written()
@@ -64,7 +64,7 @@ class _Writing:
         intrinsics: Intrinsics | None,
     ) -> None:
         self.program, self.machine, self.sizes, self.intrinsics = program, machine, sizes, intrinsics
-        self.author = Author(program, name, intrinsics)
+        self.author = ScheduleBuilder(program, name, intrinsics)
         self.sch = name
         sized = Schedule(with_sizes(self.author.schedule.func, sizes).func)
         self.anchor = find_anchor(sized.index, machine)
@@ -75,7 +75,7 @@ class _Writing:
         self.copies: dict[str, str] = {}
         self.at = ""
 
-    def written(self) -> Auto:
+    def written(self) -> DerivedSpace:
         author, anchor = self.author, self.anchor
         self.block = author.fresh(_word(anchor.block))
         author.write(f'{self.block} = {self.sch}.get_block("{anchor.block}")')
@@ -92,7 +92,7 @@ class _Writing:
             sizes=self.sizes,
             intrinsics=self.intrinsics,
         )
-        return Auto(space, "\n".join(author.lines) + "\n")
+        return DerivedSpace(space, "\n".join(author.lines) + "\n")
 
     # Tiles.
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
-from ...hwsim import Bed, Report, bed_of
+from ...hwsim import BufferPlacement, Report, placement_of
 from ...ir import Block, build
 
 SEPARATOR = "AXIS_SEPARATOR"
@@ -78,7 +78,7 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
     access: Access
     extents: tuple[int, ...] | None
     names: tuple[str, ...]
-    bed: Bed
+    bed: BufferPlacement
     is_param: bool
 
     @property
@@ -245,7 +245,7 @@ def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
     all that are known where bank conflicts cost cycles. None at all where neither is so."""
     name = block.writes[0].buffer.name
     placement = next((p for p in report.program.places.placements if p.buffer.name == name), None)
-    bed = None if placement is None else bed_of(report.program, placement.buffer)
+    bed = None if placement is None else placement_of(report.program, placement.buffer)
     shape = [build.int_value(e) for e in block.writes[0].buffer.shape]
     extents = tuple(e for e in shape if e is not None)
     if bed is None or not extents or len(extents) != len(shape):

@@ -9,7 +9,7 @@ from ...adopt import Hole
 from .model import Point
 
 
-class Scale:
+class ParameterAxis:
     """The values of one hole."""
 
     def __init__(self, hole: Hole) -> None:
@@ -53,7 +53,7 @@ class Scale:
                 yield min(side, key=lambda other: distance(other, axis))
 
 
-def beside(point: Point, hole: int, scale: Scale) -> Iterator[Point]:
+def beside(point: Point, hole: int, scale: ParameterAxis) -> Iterator[Point]:
     """Points with another value of one hole, near on its scale."""
     for position in scale.near(point[hole]):
         yield (*point[:hole], position, *point[hole + 1 :])

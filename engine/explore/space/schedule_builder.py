@@ -13,7 +13,7 @@ from ...script import CallStep, read_calls
 CHOOSE = "tilewright.choose"
 
 
-class Author:
+class ScheduleBuilder:
     """The lines so far, and the schedule that they make."""
 
     def __init__(self, program: IRModule | PrimFunc, name: str, intrinsics: Intrinsics | None) -> None:
@@ -78,4 +78,4 @@ def listed(items: Iterable[str]) -> str:
     return "[" + ", ".join(f'"{item}"' for item in items) + "]"
 
 
-__all__ = ["CHOOSE", "Author", "listed"]
+__all__ = ["CHOOSE", "ScheduleBuilder", "listed"]

@@ -58,7 +58,7 @@ class Operand(msgspec.Struct, frozen=True, eq=False):
         return any(iterator in steps for steps, _ in self.axes)
 
 
-class Anchor(msgspec.Struct, frozen=True, eq=False):
+class TilingTarget(msgspec.Struct, frozen=True, eq=False):
     """The block, the engine that is to do it, and what it reads and writes."""
 
     block: str
@@ -76,7 +76,7 @@ class Anchor(msgspec.Struct, frozen=True, eq=False):
         return tuple(d for d in self.dims if d.is_reduction)
 
 
-def find_anchor(index: ProgramIndex, machine: Machine) -> Anchor:
+def find_anchor(index: ProgramIndex, machine: Machine) -> TilingTarget:
     """The block with the most iterations, of those that sum where some do. Raises AnchorError "no-anchor"."""
     blocks = [name for name in index.block_names[1:] if _is_plain(index, name)]
     if not blocks:
@@ -93,7 +93,7 @@ def find_anchor(index: ProgramIndex, machine: Machine) -> Anchor:
         if region.buffer is not written.buffer
     )
     dims = _dims(index, block, reads, engine)
-    return Anchor(block, engine, dims, reads, _operand(written, 0, iterators))
+    return TilingTarget(block, engine, dims, reads, _operand(written, 0, iterators))
 
 
 def _dims(index: ProgramIndex, block: str, reads: Sequence[Operand], engine: Engine) -> tuple[Dim, ...]:

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import msgspec
 
-from ...hwsim import Machine, MachineError, first_peaks, least_of, row_name, simulate_tasks, tasks_of
+from ...hwsim import Machine, MachineError, first_peaks, lower_bound_of, row_name, simulate_tasks, tasks_of
 from ...ir import TilewrightError
 from ...lower import with_sizes
-from ..search.estimator import Looking
-from ..search.local_search import Sight, Walk, sights_of
+from ..search.estimator import Estimator
+from ..search.local_search import EstimatedPoint, LocalSearch, sights_of
 from ..space.model import Point, Space
 from ..space.prefixes import Refused
 from .outcome import Figures, Outcome, figures_of, least_figures, vector
@@ -29,7 +29,7 @@ class Limits(msgspec.Struct, frozen=True):
     memory_bytes: int = 1 << 30
 
 
-class Question(msgspec.Struct, frozen=True, tag=True):
+class EvaluationRequest(msgspec.Struct, frozen=True, tag=True):
     """A candidate to be tried. It need not be replayed when one of `known`, figures that others reached in the objectives, is as good as
     its own lower bounds in all of them: at best it would come to the same."""
 
@@ -38,12 +38,12 @@ class Question(msgspec.Struct, frozen=True, tag=True):
     known: tuple[tuple[float, ...], ...] = ()
 
 
-Task = Question | Walk
-Answer = Outcome | tuple[Sight, ...]
+Task = EvaluationRequest | LocalSearch
+Answer = Outcome | tuple[EstimatedPoint, ...]
 """What comes of a candidate, or what a walk comes by."""
 
 
-class Bench:
+class Evaluator:
     """Tries candidates of one space on one machine, and looks at others. Lines that they have in common are applied once."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Bench:
         objectives: Sequence[str],
         budgets: Mapping[str, float] | None = None,
         limits: Limits | None = None,
-        looking: Looking | None = None,
+        looking: Estimator | None = None,
     ) -> None:
         self._space = space
         self._machine = machine
@@ -61,9 +61,9 @@ class Bench:
         self._budgets = dict(budgets or {})
         self._limits = limits or Limits()
         self._far = machine.far.scope
-        self._looking = looking or Looking(space, machine)
+        self._looking = looking or Estimator(space, machine)
 
-    def tried(self, question: Question) -> Outcome:
+    def tried(self, question: EvaluationRequest) -> Outcome:
         """What comes of a candidate. Never raises for what the candidate is."""
         try:
             return self._tried(question)
@@ -78,11 +78,11 @@ class Bench:
             # A fault of ours. It must not end a study of hours, nor be passed over: it is told with what it is.
             return Outcome("failed", None, "internal-error", f"{type(error).__name__}: {error}")
 
-    def sights(self, walk: Walk) -> Iterator[Sight]:
+    def sights(self, walk: LocalSearch) -> Iterator[EstimatedPoint]:
         """What a walk comes by, one after the other."""
         return sights_of(walk, self._looking)
 
-    def _tried(self, question: Question) -> Outcome:
+    def _tried(self, question: EvaluationRequest) -> Outcome:
         state = self._looking.prefixes.at(question.point)
         if isinstance(state, Refused):
             return Outcome("refused", None, state.error.code, state.error.refusal.message, state.line)
@@ -95,7 +95,7 @@ class Bench:
         over = self._overflow(first_peaks(program))
         if over is not None:
             return over  # most of those that do not fit, without counting their tasks
-        least = least_figures(least_of(program, self._limits.tasks), self._far)
+        least = least_figures(lower_bound_of(program, self._limits.tasks), self._far)
         over = self._over(least)
         if over is not None:
             return over
@@ -143,7 +143,7 @@ class Bench:
 
 def failed(task: Task, code: str, message: str) -> Answer:
     """The answer to a task that nobody could do."""
-    return () if isinstance(task, Walk) else Outcome("failed", None, code, message)
+    return () if isinstance(task, LocalSearch) else Outcome("failed", None, code, message)
 
 
 TOO_MUCH = frozenset({"too-many-tasks", "too-many-accesses", "too-large"})

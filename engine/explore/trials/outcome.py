@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from ...hwsim import Least, Machine, Report, row_name
+from ...hwsim import LowerBound, Machine, Report, row_name
 from ...ir import Refusal, TilewrightError
 
 Status = Literal["fits", "over", "pruned", "refused", "failed"]
@@ -84,7 +84,7 @@ def figures_of(report: Report, far: str) -> Figures:
     return Figures(report.cycles, report.bound, by, report.energy_pj, report.copied_bytes, peaks)
 
 
-def least_figures(least: Least, far: str) -> Figures:
+def least_figures(least: LowerBound, far: str) -> Figures:
     """The figures that are known without a replay."""
     by = least.bounds[0].name if least.bounds else ""
     peaks = {row: size for row, size in least.peaks.items() if row.partition("[")[0] != far}

@@ -10,7 +10,7 @@ import msgspec
 
 from ...execute import Verdict
 from ...hwsim import Machine
-from ..search.local_search import Walk
+from ..search.local_search import LocalSearch
 from ..search.pareto import Front
 from ..space.model import Point, Space
 from .evaluator import Limits
@@ -60,17 +60,17 @@ class Batch(msgspec.Struct, frozen=True):
     """What is to be done before anything more is asked for: points to be tried, and walks to look at others meanwhile."""
 
     points: tuple[Point, ...]
-    walks: tuple[Walk, ...] = ()
+    walks: tuple[LocalSearch, ...] = ()
 
 
-class Offer(msgspec.Struct, frozen=True, eq=False):
+class StudyCandidate(msgspec.Struct, frozen=True, eq=False):
     """A result worth having, and the verdict on whether it computes what the program does: "proved" or "tested", never "failed"."""
 
     trial: Trial
     verdict: Verdict
 
 
-class Checking(msgspec.Struct, frozen=True):
+class Verifier(msgspec.Struct, frozen=True):
     """Told before each check of what is to be offered: `done` of `total` were made. More come where one fails."""
 
     done: int
@@ -107,7 +107,7 @@ class Study(msgspec.Struct, frozen=True, eq=False):
     trials: tuple[Trial, ...]
     total: int
     ended: bool
-    offers: tuple[Offer, ...] = ()
+    offers: tuple[StudyCandidate, ...] = ()
 
     @property
     def best(self) -> Trial | None:

@@ -32,7 +32,7 @@ class StoreError(TilewrightError):
     """A file that is no study, or another one."""
 
 
-class Kept:
+class StudyStore:
     """The outcomes of one study in a file."""
 
     def __init__(self, path: str | Path, space: Space, machine: Machine, settings: Settings) -> None:
@@ -111,4 +111,4 @@ def fingerprint(space: Space, machine: Machine, settings: Settings) -> str:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-__all__ = ["Kept", "StoreError", "fingerprint"]
+__all__ = ["StoreError", "StudyStore", "fingerprint"]

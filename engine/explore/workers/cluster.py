@@ -17,7 +17,7 @@ from ..trials.evaluator import Answer, Task, failed
 from ..trials.outcome import LOST
 from ..trials.study import Enough
 from .job import Job, answer_from, encoded, job_from, task_from
-from .pool import Hands, WorkersError, longest_first
+from .pool import WorkerPool, WorkersError, longest_first
 
 CONNECT_SECONDS = 5
 
@@ -83,10 +83,10 @@ class HandsPlugin(WorkerPlugin):
 
     def __init__(self, job: bytes) -> None:
         self._job = job
-        self._hands: Hands | None = None
+        self._hands: WorkerPool | None = None
 
     def setup(self, worker: Worker) -> None:
-        self._hands = Hands(job_from(self._job))
+        self._hands = WorkerPool(job_from(self._job))
 
     def teardown(self, worker: Worker) -> None:
         if self._hands is not None:

@@ -7,9 +7,9 @@ import msgspec
 from ...hwsim import Machine
 from ...schedule import Intrinsics, process_intrinsics
 from ...script import parse, read_calls, to_script
-from ..search.local_search import Sight, Walk
+from ..search.local_search import EstimatedPoint, LocalSearch
 from ..space.model import Space, space_of
-from ..trials.evaluator import Answer, Bench, Limits, Question, Task
+from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Limits, Task
 from ..trials.outcome import Outcome
 from ..trials.study import Settings
 
@@ -36,7 +36,7 @@ class Job(msgspec.Struct, frozen=True):
     limits: Limits
 
     @property
-    def bench(self) -> Bench:
+    def bench(self) -> Evaluator:
         """Who does the tasks."""
         intrinsics = Intrinsics()
         for intrin in self.intrinsics:
@@ -48,7 +48,7 @@ class Job(msgspec.Struct, frozen=True):
             sizes=self.sizes,
             intrinsics=intrinsics,
         )
-        return Bench(space, self.machine, self.objectives, self.budgets, self.limits)
+        return Evaluator(space, self.machine, self.objectives, self.budgets, self.limits)
 
 
 def job_of(space: Space, machine: Machine, settings: Settings) -> Job:
@@ -78,11 +78,11 @@ def job_from(data: bytes) -> Job:
 
 
 def task_from(data: bytes) -> Task:
-    return msgspec.msgpack.decode(data, type=Question | Walk)
+    return msgspec.msgpack.decode(data, type=EvaluationRequest | LocalSearch)
 
 
 def answer_from(task: Task, data: bytes) -> Answer:
     """The answer to a task."""
-    if isinstance(task, Walk):
-        return msgspec.msgpack.decode(data, type=tuple[Sight, ...])
+    if isinstance(task, LocalSearch):
+        return msgspec.msgpack.decode(data, type=tuple[EstimatedPoint, ...])
     return msgspec.msgpack.decode(data, type=Outcome)

@@ -14,8 +14,8 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from ...ir import Refusal, TilewrightError
-from ..search.local_search import Walk
-from ..trials.evaluator import Answer, Bench, Question, Task, failed
+from ..search.local_search import LocalSearch
+from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task, failed
 from ..trials.outcome import LOST
 from ..trials.study import Enough
 from .job import Job, answer_from, encoded
@@ -48,12 +48,12 @@ class Workers(Protocol):
 class InProcess:
     """One after the other, here. No limit of time or memory holds, and what was begun is ended."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Evaluator) -> None:
         self._bench = bench
 
     def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
         for task in tasks:
-            if isinstance(task, Walk):
+            if isinstance(task, LocalSearch):
                 yield task, tuple(takewhile(lambda _: not enough(), self._bench.sights(task)))
             else:
                 yield task, self._bench.tried(task)
@@ -64,7 +64,7 @@ class InProcess:
 
 def longest_first(tasks: Sequence[Task]) -> Sequence[Task]:
     """In the order in which to begin them, so that at the end no worker waits long for another: a walk takes as long as some candidates."""
-    return sorted(tasks, key=lambda task: isinstance(task, Question))
+    return sorted(tasks, key=lambda task: isinstance(task, EvaluationRequest))
 
 
 class WorkersError(TilewrightError):
@@ -75,7 +75,7 @@ class LostWorkerError(Exception):
     """A worker ended, or had to be."""
 
 
-class Hand:
+class WorkerProcess:
     """A process that does one task at a time. It is started anew where it ended."""
 
     def __init__(self, job: Job) -> None:
@@ -173,20 +173,20 @@ class Hand:
             return False
 
 
-class Hands:
+class WorkerPool:
     """As many hands as are asked at a time, kept for the next task. May be shared by threads."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._free: SimpleQueue[Hand] = SimpleQueue()
-        self._all: list[Hand] = []
+        self._free: SimpleQueue[WorkerProcess] = SimpleQueue()
+        self._all: list[WorkerProcess] = []
 
     def answer(self, task: Task) -> Answer:
         """What comes of a task."""
         try:
             hand = self._free.get_nowait()
         except Empty:
-            hand = Hand(self._job)
+            hand = WorkerProcess(self._job)
             self._all.append(hand)
         try:
             return hand.answer(task)
@@ -213,7 +213,7 @@ class Processes:
     """Local processes, `count` of them. They are started by command, not forked: whatever threads and files there are here stay here."""
 
     def __init__(self, job: Job, count: int) -> None:
-        self.hands = Hands(job)
+        self.hands = WorkerPool(job)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="explore")
 
     def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:

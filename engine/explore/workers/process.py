@@ -11,8 +11,8 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-from ..search.local_search import Sight
-from ..trials.evaluator import Answer, Bench, Question, Task, failed
+from ..search.local_search import EstimatedPoint
+from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task, failed
 from .job import encoded, job_from, task_from
 from .pipe import READY, receive, send
 
@@ -46,13 +46,13 @@ def main() -> int:
     return 0
 
 
-def within(seconds: float, bench: Bench, task: Task) -> Answer:
+def within(seconds: float, bench: Evaluator, task: Task) -> Answer:
     """The answer to a task. In more than so many seconds of the processor a candidate fails, and a walk is as far as it has come."""
-    sights: list[Sight] = []
+    sights: list[EstimatedPoint] = []
     try:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            if isinstance(task, Question):
+            if isinstance(task, EvaluationRequest):
                 return bench.tried(task)
             sights.extend(bench.sights(task))  # those that were there are kept where it is stopped
             return tuple(sights)

@@ -88,7 +88,7 @@ class Operand(msgspec.Struct, frozen=True):
         return low, high + self.element_bytes - 1
 
 
-class Clashes(msgspec.Struct, frozen=True):
+class BankConflicts(msgspec.Struct, frozen=True):
     """The `accesses` there are, the `cycles` that conflicts add to them all, and the `degree` of the worst, which takes degree - 1 more
     than without conflicts. An access in several phases counts as several."""
 
@@ -96,8 +96,8 @@ class Clashes(msgspec.Struct, frozen=True):
     cycles: int = 0
     degree: int = 1
 
-    def __add__(self, other: Clashes) -> Clashes:
-        return Clashes(self.accesses + other.accesses, self.cycles + other.cycles, max(self.degree, other.degree))
+    def __add__(self, other: BankConflicts) -> BankConflicts:
+        return BankConflicts(self.accesses + other.accesses, self.cycles + other.cycles, max(self.degree, other.degree))
 
 
 class Elements(msgspec.Struct, frozen=True, eq=False):
@@ -129,7 +129,7 @@ def banking(memory: Memory) -> Banking | None:
 
 def affine_clashes(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
-) -> Clashes:
+) -> BankConflicts:
     """The conflicts of operations on `width` lanes whose operands are accessed at once; with too many combinations to look at, as if each
     operand waited for every other.
 
@@ -139,12 +139,12 @@ def affine_clashes(
     found = exact_clashes(rule, lanes, loops, operands, width)
     if found is not None:
         return found
-    return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), Clashes())
+    return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), BankConflicts())
 
 
 def exact_clashes(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
-) -> Clashes | None:
+) -> BankConflicts | None:
     """As `affine_clashes`; None for too many combinations."""
     period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
     near = tuple(msgspec.structs.replace(o, base=o.base % period) for o in operands)
@@ -159,9 +159,9 @@ def known_clashes(
     loops: tuple[int, ...],
     operands: tuple[Operand, ...],
     width: int,
-) -> Clashes | None:
+) -> BankConflicts | None:
     """The same again is met often: in tasks that differ in their cells only, and in a program before and after a step."""
-    found = Clashes()
+    found = BankConflicts()
     for groups, repeats in _groups(lanes, width):
         strides = [
             [*o.strides, *(sum(map(int.__mul__, step, o.lane_strides)) for _, step in repeats)] for o in operands
@@ -251,7 +251,7 @@ def _sorted_once(starts: Ints, period: int) -> tuple[Ints, Ints]:
     return np.floor_divide.outer(kept, powers) % period, place
 
 
-def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> Clashes:
+def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> BankConflicts:
     """The conflicts of groups of so many lanes each (group, lane, loop) at each of their starts, as often as they start there."""
     count, length = len(groups), len(groups[0])
     width, phases = _phases(rule, operands, length)
@@ -271,7 +271,7 @@ def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int
     return width, -(-lanes // width)
 
 
-def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> Clashes:
+def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> BankConflicts:
     """The conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
     kept, phased = in_phases(rule, elements, lane)
     return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))
@@ -288,8 +288,8 @@ def in_phases(rule: Banking, elements: Sequence[Elements], lane: Ints) -> tuple[
     return len(kept), [msgspec.structs.replace(e, access=access) for e in elements]
 
 
-def _summed(lost: Ints, counts: Ints) -> Clashes:
-    return Clashes(int(counts.sum()), int(lost @ counts), 1 + int(lost.max(initial=0)))
+def _summed(lost: Ints, counts: Ints) -> BankConflicts:
+    return BankConflicts(int(counts.sum()), int(lost @ counts), 1 + int(lost.max(initial=0)))
 
 
 def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> Ints:

@@ -41,7 +41,7 @@ class Unit(msgspec.Struct, frozen=True):
     row_bytes: int
 
 
-class Spots(msgspec.Struct, frozen=True, eq=False):
+class ElementAddresses(msgspec.Struct, frozen=True, eq=False):
     """Of so many elements the byte address in their memory (their physical block), the unit it is in, and the row of that."""
 
     address: Values
@@ -49,7 +49,7 @@ class Spots(msgspec.Struct, frozen=True, eq=False):
     row: Values
 
 
-class Bed(msgspec.Struct, frozen=True, eq=False):
+class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
     """What is allocated for a buffer: `shape` is that of what is live, `strides` are in elements, `buffer` is the lowered one."""
 
     placement: Placement
@@ -73,7 +73,7 @@ class Bed(msgspec.Struct, frozen=True, eq=False):
     def element_bytes(self) -> int:
         return dt.size_bytes(self.buffer.dtype)
 
-    def spots(self, indices: Sequence[Values], slot: int = 0) -> Spots:
+    def spots(self, indices: Sequence[Values], slot: int = 0) -> ElementAddresses:
         """Where elements lie, each of `indices` being one axis of them all. `slot` is one of those that take turns."""
         placement, size = self.placement, self.element_bytes
         lead = placement.site.lead
@@ -97,7 +97,7 @@ class Bed(msgspec.Struct, frozen=True, eq=False):
             case "burst" | "memory":
                 unit = np.zeros_like(row)
         shape = np.broadcast_shapes(*(np.shape(i) for i in indices)) if len(indices) else ()
-        return Spots(*(np.broadcast_to(np.asarray(x, np.int64), shape) for x in (address, unit, row)))
+        return ElementAddresses(*(np.broadcast_to(np.asarray(x, np.int64), shape) for x in (address, unit, row)))
 
 
 def _same_block_before(placement: Placement) -> Values:
@@ -110,14 +110,14 @@ def _same_block_before(placement: Placement) -> Values:
     return np.asarray(found or [0], np.int64)
 
 
-def bed_of(program: TaskProgram, buffer: Buffer) -> Bed | None:
+def placement_of(program: TaskProgram, buffer: Buffer) -> BufferPlacement | None:
     """Where a buffer of the simulated program lies; one that a pass made anew is found by its name. None if nowhere."""
     places = program.places
     placement = places.by_buffer.get(buffer)
     if placement is None:
         named = [p for b, p in places.by_buffer.items() if b.name == buffer.name]
         placement = named[0] if len(named) == 1 else None
-    return None if placement is None else Bed(placement, places, _unit(program, placement))
+    return None if placement is None else BufferPlacement(placement, places, _unit(program, placement))
 
 
 def _unit(program: TaskProgram, placement: Placement) -> Unit:
@@ -151,7 +151,7 @@ class Listing(msgspec.Struct, frozen=True, eq=False):
         return len(self.lost)
 
 
-class Use(msgspec.Struct, frozen=True, eq=False):
+class BufferAccess(msgspec.Struct, frozen=True, eq=False):
     """A block's access to a buffer, on the engine that runs it. `width` elements go in one access at most (0: not known beforehand).
     `run_bytes` are those of a descriptor's run, of runs of different lengths their mean; 0 where nothing is copied."""
 
@@ -161,7 +161,7 @@ class Use(msgspec.Struct, frozen=True, eq=False):
     written: bool
     width: int
     run_bytes: int
-    bed: Bed
+    bed: BufferPlacement
     side: Access
     measured: Measured
     where: Domain
@@ -177,10 +177,10 @@ class Use(msgspec.Struct, frozen=True, eq=False):
             return None
 
 
-def uses_of(program: TaskProgram, bed: Bed, most: int = MOST_ITERATIONS) -> tuple[Use, ...]:
+def accesses_of(program: TaskProgram, bed: BufferPlacement, most: int = MOST_ITERATIONS) -> tuple[BufferAccess, ...]:
     """Who reads and writes a buffer, in program order: the first task of each kind, as the loops around it begin, and of that at most so
     many iterations."""
-    found: list[Use] = []
+    found: list[BufferAccess] = []
     for template in program.templates:
         at = {loop.var: 0 for loop in template.outer}
         for piece in template.variants.pieces:
@@ -207,8 +207,15 @@ def _first(inner: Mapping[Var, int], kept: set[Var], most: int) -> dict[Var, int
 
 
 def _use(
-    program: TaskProgram, template: Template, bed: Bed, access: Access, written: bool, measured: Measured, where: Domain, whole: bool
-) -> Use:  # fmt: skip
+    program: TaskProgram,
+    template: Template,
+    bed: BufferPlacement,
+    access: Access,
+    written: bool,
+    measured: Measured,
+    where: Domain,
+    whole: bool,
+) -> BufferAccess:
     engine = program.machine.engines[template.engine]
     block = next(
         (c.leaf.block.name for c in template.choices if any(w is measured.work for w in c.works)), template.name
@@ -228,10 +235,12 @@ def _use(
     if isinstance(engine, DmaEngine):
         costs = [v.cost.descriptor for v in program.variants if v.template == template.number]
         run = min((d.wanted_bytes // max(d.runs, 1) for d in costs if d is not None), default=0)
-    return Use(block, engine.name, KINDS[type(engine)], written, width, run, bed, access, measured, where, whole)
+    return BufferAccess(
+        block, engine.name, KINDS[type(engine)], written, width, run, bed, access, measured, where, whole
+    )
 
 
-def _listing(use: Use) -> Listing:
+def _listing(use: BufferAccess) -> Listing:
     work, where = use.measured.work, use.where
     layouts = dict(zip(use.measured.accesses, use.measured.layouts, strict=True))
     engine = use.bed.places.machine.engine(use.engine)
@@ -265,12 +274,12 @@ def _position(shape: Sequence[int], indices: Sequence[Expr], where: Domain) -> V
     return place
 
 
-def _made(use: Use, access: Values, position: Values) -> Listing:
+def _made(use: BufferAccess, access: Values, position: Values) -> Listing:
     """Each element once an access; nothing is lost."""
     return _once(use, access, position, np.zeros(int(access.max(initial=-1)) + 1, np.int64))
 
 
-def _once(use: Use, access: Values, position: Values, lost: Values) -> Listing:
+def _once(use: BufferAccess, access: Values, position: Values, lost: Values) -> Listing:
     every = prod(use.bed.shape)
     # Sorting is several times faster than `np.unique` where most of them differ.
     pairs = np.sort(access * every + position)
@@ -278,7 +287,7 @@ def _once(use: Use, access: Values, position: Values, lost: Values) -> Listing:
     return Listing(pairs // every, pairs % every, lost, use.whole)
 
 
-def _by_lanes(use: Use, engine: VectorEngine, position: Values) -> Listing:
+def _by_lanes(use: BufferAccess, engine: VectorEngine, position: Values) -> Listing:
     work, layouts, where, places = use.measured.work, use.measured.layouts, use.where, use.bed.places
     along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
     lanes = lanes_of(work, along, width, where)
@@ -304,7 +313,7 @@ def _by_lanes(use: Use, engine: VectorEngine, position: Values) -> Listing:
     return msgspec.structs.replace(_once(use, phased[0].access, position[order], lost), beside=beside)
 
 
-def _has(group: Sequence[Side], use: Use) -> bool:
+def _has(group: Sequence[Side], use: BufferAccess) -> bool:
     return any(s.access is use.side and s.written == use.written for s in group)
 
 
@@ -330,21 +339,21 @@ def _by_tiles(work: Work, where: Domain, sizes: tuple[int, int, int]) -> Values:
     return rank[which.reshape(-1)]
 
 
-class Share(msgspec.Struct, frozen=True):
+class AccessDistribution(msgspec.Struct, frozen=True):
     """Bytes of a buffer that all tasks read and write together."""
 
     read_bytes: int
     written_bytes: int
 
 
-def share_of(program: TaskProgram, counts: Mapping[int, int], bed: Bed) -> Share:
+def distribution_of(program: TaskProgram, counts: Mapping[int, int], bed: BufferPlacement) -> AccessDistribution:
     """What moves in and out of a buffer; `counts` says how often each kind of task is run."""
     moved = {False: 0, True: 0}
     for number, count in counts.items():
         for touched in program.variants[number].cost.touched:
             if touched.buffer is bed.buffer:
                 moved[touched.written] += touched.size_bytes * count
-    return Share(moved[False], moved[True])
+    return AccessDistribution(moved[False], moved[True])
 
 
 def through(index_map: IndexMap, indices: Sequence[Values]) -> list[Values] | None:

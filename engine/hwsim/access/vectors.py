@@ -34,7 +34,16 @@ from ..tasks.geometry import (
 from ..tasks.grid import UnknownValueError, Values
 from ..tasks.product import indexing
 from ..tasks.work import Access, Work, element_bytes
-from .bank_conflicts import Banking, Clashes, Elements, Operand, affine_clashes, banking, exact_clashes, listed_clashes
+from .bank_conflicts import (
+    BankConflicts,
+    Banking,
+    Elements,
+    Operand,
+    affine_clashes,
+    banking,
+    exact_clashes,
+    listed_clashes,
+)
 from .placement import Places
 from .ports import over
 
@@ -202,7 +211,7 @@ def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]
     return [*groups[:-1], [*groups[-1], *writes]]
 
 
-def _conflict(group: Sequence[Side], memory: Memory, clashes: Clashes) -> Conflict:
+def _conflict(group: Sequence[Side], memory: Memory, clashes: BankConflicts) -> Conflict:
     kind = "together" if len(group) > 1 else "write" if group[0].written else "read"
     buffers = tuple(dict.fromkeys(s.access.buffer for s in group))
     return Conflict(buffers, kind, memory.name, clashes.accesses, clashes.degree, clashes.cycles)
@@ -243,7 +252,7 @@ class _Looked:
         self._places = places
         self._inside: dict[tuple[Var, ...], Inside | None] = {}
 
-    def clashes(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> Clashes | None:
+    def clashes(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> BankConflicts | None:
         """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
         where, places = self._where, self._places
         lanes = lanes_of(self._work, along, width, where)
@@ -290,7 +299,7 @@ def _affine(
 
 def _listed(
     rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
-) -> Clashes:
+) -> BankConflicts:
     order, access, lane = in_operations(lanes, along, where)
     found = [column[order] for column in listed([s.layout for s in group], where)]
     elements: list[Elements] = []

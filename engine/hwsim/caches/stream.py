@@ -39,7 +39,7 @@ from ...ir import dtype as dt
 from ..errors import refuse
 from ..tasks.geometry import flat_form
 from ..tasks.grid import UnknownValueError, Values, values
-from ..tasks.nest import Leaf, Loop, LoopNode, Nest, NestNode, Piece, Site
+from ..tasks.nest import ComputeBlock, Loop, LoopNode, Nest, NestNode, Piece, Site
 
 Guard = tuple[Expr, ...]
 
@@ -220,13 +220,13 @@ class _Reader:
                 found += self.leaf(child, loops)
         return found
 
-    def leaf(self, leaf: Leaf, loops: tuple[Loop, ...]) -> list[StreamNode]:
+    def leaf(self, leaf: ComputeBlock, loops: tuple[Loop, ...]) -> list[StreamNode]:
         number = self.leaves
         self.leaves += 1
         return self.pieces(leaf, number, leaf.pieces, loops, 0)
 
     def pieces(
-        self, leaf: Leaf, number: int, pieces: Sequence[Piece], loops: tuple[Loop, ...], depth: int
+        self, leaf: ComputeBlock, number: int, pieces: Sequence[Piece], loops: tuple[Loop, ...], depth: int
     ) -> list[StreamNode]:
         """Pieces in a row that share a loop at this depth run in it together."""
         found: list[StreamNode] = []

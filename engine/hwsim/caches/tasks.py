@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import PrimFunc
 from ...lower import Plan
 from ..errors import MachineError
-from ..tasks.nest import Leaf, Nest, NestNode
+from ..tasks.nest import ComputeBlock, Nest, NestNode
 from ..tasks.tree import TaskProgram
 from .report import Cached, CachedTask
 from .run import cache_counts
@@ -36,12 +36,12 @@ def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_ac
     return Cached(counts, {number: cycles for number, cycles in waits.items() if cycles.any()})
 
 
-def _leaves(nest: Nest) -> list[Leaf]:
-    found: list[Leaf] = []
+def _leaves(nest: Nest) -> list[ComputeBlock]:
+    found: list[ComputeBlock] = []
     rest: list[NestNode] = list(reversed(nest.children))
     while rest:
         node = rest.pop()
-        if isinstance(node, Leaf):
+        if isinstance(node, ComputeBlock):
             found.append(node)
         else:
             rest += reversed(node.children)

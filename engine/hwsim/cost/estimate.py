@@ -41,7 +41,7 @@ from ..tasks.work import Kind
 from .systolic import array_cycles
 
 
-class Look(msgspec.Struct, frozen=True):
+class CostEstimate(msgspec.Struct, frozen=True):
     """Of each memory, by scope, what buffers take of it: `filled` times what it has, in so many `slots`. `busy` are the cycles that the
     engine or port with the most to do is at work; `cycles` is that with what nothing goes on beside: the first copy in, the last one out,
     and each copy into a buffer that engines still use."""
@@ -66,7 +66,7 @@ Pipelines = Mapping[Var, Sequence[int]]
 """Of loops, the stages of the statements in them."""
 
 
-def look_at(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None = None) -> Look:
+def estimate_cost(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None = None) -> CostEstimate:
     """The look of a program, with its loops' pipelines or those that they are to have."""
     leaves = [r for name in index.block_names if not index.child_blocks(r := index.realize(name))]
     paths = {leaf: tuple(index.path(leaf)) for leaf in leaves}
@@ -85,7 +85,7 @@ def look_at(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None =
             parts[memory.scope] += slots[buffer].count
     filled = {memory.scope: size / memory.capacity_bytes for memory, size in held.items()}
     tasks = [task for leaf in leaves if (task := _task_of(leaf, paths[leaf], below)) is not None]
-    return Look(filled, *_cycles(tasks, slots, machine), dict(parts))
+    return CostEstimate(filled, *_cycles(tasks, slots, machine), dict(parts))
 
 
 Paths = Mapping[BlockRealize, Sequence[Stmt]]
@@ -303,4 +303,4 @@ def _times(path: Iterable[Stmt]) -> int:
     return prod(build.int_value(stmt.extent) or 1 for stmt in path if isinstance(stmt, For))
 
 
-__all__ = ["Look", "look_at"]
+__all__ = ["CostEstimate", "estimate_cost"]

@@ -20,7 +20,7 @@ from ..tasks.tree import TaskProgram
 from ..tasks.variants import NOTHING
 
 
-class Least(msgspec.Struct, frozen=True):
+class LowerBound(msgspec.Struct, frozen=True):
     """`bounds` as in a report, the highest first; `energy_pj` and `copied_bytes` exact; `peaks` of the rows of memory."""
 
     bounds: tuple[Bound, ...]
@@ -34,17 +34,17 @@ class Least(msgspec.Struct, frozen=True):
         return max((b.cycles for b in self.bounds), default=0)
 
 
-def least_of(program: TaskProgram, max_tasks: int = MAX_TASKS) -> Least:
+def lower_bound_of(program: TaskProgram, max_tasks: int = MAX_TASKS) -> LowerBound:
     """What the tasks cost at the least. Raises MachineError "too-many-tasks" where so many are not alike."""
     counts = counts_of(program, max_tasks)
     bounds = bounds_of(program, counts, busy_of(program, counts))
     copied = sum(row.bytes for row in traffic_of(program, counts)[0])
-    return Least(bounds, sum(energy_of(program, counts).values()), copied, _peaks(program, counts))
+    return LowerBound(bounds, sum(energy_of(program, counts).values()), copied, _peaks(program, counts))
 
 
 def first_peaks(program: TaskProgram) -> dict[str, int]:
-    """By row of memory, what the first task of each kind of place in the program has there together. No more than the peaks of `least_of`
-    and of a report, and had at a fraction of what these cost."""
+    """The bytes that the first task of each template holds in each memory row: at most the peaks of `lower_bound_of` and of a report, at a
+    fraction of their cost."""
     first = {t.variants.at(dict.fromkeys((loop.var for loop in t.outer), 0)) for t in program.templates}
     return _peaks(program, first - {NOTHING})
 

@@ -16,7 +16,7 @@ from ..access.placement import Places
 from ..access.ports import PortSpec, demands, over
 from ..access.vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
-from ..tasks.geometry import Course, Domain, Layout, box_elements, courses, layout
+from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, courses, layout
 from ..tasks.product import passes_of, product_of, tiles_of
 from ..tasks.work import Access, Work, element_bytes
 from .systolic import array_cycles, fold
@@ -78,7 +78,7 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
     work: Work
     inner: dict[Var, int]
     layouts: tuple[Layout, ...]
-    courses: tuple[tuple[Course, ...] | None, ...]
+    courses: tuple[tuple[AffineProgression, ...] | None, ...]
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -212,7 +212,7 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     sides = [(a, False) for a in reads] + [(a, True) for a in writes]
     if work.updates:
         sides += [(a, False) for a in writes]
-    groups: dict[tuple[Buffer, bool], list[tuple[Access, tuple[Course, ...] | None]]] = {}
+    groups: dict[tuple[Buffer, bool], list[tuple[Access, tuple[AffineProgression, ...] | None]]] = {}
     for access, written in sides:
         groups.setdefault((access[0].buffer, written), []).append(access)
     for (buffer, written), accesses in groups.items():

@@ -74,7 +74,7 @@ class Repeat(msgspec.Struct, frozen=True):
         return number
 
 
-class Played(msgspec.Struct, frozen=True, eq=False):
+class Simulated(msgspec.Struct, frozen=True, eq=False):
     """The tasks that were played, in program order: clocks, the iterations of the loops around each, and the repeats, inner before outer.
     `cycles` is the makespan."""
 
@@ -93,12 +93,12 @@ class _Mark(msgspec.Struct, frozen=True):
     skipped: int
 
 
-def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Played:
+def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Simulated:
     """Replays a program; of up to `whole` tasks all are played. Raises MachineError where `max_tasks` are not enough."""
     # What is played as a whole has no state to look at.
     player = _Player(program, max_tasks, watches=_most(program.tree) > whole)
     player.nodes(program.tree, {})
-    return Played(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
+    return Simulated(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
 
 
 def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = MAX_TASKS) -> Clocks | SharedClocks:

@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     copies: tuple[tuple[int, int], ...]
 
 
-class Stretch(NamedTuple):
+class TimeInterval(NamedTuple):
     """The timeline as played from `start` to `end`, as it comes `later` by the clock."""
 
     start: int
@@ -56,7 +56,7 @@ class _Span:
             span.settle()
 
 
-class Folding:
+class TimeMap:
     """The repeats of a timeline as a tree of stretches; without any, the clock is that of the timeline."""
 
     def __init__(self, repeats: Sequence[Repeat] = (), length: int = 0) -> None:
@@ -90,15 +90,15 @@ class Folding:
             begun += span.offsets[k] + copy * child.cycles
             span = child
 
-    def stretches(self, start: int, end: int) -> Iterator[Stretch]:
+    def stretches(self, start: int, end: int) -> Iterator[TimeInterval]:
         """What the clock shows from `start` to `end`, exclusive, piece by piece; what lies outside is not gone through."""
         return self._within(self._root, 0, start, end, every=True)
 
-    def seen(self, start: int, end: int) -> Iterator[Stretch]:
+    def seen(self, start: int, end: int) -> Iterator[TimeInterval]:
         """The same, where what comes again and again is there once or a few times only: enough to tell the least and the most."""
         return self._within(self._root, 0, start, end, every=False)
 
-    def _within(self, span: _Span, begun: int, start: int, end: int, *, every: bool) -> Iterator[Stretch]:
+    def _within(self, span: _Span, begun: int, start: int, end: int, *, every: bool) -> Iterator[TimeInterval]:
         """The pieces of one copy of `span`, that begins at `begun` by the clock."""
         k = max(0, bisect_right(span.offsets, start - begun) - 1)
         played, clock = span.start, begun
@@ -150,10 +150,10 @@ class Folding:
         return found
 
 
-def _clipped(played: int, until: int, later: int, start: int, end: int) -> Iterator[Stretch]:
+def _clipped(played: int, until: int, later: int, start: int, end: int) -> Iterator[TimeInterval]:
     low, high = max(played, start - later), min(until, end - later)
     if low < high:
-        yield Stretch(low, high, later)
+        yield TimeInterval(low, high, later)
 
 
 class Density:
@@ -162,7 +162,7 @@ class Density:
     A band is a set of intervals of the timeline as played: those from `starts` to `ends` whose `bands` entry is its number.
     """
 
-    def __init__(self, starts: Column, ends: Column, bands: Column, count: int, folding: Folding) -> None:
+    def __init__(self, starts: Column, ends: Column, bands: Column, count: int, folding: TimeMap) -> None:
         self.count = count
         self._folding = folding
         order = np.argsort(bands, kind="stable")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
 from .exclusive import Stall
-from .steady import Place, Played, Repeat
+from .steady import Place, Repeat, Simulated
 
 Column = npt.NDArray[np.int64]
 
@@ -198,7 +198,7 @@ class _Walk:
                 yield copy, repeat.later(place, -copy * repeat.iterations)
 
 
-def timeline_of(program: TaskProgram, played: Played) -> Timeline:
+def timeline_of(program: TaskProgram, played: Simulated) -> Timeline:
     """The columns of a replay. Raises MachineError where the program takes more cycles than are counted."""
     clocks = played.clocks
     require_countable("cycles", played.cycles)

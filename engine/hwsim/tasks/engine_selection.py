@@ -15,7 +15,7 @@ from ..access.placement import Places, writers_of
 from ..errors import refuse
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, EngineKind, Memory
-from .nest import Leaf, Nest, leaves_of
+from .nest import ComputeBlock, Nest, leaves_of
 from .work import Kind, Work
 
 PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
@@ -44,7 +44,7 @@ SAYS: dict[Kind, str] = {
 class Choice(msgspec.Struct, frozen=True, eq=False):
     """The engine of a leaf (its position in the machine), why it is that one, and the better ones that were out of reach."""
 
-    leaf: Leaf
+    leaf: ComputeBlock
     works: tuple[Work, ...]
     engine: int
     reason: str
@@ -59,7 +59,7 @@ class Missed(msgspec.Struct, frozen=True, eq=False):
     fix: tuple[str, ...]
 
 
-def choose(leaf: Leaf, works: tuple[Work, ...], nest: Nest, places: Places) -> Choice:
+def choose(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Places) -> Choice:
     """The engine for a leaf. Raises MachineError when none reaches its operands, or the one annotated does not."""
     machine = places.machine
     kind = hardest(works)
@@ -86,7 +86,7 @@ def _instead(missed: Sequence[Missed]) -> str:
     return f"; {best.engine} does not reach {', '.join(f'{b.name} in {b.scope}' for b in best.operands)}"
 
 
-def _in_turn(leaf: Leaf, first: int, able: Sequence[int], nest: Nest, machine: Machine) -> tuple[int, str]:
+def _in_turn(leaf: ComputeBlock, first: int, able: Sequence[int], nest: Nest, machine: Machine) -> tuple[int, str]:
     """Of the engines like `first` the one whose turn it is, and the words that say so."""
     engine = machine.engines[first]
     alike = [n for n in able if n == first or _are_alike(machine.engines[n], engine)]
@@ -106,7 +106,7 @@ def _are_alike(engine: Engine, other: Engine) -> bool:
     return one == two
 
 
-def _copies(leaf: Leaf) -> bool:
+def _copies(leaf: ComputeBlock) -> bool:
     return all(piece.store is not None and isinstance(piece.store.value, BufferLoad) for piece in leaf.pieces)
 
 
@@ -131,7 +131,7 @@ def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
     return sorted(able, key=lambda n: order.index(KINDS[type(machine.engines[n])]))
 
 
-def _annotated(leaf: Leaf, works: tuple[Work, ...], nest: Nest, places: Places, able: Sequence[int]) -> Choice:
+def _annotated(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Places, able: Sequence[int]) -> Choice:
     machine = places.machine
     named = [n for n, e in enumerate(machine.engines) if leaf.engine in (e.name, KINDS[type(e)])]
     name = leaf.block.name
@@ -166,7 +166,9 @@ def _memory(places: Places, buffer: Buffer) -> Memory:
     return places.by_buffer[buffer].memory
 
 
-def _unreachable(leaf: Leaf, kind: Kind, missed: Sequence[Missed], machine: Machine, places: Places) -> Exception:
+def _unreachable(
+    leaf: ComputeBlock, kind: Kind, missed: Sequence[Missed], machine: Machine, places: Places
+) -> Exception:
     if not missed:
         return refuse("no-engine", f"no engine of {machine.name!r} does {SAYS[kind]} (block {leaf.block.name!r})", leaf.block,
                       found=kind, expected=f"an engine of kind {' or '.join(PREFERENCE[kind])}")  # fmt: skip
@@ -182,7 +184,7 @@ def _scopes(machine: Machine, names: Sequence[str]) -> str:
     return ", ".join(machine.memory(n).scope for n in names)
 
 
-def _fixes(leaf: Leaf, out: Sequence[Buffer], engine: Engine, nest: Nest, places: Places) -> tuple[str, ...]:
+def _fixes(leaf: ComputeBlock, out: Sequence[Buffer], engine: Engine, nest: Nest, places: Places) -> tuple[str, ...]:
     """The calls that would bring the operands into the engine's reach: stage-ins and -outs, or a scope for an intermediate."""
     block = leaf.block
     machine = places.machine

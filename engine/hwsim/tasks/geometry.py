@@ -124,7 +124,7 @@ def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
     return _cut(extents, active, mask, where.outer)
 
 
-class Course(msgspec.Struct, frozen=True, eq=False):
+class AffineProgression(msgspec.Struct, frozen=True, eq=False):
     """How an index or an address runs with the loops of a task: by `strides`, from `constant` and what is `around` the task: loops, and
     expressions of these."""
 
@@ -150,12 +150,12 @@ class Course(msgspec.Struct, frozen=True, eq=False):
         return np.asarray(sum((over[v] * stride for v, stride in self.strides.items()), self.start(outer)), np.int64)
 
 
-def course_of(expr: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> Course | None:
+def course_of(expr: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> AffineProgression | None:
     """How an expression runs; None where it is not affine in the loops of the task."""
     return _course(_widened(analyzer.form(expr), analyzer), inner, analyzer)
 
 
-def _course(form: Sum, inner: Mapping[Var, int], analyzer: Analyzer) -> Course | None:
+def _course(form: Sum, inner: Mapping[Var, int], analyzer: Analyzer) -> AffineProgression | None:
     strides, around = dict[Var, int](), dict[Expr, int]()
     for digit in form.digits:
         source = digit.source
@@ -165,7 +165,7 @@ def _course(form: Sum, inner: Mapping[Var, int], analyzer: Analyzer) -> Course |
             return None
         else:
             around[analyzer.expr(Sum((replace_fields(digit, scale=1),)), source.dtype)] = digit.scale
-    return Course(strides, around, form.constant)
+    return AffineProgression(strides, around, form.constant)
 
 
 def _widened(form: Sum, analyzer: Analyzer) -> Sum:
@@ -185,7 +185,7 @@ def _widened(form: Sum, analyzer: Analyzer) -> Sum:
 class Layout(msgspec.Struct, frozen=True, eq=False):
     """The address of an access in elements: its course when it is affine in the task's loops, else the expression."""
 
-    course: Course | None
+    course: AffineProgression | None
     address: Expr | None = None
     mixed: frozenset[Var] = frozenset()  # variables around the task that change the pattern, not only where it begins
 
@@ -350,11 +350,11 @@ def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
     return values(address, {**over, **dict.fromkeys(free_vars(address) - set(over), 0)})
 
 
-def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[Course, ...] | None:
+def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[AffineProgression, ...] | None:
     """How the indices of an access run; None where one of them is no sum of loops."""
     if access.extents:
         return None
-    found: list[Course] = []
+    found: list[AffineProgression] = []
     for index in access.indices:
         course = course_of(index, inner, analyzer)
         if course is None or not all(isinstance(around, Var) for around in course.around):
@@ -363,7 +363,7 @@ def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tup
     return tuple(found)
 
 
-def box_elements(accesses: Sequence[tuple[Access, tuple[Course, ...] | None]], where: Domain) -> int:
+def box_elements(accesses: Sequence[tuple[Access, tuple[AffineProgression, ...] | None]], where: Domain) -> int:
     """Elements of the smallest box that holds all accesses (of one buffer) over the domain; at most one for each access and iteration."""
     if where.iterations == 0:
         return 0

@@ -80,7 +80,7 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
     vectorized: tuple[Var, ...] = ()  # the fastest first, whether there are threads or not
 
 
-class Leaf(msgspec.Struct, frozen=True, eq=False):
+class ComputeBlock(msgspec.Struct, frozen=True, eq=False):
     """A block without blocks in it (or statements that stand outside of such). `engine` is the one annotated, if any."""
 
     block: Block
@@ -93,13 +93,13 @@ class LoopNode(msgspec.Struct, frozen=True, eq=False):
     children: tuple[NestNode, ...]
 
 
-NestNode = LoopNode | Leaf
+NestNode = LoopNode | ComputeBlock
 
 
-def leaves_of(nodes: Iterable[NestNode]) -> Iterator[Leaf]:
+def leaves_of(nodes: Iterable[NestNode]) -> Iterator[ComputeBlock]:
     """The leaves of a tree, in text order."""
     for node in nodes:
-        if isinstance(node, Leaf):
+        if isinstance(node, ComputeBlock):
             yield node
         else:
             yield from leaves_of(node.children)
@@ -304,9 +304,9 @@ class _Reader:
         touches = tuple((self._region(r), written) for r, written in regions)
         return self._in_threads(Piece(None, loops, around.conditions, touches), around)
 
-    def _leaf(self, around: _Around, pieces: tuple[Piece, ...]) -> Leaf:
+    def _leaf(self, around: _Around, pieces: tuple[Piece, ...]) -> ComputeBlock:
         block = around.block or Block("", (), (), (), Evaluate(IntImm(0)))
-        return Leaf(block, pieces, around.engine)
+        return ComputeBlock(block, pieces, around.engine)
 
     def _in_threads(self, piece: Piece, around: _Around) -> Piece:
         """A piece without the loops of threads that it is the same for: virtual ones, and those that a loop inside goes over again."""

@@ -56,7 +56,7 @@ class Run(NamedTuple):
         return self.start + (iteration - self.start) % self.period
 
 
-class Behaviour(msgspec.Struct, frozen=True, eq=False):
+class IterationClass(msgspec.Struct, frozen=True, eq=False):
     """What decides how tasks behave, as expressions over loops: `conditions` cut them, `shifted` must stay the same up to a constant,
     `fixed` must stay the same. `slots` says how many slots take turns over a loop; of the loops in `single` no two iterations are alike.
     No expression depends on data."""
@@ -75,9 +75,9 @@ class Behaviour(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-def together(behaviours: Sequence[Behaviour]) -> Behaviour:
+def together(behaviours: Sequence[IterationClass]) -> IterationClass:
     """What decides any of several."""
-    return Behaviour(
+    return IterationClass(
         tuple(dict.fromkeys(c for b in behaviours for c in b.conditions)),
         tuple(dict.fromkeys(e for b in behaviours for e in b.shifted)),
         tuple(dict.fromkeys(e for b in behaviours for e in b.fixed)),
@@ -86,7 +86,9 @@ def together(behaviours: Sequence[Behaviour]) -> Behaviour:
     )
 
 
-def runs_of(var: Var, extent: int, behaviour: Behaviour, at: Mapping[Var, int], analyzer: Analyzer) -> tuple[Run, ...]:
+def runs_of(
+    var: Var, extent: int, behaviour: IterationClass, at: Mapping[Var, int], analyzer: Analyzer
+) -> tuple[Run, ...]:
     """The runs of a loop whose outer loops are `at` given iterations."""
     conditions = [c for c in behaviour.conditions if var in free_vars(c)]
     shifted = [e for e in behaviour.shifted if var in free_vars(e)]

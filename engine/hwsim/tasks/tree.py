@@ -22,8 +22,8 @@ from ..machine.model import Machine
 from ..machine.parts import DmaEngine
 from .engine_selection import Choice, choose
 from .grid import UnknownValueError, used_vars, values
-from .nest import Leaf, Loop, LoopNode, Nest, NestNode
-from .periodicity import Behaviour, Run, runs_of, together
+from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode
+from .periodicity import IterationClass, Run, runs_of, together
 from .variants import TaskVariant, Variants, part_of, pieces_of
 from .work import Access, read_pieces
 
@@ -69,7 +69,7 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     children: tuple[TaskNode, ...]
     engines: tuple[int, ...]
     cells: tuple[int, ...]
-    behaviour: Behaviour
+    behaviour: IterationClass
     matters: tuple[Var, ...]
     analyzer: Analyzer
     known: dict[tuple[int, ...], tuple[Run, ...]]
@@ -131,13 +131,13 @@ class _Builder:
         self.templates: list[Template] = []
         self.variants: list[TaskVariant] = []
         self.shared: list[dict[PortSpec, int]] = []
-        self.choices: dict[Leaf, Choice] = {}
+        self.choices: dict[ComputeBlock, Choice] = {}
         self.turning = {s.slot_loop.var for s in nest.sites if s.slot_loop is not None}
 
     def nodes(self, nodes: Iterable[NestNode], outer: tuple[Loop, ...]) -> list[TaskNode]:
         found: list[TaskNode] = []
         for node in nodes:
-            if isinstance(node, Leaf) or self._is_task(node):
+            if isinstance(node, ComputeBlock) or self._is_task(node):
                 found.append(self._template(node, outer))
             else:
                 found.append(self._loop(node.loop, self.nodes(node.children, (*outer, node.loop)), outer))
@@ -185,7 +185,7 @@ class _Builder:
             return False
         return not self._picks_block(node, choices)
 
-    def _choice(self, leaf: Leaf) -> Choice:
+    def _choice(self, leaf: ComputeBlock) -> Choice:
         found = self.choices.get(leaf)
         if found is None:
             works = read_pieces(leaf.pieces, self.nest.analyzer)
@@ -230,16 +230,16 @@ class _Builder:
         return self.templates[-1]
 
 
-def _leaves(node: NestNode) -> Iterable[Leaf]:
-    if isinstance(node, Leaf):
+def _leaves(node: NestNode) -> Iterable[ComputeBlock]:
+    if isinstance(node, ComputeBlock):
         yield node
     else:
         for child in node.children:
             yield from _leaves(child)
 
 
-def _paths(node: NestNode, above: tuple[Loop, ...] = ()) -> Iterable[tuple[Leaf, tuple[Loop, ...]]]:
-    if isinstance(node, Leaf):
+def _paths(node: NestNode, above: tuple[Loop, ...] = ()) -> Iterable[tuple[ComputeBlock, tuple[Loop, ...]]]:
+    if isinstance(node, ComputeBlock):
         yield node, above
     else:
         for child in node.children:
@@ -248,6 +248,6 @@ def _paths(node: NestNode, above: tuple[Loop, ...] = ()) -> Iterable[tuple[Leaf,
 
 def _loops(node: NestNode) -> tuple[Loop, ...]:
     """All loops of a subtree, in text order."""
-    if isinstance(node, Leaf):
+    if isinstance(node, ComputeBlock):
         return ()
     return (node.loop, *(loop for child in node.children for loop in _loops(child)))

@@ -20,7 +20,7 @@ from ..replay.exclusive import Variant
 from .geometry import domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
-from .periodicity import Behaviour
+from .periodicity import IterationClass
 from .work import Access, Work
 
 NOTHING = -1
@@ -229,14 +229,14 @@ def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> 
 
 
 # What data decides is the same at all times: nothing is known of it (`grid.values`).
-def _behaviour(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop]) -> Behaviour:
+def _behaviour(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop]) -> IterationClass:
     around = {loop.var: loop.extent for loop in outer}
 
     def decisive(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
         return tuple(e for e in exprs if used_vars(e, around) and is_known(e))
 
     turns = dict.fromkeys((s.placement.site.slot_loop, s.placement.slots) for s in sides)
-    return Behaviour(
+    return IterationClass(
         decisive(c for p in pieces for c in p.conditions),
         decisive(
             x.address for p in pieces for x in p.measured.layouts if x.address is not None and x.mixed & set(around)

@@ -16,7 +16,7 @@ from msgspec.structs import replace as replace_fields
 from ...analysis import accessed_regions
 from ...ir import BlockRealize, Buffer, Expr, For, Node, PrimFunc, Var, build, loops_around_allocations, map_children
 from ..access import Change, change_buffers
-from ..rewrite_result import Renewed
+from ..rewrite_result import RewriteResult
 from ..storage.owning import owning_block
 from .slots import Banks, bank_notes, marked_buffers, sliceable, slot_change, slot_in_turn, with_slots, without_marks
 
@@ -33,15 +33,15 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     return doubled(func).func
 
 
-def doubled(func: PrimFunc) -> Renewed:
+def doubled(func: PrimFunc) -> RewriteResult:
     """`inject_double_buffer`, with the doubled buffer for each."""
     marked = marked_buffers(func)
     if not marked:
-        return Renewed(func, {})
+        return RewriteResult(func, {})
     loops = _loops_that_turn(func, marked)
     changes = {b: _change(b, loop, marked[b]) for b, loop in loops.items()}
     moved = _Hoister(loops, marked).visit(func)
-    return Renewed(change_buffers(moved, changes), {old: c.buffer for old, c in changes.items()})
+    return RewriteResult(change_buffers(moved, changes), {old: c.buffer for old, c in changes.items()})
 
 
 def doubled_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:

@@ -44,7 +44,7 @@ from ...ir import (
 from ..access import Change, change_buffers
 from ..copies import fresh_copy
 from ..errors import LowerError, refuse
-from ..rewrite_result import Renewed
+from ..rewrite_result import RewriteResult
 from .async_stages import AsyncStages, Done
 from .hazards import Hazard, find_hazard, versions_needed
 from .slots import Banks, bank_notes, marked_buffers, marks_of, slot_change, slot_in_turn, with_slots, without_marks
@@ -72,12 +72,12 @@ def inject_software_pipeline(func: PrimFunc) -> PrimFunc:
     return pipelined(func).func
 
 
-def pipelined(func: PrimFunc) -> Renewed:
+def pipelined(func: PrimFunc) -> RewriteResult:
     """`inject_software_pipeline`, with the buffer of several versions for each that got them."""
     if not any(is_pipelined(f) for f in walk_stmts(func.body) if isinstance(f, For)):
-        return Renewed(func, {})
+        return RewriteResult(func, {})
     injector = _Injector(marked_buffers(func))
-    return Renewed(replace_fields(func, body=injector.visit(func.body, {})), injector.versions)
+    return RewriteResult(replace_fields(func, body=injector.visit(func.body, {})), injector.versions)
 
 
 def pipeline_parts(func: PrimFunc, loop: Var) -> tuple[tuple[str, ...], ...]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace as replace_fields
 from ...ir import Block, Buffer, Expr, PrimFunc, Range, build, walk_stmts
 from ..access import Axes, Change, Indices, change_buffers
 from ..positions import Alignment, alignments_of
-from ..rewrite_result import Renewed
+from ..rewrite_result import RewriteResult
 from .compact_regions import Box, live_regions
 
 
@@ -23,7 +23,7 @@ def compact_buffer_allocation(func: PrimFunc) -> PrimFunc:
     return compacted(func).func
 
 
-def compacted(func: PrimFunc) -> Renewed:
+def compacted(func: PrimFunc) -> RewriteResult:
     """`compact_buffer_allocation`, with the new buffer for each that changed."""
     alignments = _alignments(func)
     changes = {
@@ -31,7 +31,7 @@ def compacted(func: PrimFunc) -> Renewed:
         for buffer, box in live_regions(func).items()
         if buffer in alignments or not _is_whole(buffer, box)
     }
-    return Renewed(change_buffers(func, changes), {old: change.buffer for old, change in changes.items()})
+    return RewriteResult(change_buffers(func, changes), {old: change.buffer for old, change in changes.items()})
 
 
 def _is_whole(buffer: Buffer, box: Box) -> bool:

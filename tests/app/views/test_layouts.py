@@ -16,7 +16,7 @@ from tilewright.app.views.labels.numbers import grouped
 from tilewright.app.views.layouts import layout_value, layout_work
 from tilewright.app.views.layouts.grid import MIXED
 from tilewright.app.views.shell.gallery import load_examples
-from tilewright.engine.hwsim import Report, bed_of
+from tilewright.engine.hwsim import Report, placement_of
 
 PADDED = "sch.storage_align(A_shared, 0, 0, 32, 1)\n"
 
@@ -93,7 +93,7 @@ def test_given_any_card_then_its_figures_are_the_simulators_on_the_applied_progr
         after = applied(state, shown["call"])
         report = store.report_now(after)
         assert isinstance(report, Report) and after.moment is not None
-        bed = bed_of(report.program, buffer_ids(store.costed(after, after.moment.schedule))[buffer])
+        bed = placement_of(report.program, buffer_ids(store.costed(after, after.moment.schedule))[buffer])
         assert bed is not None
         degree, cycles = lost(report, bed.buffer.name)
         assert tuple(shown["rank"]) == (report.cycles, cycles, bed.placement.total_bytes)
@@ -195,7 +195,7 @@ def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_pr
     after = applied(state, shown["call"])
     real = store.report_now(after)
     assert isinstance(real, Report) and after.moment is not None
-    bed = bed_of(real.program, buffer_ids(store.costed(after, after.moment.schedule))["A_shared"])
+    bed = placement_of(real.program, buffer_ids(store.costed(after, after.moment.schedule))["A_shared"])
     assert bed is not None
     # The first rows of the tile, where the call says that they go.
     i, j = np.indices((32, 32))

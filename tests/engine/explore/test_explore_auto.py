@@ -12,7 +12,16 @@ from support.gemms import CONVOLUTION, GEMM
 from support.sources import matmul
 
 import tilewright
-from tilewright.engine.explore import AnchorError, Auto, Bench, Question, Settings, auto_space, explore, space_of
+from tilewright.engine.explore import (
+    AnchorError,
+    DerivedSpace,
+    EvaluationRequest,
+    Evaluator,
+    Settings,
+    auto_space,
+    explore,
+    space_of,
+)
 from tilewright.engine.hwsim import load_machine, preset_names, read_machine, simulate
 from tilewright.engine.ir import PrimFunc, structural_equal
 from tilewright.engine.schedule import Schedule
@@ -43,7 +52,7 @@ def program(name: str) -> PrimFunc:
 
 
 @cache
-def derived(name: str, machine: str) -> Auto:
+def derived(name: str, machine: str) -> DerivedSpace:
     return auto_space(program(name), load_machine(machine))
 
 
@@ -51,7 +60,7 @@ def derived(name: str, machine: str) -> Auto:
 @pytest.mark.parametrize("name", ["gemm", "uneven gemm", "convolution", "strided", "1x1", "float"])
 def test_given_a_program_then_its_default_runs_on_the_machine_and_is_right(name: str, machine: str) -> None:
     auto = derived(name, machine)
-    outcome = Bench(auto.space, load_machine(machine), ("cycles",)).tried(Question(0, auto.space.default))
+    outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, auto.space.default))
     assert outcome.fits, outcome
     assert auto.space.schedule_at(auto.space.default).schedule.check().status in ("proved", "tested")
     # On the engine that is for it: not on the one that does everything.
@@ -76,7 +85,7 @@ def test_given_what_follows_a_product_then_it_is_done_tile_by_tile() -> None:
 def test_on_every_machine_there_is_something_to_choose(machine: str) -> None:
     auto = derived("float", machine)
     assert auto.space.size > 1
-    outcome = Bench(auto.space, load_machine(machine), ("cycles",)).tried(Question(0, auto.space.default))
+    outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, auto.space.default))
     assert outcome.status in ("fits", "over"), outcome
 
 
@@ -99,7 +108,9 @@ def test_what_fits_whole_may_be_copied_before_anything_begins() -> None:
     assert places["A at"][-1] == places["B at"][-1] == '"root"'
     assert "root" not in large.text  # 256 KiB each, in a scratchpad of 256 KiB
     whole = {"A at": "root", "B at": "root", "A slots": 1, "B slots": 1}
-    outcome = Bench(small.space, load_machine("gemmini"), ("cycles",)).tried(Question(0, small.space.point_of(whole)))
+    outcome = Evaluator(small.space, load_machine("gemmini"), ("cycles",)).tried(
+        EvaluationRequest(0, small.space.point_of(whole))
+    )
     assert outcome.fits and outcome.figures is not None, outcome
     read = 128 * 64 + 64 * 64
     assert outcome.figures.traffic_bytes == read + 4 * 128 * 64
@@ -120,7 +131,7 @@ def test_python_makes_of_the_text_what_is_read_of_it() -> None:
 def test_every_point_is_a_schedule_that_is_right_or_a_refusal(name: str, machine: str, number: int) -> None:
     auto = derived(name, machine)
     point = auto.space.point_at(number % auto.space.size)
-    outcome = Bench(auto.space, load_machine(machine), ("cycles",)).tried(Question(0, point))
+    outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, point))
     assert outcome.status in ("fits", "over", "refused"), outcome
     if outcome.status == "refused":
         assert outcome.code == "no-loop-to-overlap", outcome
@@ -143,7 +154,7 @@ def test_given_little_memory_then_tiles_that_cannot_fit_are_not_proposed() -> No
     auto = auto_space(program("gemm"), small)
     tiles = {h.name: h.values for h in auto.space.holes if h.name.startswith("tile")}
     assert max(v for v in tiles.get("tile i", (16,)) if isinstance(v, int)) <= 32
-    assert Bench(auto.space, small, ("cycles",)).tried(Question(0, auto.space.default)).fits
+    assert Evaluator(auto.space, small, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
 
 
 def test_given_nothing_to_tile_then_refused() -> None:
@@ -185,7 +196,7 @@ def test_given_a_machine_with_a_memory_on_the_way_then_operands_are_copied_twice
     deep = read_machine(DEEP)
     auto = auto_space(program("gemm"), deep)
     assert auto.text.count("cache_read") == 4 and '"shared"' in auto.text and '"local"' in auto.text
-    assert Bench(auto.space, deep, ("cycles",)).tried(Question(0, auto.space.default)).fits
+    assert Evaluator(auto.space, deep, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
 
 
 DEEP = """

@@ -14,16 +14,16 @@ from support.layers import Layer
 from support.spaces import gemm_space
 
 from tilewright.engine.adopt import Hole
-from tilewright.engine.explore import Bench, Figures, Outcome, Question, Settings, Space, Trial, space_of
-from tilewright.engine.explore.search.candidate_pool import Ahead
-from tilewright.engine.explore.search.estimator import Looking
+from tilewright.engine.explore import EvaluationRequest, Evaluator, Figures, Outcome, Settings, Space, Trial, space_of
+from tilewright.engine.explore.search.candidate_pool import CandidatePool
+from tilewright.engine.explore.search.estimator import Estimator
 from tilewright.engine.explore.search.local_search import rank_of, sights_of
 from tilewright.engine.explore.search.sampler import Sampled
 from tilewright.engine.explore.space import prefixes
 from tilewright.engine.explore.space.model import Point
-from tilewright.engine.explore.space.parameter_axis import Scale
+from tilewright.engine.explore.space.parameter_axis import ParameterAxis
 from tilewright.engine.explore.space.prefixes import Prefixes, Refused
-from tilewright.engine.hwsim import Look, load_machine, look_at
+from tilewright.engine.hwsim import CostEstimate, estimate_cost, load_machine
 from tilewright.engine.ir import TilewrightError, structural_equal
 from tilewright.engine.script import read_calls
 
@@ -31,16 +31,16 @@ GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
 LAYER = layer_space(Layer("small", 64, 64, 128), TARGETS["dual-bank-npu"])
 LATE = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "banks")
-LOOKS = Looking(SPACE, GEMMINI)
+LOOKS = Estimator(SPACE, GEMMINI)
 
 
-def go(ahead: Ahead, count: int, looks: Looking) -> None:
+def go(ahead: CandidatePool, count: int, looks: Estimator) -> None:
     """Make so many walks."""
     ahead.know([sight for walk in ahead.walks(count) for sight in sights_of(walk, looks)])
 
 
-def looking(space: Space, machine: str) -> Looking:
-    return Looking(space, load_machine(machine))
+def looking(space: Space, machine: str) -> Estimator:
+    return Estimator(space, load_machine(machine))
 
 
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=8), st.sampled_from([1, 3, 512]))
@@ -63,11 +63,11 @@ def test_given_moments_that_are_kept_or_gone_then_schedules_and_refusals_are_tho
                 assert structural_equal(found.schedule.func, expected.schedule.func)
 
 
-def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, Look | None]]:
+def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, CostEstimate | None]]:
     """Candidates all over a space: what came of each, and how it had looked."""
-    looks, bench = looking(space, machine), Bench(space, load_machine(machine), ("cycles",))
+    looks, bench = looking(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
     points = [space.point_at(n) for n in range(0, space.size, max(1, space.size // count))]
-    return [(point, bench.tried(Question(n, point)), looks.at(point)) for n, point in enumerate(points)]
+    return [(point, bench.tried(EvaluationRequest(n, point)), looks.at(point)) for n, point in enumerate(points)]
 
 
 @pytest.mark.parametrize(("space", "machine"), [(SPACE, "gemmini"), (LAYER, "dual-bank-npu")], ids=["gemm", "layer"])
@@ -146,11 +146,11 @@ def test_given_one_slot_that_was_too_large_then_two_that_are_as_large_together_a
 
 def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
     small = GEMMINI.replace("memories.scratchpad.capacity_bytes", 2048)
-    looks = Looking(SPACE, small)
-    bench = Bench(SPACE, small, ("cycles",))
+    looks = Estimator(SPACE, small)
+    bench = Evaluator(SPACE, small, ("cycles",))
     points = list(SPACE.points())
     over = [p for p in points if (look := looks.at(p)) is not None and not look.fits]
-    outcomes = [bench.tried(Question(0, point)) for point in over]
+    outcomes = [bench.tried(EvaluationRequest(0, point)) for point in over]
     assert over and {(outcome.status, outcome.full.partition("[")[0]) for outcome in outcomes} == {
         ("over", "local.scratchpad")
     }
@@ -170,7 +170,7 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
 @settings(max_examples=20)
 def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
     def walked() -> list[tuple[float, Point]]:
-        ahead = Ahead(SPACE.default, random.Random(seed))
+        ahead = CandidatePool(SPACE.default, random.Random(seed))
         for count in (1, *more):
             go(ahead, count, LOOKS)
         return list(ahead.best(inf))
@@ -183,7 +183,7 @@ def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again
 
 
 def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
-    ahead = Ahead(SPACE.default, random.Random(0))
+    ahead = CandidatePool(SPACE.default, random.Random(0))
     for _ in range(30):
         go(ahead, 4, LOOKS)
     fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
@@ -203,7 +203,7 @@ def test_given_whoever_asks_then_nobody_looks_but_in_walks() -> None:
 
 def test_given_walks_then_they_begin_with_the_best_and_come_by_what_nobody_looked_at() -> None:
     looks = looking(LAYER, "dual-bank-npu")
-    ahead = Ahead(LAYER.default, random.Random(3))
+    ahead = CandidatePool(LAYER.default, random.Random(3))
     (first,) = ahead.walks(3)
     assert (first.start, first.known) == (LAYER.default, ())
     known = dict(sights_of(first, looks))
@@ -222,7 +222,7 @@ def test_given_walks_then_they_begin_with_the_best_and_come_by_what_nobody_looke
 def test_given_a_space_of_which_nothing_is_seen_then_one_look_is_all() -> None:
     space = space_of(SPACE.program, read_calls('banks = choose("banks", [1, 2])\nsch.annotate("C", "note", banks)\n'))
     looks = looking(space, "gemmini")
-    ahead = Ahead(space.default, random.Random(0))
+    ahead = CandidatePool(space.default, random.Random(0))
     assert not looks.scales
     go(ahead, 4, looks)
     (again,) = ahead.walks(1)
@@ -239,9 +239,9 @@ def test_given_a_pipeline_that_is_wrong_then_looking_says_no_more_than_trying(ar
         'i, j, k = sch.get_loops(C)\njo, ji = sch.split(j, [None, tile], names=["jo", "ji"])\n'
     )
     space = space_of(SPACE.program, read_calls(f"{lines}sch.pipeline({arguments})\n"))
-    looks, bench = looking(space, "gemmini"), Bench(space, GEMMINI, ("cycles",))
+    looks, bench = looking(space, "gemmini"), Evaluator(space, GEMMINI, ("cycles",))
     for point in space.points():
-        assert bench.tried(Question(0, point)).status == "refused"
+        assert bench.tried(EvaluationRequest(0, point)).status == "refused"
         assert looks.at(point) is None or looks.is_hopeful(point)
 
 
@@ -251,7 +251,7 @@ def test_given_a_reduction_in_two_blocks_then_its_updates_look_like_those_in_one
         space_of(SPACE.program, read_calls(lines + more)).schedule_at(()).schedule.index
         for more in ("", "D = sch.decompose_reduction(C, k)\n")
     )
-    whole, parted = look_at(one, GEMMINI), look_at(two, GEMMINI)
+    whole, parted = estimate_cost(one, GEMMINI), estimate_cost(two, GEMMINI)
     assert whole.busy <= parted.busy < 1.5 * whole.busy
 
 
@@ -264,8 +264,8 @@ def test_given_a_machine_that_looked_busier_than_it_was_then_what_looks_as_busy_
     assert looks.is_hopeful(SPACE.default, look.busy) and not looks.is_hopeful(SPACE.default, look.busy // 3)
 
 
-def scale(*values: object) -> Scale:
-    return Scale(Hole("x", "x", values, tuple(map(repr, values))))  # pyright: ignore[reportArgumentType]
+def scale(*values: object) -> ParameterAxis:
+    return ParameterAxis(Hole("x", "x", values, tuple(map(repr, values))))  # pyright: ignore[reportArgumentType]
 
 
 def test_given_numbers_then_the_next_ones_are_near_and_of_lists_those_that_differ_least() -> None:
@@ -281,6 +281,10 @@ def test_given_numbers_then_the_next_ones_are_near_and_of_lists_those_that_diffe
 
 
 def test_given_what_is_short_and_too_large_then_it_ranks_behind_what_fits_and_before_what_is_long() -> None:
-    fits, large, long = Look({"local": 1.0}, 90, 100), Look({"local": 4.0}, 60, 60), Look({"local": 0.1}, 200, 200)
+    fits, large, long = (
+        CostEstimate({"local": 1.0}, 90, 100),
+        CostEstimate({"local": 4.0}, 60, 60),
+        CostEstimate({"local": 0.1}, 200, 200),
+    )
     assert sorted([long, large, fits], key=lambda look: look.rank) == [fits, large, long]
-    assert (fits.fits, large.fits) == (True, False) and Look({}, 1, 7).rank == 7
+    assert (fits.fits, large.fits) == (True, False) and CostEstimate({}, 1, 7).rank == 7

@@ -14,16 +14,16 @@ from support.spaces import gemm_space
 
 from tilewright.engine.execute import Verdict
 from tilewright.engine.explore import (
-    Bench,
-    Checking,
+    EvaluationRequest,
+    Evaluator,
     InProcess,
     Limits,
     ObjectiveError,
     Outcome,
     Progress,
-    Question,
     Settings,
     StoreError,
+    Verifier,
     dominates,
     explore,
 )  # fmt: skip
@@ -42,15 +42,15 @@ SAMPLED = Settings(exhaustive=0, trials=24, batch=8)
 @cache
 def everything() -> tuple[Outcome, ...]:
     """What comes of each point, replayed whether it may be good or not."""
-    bench = Bench(SPACE, GEMMINI, ("cycles",))
-    return tuple(bench.tried(Question(n, point)) for n, point in enumerate(SPACE.points()))
+    bench = Evaluator(SPACE, GEMMINI, ("cycles",))
+    return tuple(bench.tried(EvaluationRequest(n, point)) for n, point in enumerate(SPACE.points()))
 
 
 class Backwards:
     """Workers whose answers come in another order."""
 
     def __init__(self, settings: Settings) -> None:
-        self._bench = Bench(SPACE, GEMMINI, settings.objectives, settings.budgets, settings.limits)
+        self._bench = Evaluator(SPACE, GEMMINI, settings.objectives, settings.budgets, settings.limits)
 
     def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
         return InProcess(self._bench).answers(tasks[::-1], enough)
@@ -101,9 +101,9 @@ def test_outcomes_say_why_a_candidate_is_none() -> None:
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=12))
 @settings(max_examples=15)
 def test_lines_that_are_not_applied_again_change_nothing(numbers: list[int]) -> None:
-    bench = Bench(SPACE, GEMMINI, ("cycles",))
+    bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     for number in numbers:
-        assert bench.tried(Question(number, SPACE.point_at(number))) == everything()[number]
+        assert bench.tried(EvaluationRequest(number, SPACE.point_at(number))) == everything()[number]
 
 
 @given(
@@ -118,7 +118,7 @@ def test_who_is_said_to_take_too_much_takes_too_much_in_the_report(
     machine = GEMMINI.replace("memories.scratchpad.capacity_bytes", scratchpad)
     machine = machine.replace("memories.accumulator.capacity_bytes", accumulator)
     point = SPACE.point_at(number)
-    outcome = Bench(SPACE, machine, ("cycles",)).tried(Question(0, point))
+    outcome = Evaluator(SPACE, machine, ("cycles",)).tried(EvaluationRequest(0, point))
     if outcome.status not in ("fits", "over"):
         return
     report = simulate(SPACE.schedule_at(point).schedule.described, machine)
@@ -170,7 +170,7 @@ def test_given_some_seconds_then_the_study_ends_with_them_and_goes_on_with_more(
 
 
 def test_who_is_told_of_checks_may_end_them() -> None:
-    told: list[Checking] = []
+    told: list[Verifier] = []
     study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), checking=told.append)
     assert [c.done for c in told] == list(range(len(study.offers))) and {c.total for c in told} == {len(study.front)}
     assert len(study.offers) == len(study.front) > 1
@@ -186,9 +186,9 @@ def test_a_study_that_was_stopped_goes_on_as_if_it_had_not_been(
     told: list[Progress] = []
     uncut = explore(SPACE, GEMMINI, SAMPLED)
     first = explore(SPACE, GEMMINI, SAMPLED, store=store, watch=told.append, stop=lambda: len(told) >= after)
-    asked: list[Question] = []
-    tried = Bench.tried
-    monkeypatch.setattr(Bench, "tried", lambda self, question: asked.append(question) or tried(self, question))
+    asked: list[EvaluationRequest] = []
+    tried = Evaluator.tried
+    monkeypatch.setattr(Evaluator, "tried", lambda self, question: asked.append(question) or tried(self, question))
     whole = explore(SPACE, GEMMINI, SAMPLED, store=store)
     assert len(first.trials) == after and whole.trials == uncut.trials
     # What was known was not tried again.

@@ -24,23 +24,23 @@ from support.spaces import gemm_space
 
 from tilewright.engine.adopt import read_pasted
 from tilewright.engine.explore import (
-    Bench,
+    EvaluationRequest,
+    Evaluator,
     Limits,
     Outcome,
     Progress,
-    Question,
     Settings,
     Study,
     WorkersError,
     explore,
     space_of,
 )
-from tilewright.engine.explore.search.local_search import Walk
+from tilewright.engine.explore.search.local_search import LocalSearch
 from tilewright.engine.explore.trials import evaluator as trials
 from tilewright.engine.explore.workers import pool as workers_module
 from tilewright.engine.explore.workers.job import answer_from, encoded, job_from, job_of, task_from
 from tilewright.engine.explore.workers.pipe import HEAD_BYTES
-from tilewright.engine.explore.workers.pool import Hand, Processes
+from tilewright.engine.explore.workers.pool import Processes, WorkerProcess
 from tilewright.engine.explore.workers.process import within
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.schedule import Intrinsics
@@ -48,7 +48,7 @@ from tilewright.engine.script import read_calls
 
 GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
-HERE = Bench(SPACE, GEMMINI, ("cycles",))
+HERE = Evaluator(SPACE, GEMMINI, ("cycles",))
 TESTS = Path(__file__).parents[2]
 
 
@@ -57,9 +57,9 @@ def alone(asked: Settings = SETTINGS) -> Study:
 
 
 @contextmanager
-def hand_within(limits: Limits) -> Iterator[Hand]:
+def hand_within(limits: Limits) -> Iterator[WorkerProcess]:
     """A hand whose tasks may take so much."""
-    made = Hand(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
+    made = WorkerProcess(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
     try:
         yield made
     finally:
@@ -68,7 +68,7 @@ def hand_within(limits: Limits) -> Iterator[Hand]:
 
 
 @pytest.fixture
-def hand() -> Iterator[Hand]:
+def hand() -> Iterator[WorkerProcess]:
     with hand_within(SETTINGS.limits) as made:
         yield made
 
@@ -97,9 +97,9 @@ def test_given_workers_that_are_killed_then_the_same_is_found_and_nothing_twice(
     assert sorted(told) == list(range(40)) and "worker-lost" not in {t.outcome.code for t in study.trials}
 
 
-def test_given_a_process_that_dies_while_it_tries_then_it_is_tried_again(hand: Hand) -> None:
-    question = Question(0, SPACE.default)
-    expected = Bench(SPACE, GEMMINI, ("cycles",)).tried(question)
+def test_given_a_process_that_dies_while_it_tries_then_it_is_tried_again(hand: WorkerProcess) -> None:
+    question = EvaluationRequest(0, SPACE.default)
+    expected = Evaluator(SPACE, GEMMINI, ("cycles",)).tried(question)
     assert hand.answer(question) == expected
     first = hand.pid
     assert first is not None
@@ -136,7 +136,7 @@ def test_given_candidates_that_take_long_when_stopped_then_nobody_waits_for_them
 
 
 def test_given_a_study_that_is_stopped_while_a_process_starts_then_nobody_waits_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hand: Hand
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hand: WorkerProcess
 ) -> None:
     stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
     made: list[subprocess.Popen[bytes]] = []
@@ -148,7 +148,7 @@ def test_given_a_study_that_is_stopped_while_a_process_starts_then_nobody_waits_
 
     process = subprocess.Popen
     monkeypatch.setattr(workers_module.subprocess, "Popen", started)
-    answer = hand.answer(Question(0, SPACE.default))
+    answer = hand.answer(EvaluationRequest(0, SPACE.default))
     assert isinstance(answer, Outcome) and answer.code == "worker-lost"
     assert [process.returncode for process in made] == [-signal.SIGKILL]
 
@@ -166,10 +166,10 @@ def test_given_workers_that_do_not_start_then_the_study_says_so_and_does_not_wai
 
 def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives() -> None:
     with hand_within(Limits(seconds=0.001)) as short:
-        outcome = short.answer(Question(0, SPACE.default))
+        outcome = short.answer(EvaluationRequest(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
         first = short.pid
-        assert short.answer(Question(1, SPACE.default)).code == "too-slow" and short.pid == first
+        assert short.answer(EvaluationRequest(1, SPACE.default)).code == "too-slow" and short.pid == first
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells how much a process has")
@@ -187,7 +187,7 @@ def test_given_too_little_memory_then_the_candidate_fails(monkeypatch: pytest.Mo
         raise MemoryError
 
     monkeypatch.setattr(trials, "simulate_tasks", full)
-    outcome = Bench(SPACE, GEMMINI, ("cycles",)).tried(Question(0, SPACE.default))
+    outcome = Evaluator(SPACE, GEMMINI, ("cycles",)).tried(EvaluationRequest(0, SPACE.default))
     assert (outcome.status, outcome.code) == ("failed", "too-large")
 
 
@@ -239,7 +239,7 @@ def desc(a: T.Buffer((16,), "int32"), b: T.Buffer((16,), "int32")):
     known.register("copy16", desc, desc.replace("def desc", "def impl"))
     job = job_of(space_of(SPACE.program, SPACE.lines, intrinsics=known), GEMMINI, SETTINGS)
     assert job_from(encoded(job)) == job and [i.name for i in job.intrinsics] == ["copy16"]
-    assert job.bench.tried(Question(0, SPACE.default)).fits
+    assert job.bench.tried(EvaluationRequest(0, SPACE.default)).fits
 
 
 @given(programs(), st.integers(1, 4))
@@ -250,15 +250,15 @@ def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> 
     space = space_of(program, read_calls(lines))
     machine = load_machine("cpu-core")
     sent = job_from(encoded(job_of(space, machine, Settings()))).bench
-    here = Bench(space, machine, ("cycles",))
+    here = Evaluator(space, machine, ("cycles",))
     for number, point in enumerate(space.points()):
-        assert sent.tried(Question(number, point)) == here.tried(Question(number, point))
+        assert sent.tried(EvaluationRequest(number, point)) == here.tried(EvaluationRequest(number, point))
 
 
 @given(st.integers(0, SPACE.size - 1), st.integers(1, 40), st.integers(0, 2**32 - 1))
 @settings(max_examples=20)
 def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks: int, seed: int) -> None:
-    walk = Walk(SPACE.point_at(number), looks, seed)
+    walk = LocalSearch(SPACE.point_at(number), looks, seed)
     walk = replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk
     there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
     answer = answer_from(walk, encoded(within(60.0, there, task_from(encoded(walk)))))
@@ -268,7 +268,7 @@ def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks:
 
 
 def test_given_too_little_time_for_a_walk_then_it_ends_where_it_has_come() -> None:
-    walk = Walk(SPACE.default, 500, 0)
+    walk = LocalSearch(SPACE.default, 500, 0)
     with hand_within(Limits(seconds=0.05)) as short:
         answer = short.answer(walk)
         assert isinstance(answer, tuple) and list(answer) == list(HERE.sights(walk))[: len(answer)]

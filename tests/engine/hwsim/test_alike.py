@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tilewright.engine.arith import Analyzer
 from tilewright.engine.hwsim.tasks.grid import values
-from tilewright.engine.hwsim.tasks.periodicity import Behaviour, Run, runs_of
+from tilewright.engine.hwsim.tasks.periodicity import IterationClass, Run, runs_of
 from tilewright.engine.ir import Expr, Range, Var, build
 
 INNER = 3
@@ -17,7 +17,7 @@ OUTER, TAP = Var("i"), Var("d")
 def runs(extent: int, *shifted: Expr, conditions: tuple[Expr, ...] = ()) -> tuple[Run, ...]:
     zero = build.const(0, "int32")
     known = Analyzer({OUTER: Range(zero, build.const(extent, "int32")), TAP: Range(zero, build.const(INNER, "int32"))})
-    return runs_of(OUTER, extent, Behaviour(conditions=conditions, shifted=shifted), {}, known)
+    return runs_of(OUTER, extent, IterationClass(conditions=conditions, shifted=shifted), {}, known)
 
 
 def clamped(expr: Expr, low: int, high: int) -> Expr:

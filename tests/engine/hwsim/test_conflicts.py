@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tilewright.engine.hwsim import Memory
 from tilewright.engine.hwsim.access.bank_conflicts import (
+    BankConflicts,
     Banking,
-    Clashes,
     Elements,
     Operand,
     affine_clashes,
@@ -51,12 +51,12 @@ def served(rule: Banking, elements: list[tuple[int, int, bool, int]]) -> int:
     return cycles - ideal
 
 
-def counted(rule: Banking, lanes: list[int], loops: list[int], operands: list[Operand], width: int) -> Clashes:
+def counted(rule: Banking, lanes: list[int], loops: list[int], operands: list[Operand], width: int) -> BankConflicts:
     """Every iteration, every group of lanes, every phase, one by one."""
     order = [tuple(reversed(p)) for p in product(*(range(n) for n in reversed(lanes)))]
     widest = max(o.element_bytes for o in operands)
     phase = max(1, rule.phase_bytes // widest) if rule.phase_bytes else width
-    found = Clashes()
+    found = BankConflicts()
     for at in product(*map(range, loops)):
         for first in range(0, len(order), width):
             group = order[first : first + width]
@@ -74,7 +74,7 @@ def counted(rule: Banking, lanes: list[int], loops: list[int], operands: list[Op
                     for number, o in enumerate(operands)
                 ]
                 lost = served(rule, elements)
-                found += Clashes(1, lost, lost + 1)
+                found += BankConflicts(1, lost, lost + 1)
     return found
 
 
@@ -128,12 +128,12 @@ def test_law_conflicts_of_listed_elements_are_those_of_every_access(
     elements = Elements(
         np.array([a for a in accesses for _ in accesses[a]]), np.array([x for a in accesses for x in accesses[a]]), size
     )
-    expected = Clashes()
+    expected = BankConflicts()
     for addresses in accesses.values():
         phase = max(1, rule.phase_bytes // size) if rule.phase_bytes else len(addresses)
         for first in range(0, len(addresses), phase):
             lost = served(rule, [(x, size, False, 0) for x in addresses[first : first + phase]])
-            expected += Clashes(1, lost, lost + 1)
+            expected += BankConflicts(1, lost, lost + 1)
     assert listed_clashes(rule, [elements], lane) == expected
 
 
@@ -142,7 +142,7 @@ def test_given_a_trillion_accesses_when_counted_then_it_costs_no_more():
     for pitch, lost in ((33, 0), (32, 31)):
         column = Operand(4, 0, (4 * pitch,), (4, 4 * 32 * pitch))
         clashes = affine_clashes(GPU, [32], [10**6, 10**6], [column], 32)
-        assert clashes == Clashes(10**12, lost * 10**12, lost + 1)
+        assert clashes == BankConflicts(10**12, lost * 10**12, lost + 1)
 
 
 # "Using Shared Memory to Optimize ..." of NVIDIA (J. Luitjens, M. Harris): a column of a 32 x 32 tile of floats is one bank, 32 ways;
@@ -152,14 +152,14 @@ def test_given_a_trillion_accesses_when_counted_then_it_costs_no_more():
 )
 def test_given_a_warp_of_words_when_strided_then_so_many_ways(words: int, degree: int):
     clashes = affine_clashes(GPU, [32], [32], [Operand(4, 0, (4 * words,), (4,))], 32)
-    assert clashes == Clashes(32, 32 * (degree - 1), degree)
+    assert clashes == BankConflicts(32, 32 * (degree - 1), degree)
 
 
 # 64-bit accesses go half a warp at a time, 128-bit ones a quarter: contiguous ones have no conflict, though lanes 0 and 16 (0 and 8) are
 # in the same banks (cutlass issue 328, flash-attention issue 738; CUDA C programming guide, compute capability 5.x and on).
 @pytest.mark.parametrize(("size", "phases"), [(4, 1), (8, 2), (16, 4)])
 def test_given_wide_accesses_when_contiguous_then_each_phase_is_without_conflict(size: int, phases: int):
-    assert affine_clashes(GPU, [32], [], [Operand(size, 0, (size,))], 32) == Clashes(phases, 0, 1)
+    assert affine_clashes(GPU, [32], [], [Operand(size, 0, (size,))], 32) == BankConflicts(phases, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,15 @@ from support.task_trees import task_program
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.hwsim.errors import MachineError
-from tilewright.engine.hwsim.replay.steady import Played, play
-from tilewright.engine.hwsim.replay.time_map import Density, Folding
+from tilewright.engine.hwsim.replay.steady import Simulated, play
+from tilewright.engine.hwsim.replay.time_map import Density, TimeMap
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
 MOST = 8_000
 
 
-def both_ways(seed: int, ports: int) -> tuple[Played, Played] | None:
+def both_ways(seed: int, ports: int) -> tuple[Simulated, Simulated] | None:
     program = task_program(Random(seed), ports=ports)
     try:
         return play(program, MOST, 10**9), play(program, MOST, 0)
@@ -33,13 +33,13 @@ def both_ways(seed: int, ports: int) -> tuple[Played, Played] | None:
         return None
 
 
-def density(played: Played) -> Density:
+def density(played: Simulated) -> Density:
     """How busy each engine is."""
     clocks = played.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
     variants = clocks._table if hasattr(clocks, "_table") else []
     engines = np.array([variants[n].engine for n in clocks.numbers], np.int64)
-    folding = Folding(played.repeats, int(ends.max(initial=0)))
+    folding = TimeMap(played.repeats, int(ends.max(initial=0)))
     return Density(starts, ends, engines, 4, folding)
 
 
@@ -61,7 +61,7 @@ def test_law_the_stretches_of_a_window_fill_it_and_lie_where_the_clock_says(
     if found is None:
         return
     _, fast = found
-    folding = Folding(fast.repeats, fast.clocks.finish())
+    folding = TimeMap(fast.repeats, fast.clocks.finish())
     start = round(part * fast.cycles)
     at = start
     for stretch in folding.stretches(start, start + length):
@@ -77,7 +77,7 @@ def test_given_repeats_in_repeats_then_a_moment_names_the_copy_of_each() -> None
         return SimpleNamespace(start=start, end=end, cycles=cycles, extra=extra)
 
     # 10 to 20 comes three times, and 5 to 30 with all that four times: 45 cycles each.
-    folding = Folding((repeat(10, 20, 10, 2), repeat(5, 30, 45, 3)), 40)
+    folding = TimeMap((repeat(10, 20, 10, 2), repeat(5, 30, 45, 3)), 40)
     assert folding.levels() == {1: 0, 0: 1}
     assert folding.at(4) == (4, ())
     assert folding.at(5) == (5, ((1, 0),))

@@ -14,8 +14,8 @@ from tilewright.engine.hwsim import (
     MachineError,
     Report,
     first_peaks,
-    least_of,
     load_machine,
+    lower_bound_of,
     simulate,
     simulate_tasks,
     tasks_of,
@@ -29,7 +29,7 @@ def held(func: PrimFunc, machine: Machine) -> Report:
     """The report, once the least is held against it."""
     program = tasks_of(func, machine)
     first = first_peaks(program)
-    least = least_of(program)
+    least = lower_bound_of(program)
     assert all(size <= least.peaks[row] for row, size in first.items())
     report = simulate_tasks(program)
     assert least.cycles == report.bound <= report.cycles

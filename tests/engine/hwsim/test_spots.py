@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tilewright.app.document import evaluate, load_document
-from tilewright.engine.hwsim import Report, bed_of, load_machine, share_of, simulate, uses_of
+from tilewright.engine.hwsim import Report, accesses_of, distribution_of, load_machine, placement_of, simulate
 from tilewright.engine.schedule import Schedule
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "static" / "examples").glob("*.py"))
@@ -32,7 +32,7 @@ def unpadded() -> Report:
 def bed_named(report: Report, name: str):
     program = report.program
     (buffer,) = (b for b in program.places.by_buffer if b.name == name)
-    bed = bed_of(program, buffer)
+    bed = placement_of(program, buffer)
     assert bed is not None
     return bed
 
@@ -42,7 +42,7 @@ def test_given_any_buffer_then_its_elements_have_places_of_their_own_inside_of_i
     _, report = example(path)
     program = report.program
     for buffer, placement in program.places.by_buffer.items():
-        bed = bed_of(program, buffer)
+        bed = placement_of(program, buffer)
         assert bed is not None
         if prod(bed.shape) > 1 << 18:
             continue
@@ -61,7 +61,7 @@ def test_given_a_column_in_one_bank_then_the_picture_says_so_and_each_access_los
     assert (bed.unit.kind, bed.unit.count, bed.unit.row_bytes) == ("bank", 32, 4)
     spots = bed.spots(np.indices(bed.shape))
     assert set(spots.unit[:, 5].tolist()) == {5} and spots.unit[3].tolist() == list(range(32))
-    (read,) = (u for u in uses_of(report.program, bed) if not u.written)
+    (read,) = (u for u in accesses_of(report.program, bed) if not u.written)
     listing = read.listing()
     assert listing is not None and listing.whole
     (row,) = report.conflicts
@@ -78,9 +78,9 @@ def test_given_whole_listings_then_they_lose_what_conflicts_cost_a_task(path: Pa
     _, report = example(path)
     program = report.program
     for buffer in program.places.by_buffer:
-        bed = bed_of(program, buffer)
+        bed = placement_of(program, buffer)
         assert bed is not None
-        for use in uses_of(program, bed):
+        for use in accesses_of(program, bed):
             listing = use.listing()
             if listing is None or not listing.whole or use.engine_kind != "vector":
                 continue
@@ -98,7 +98,7 @@ def test_given_two_slots_in_two_blocks_then_each_slot_is_in_its_own() -> None:
 def test_given_a_copy_then_its_accesses_are_its_runs() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
     bed = bed_named(report, "A")
-    (use,) = uses_of(report.program, bed)
+    (use,) = accesses_of(report.program, bed)
     listing = use.listing()
     assert listing is not None and use.run_bytes == 256
     assert Counter(listing.access.tolist()) == dict.fromkeys(range(64), 64)
@@ -107,7 +107,7 @@ def test_given_a_copy_then_its_accesses_are_its_runs() -> None:
 def test_given_matrix_work_then_an_access_is_a_tile_of_the_engine() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
     bed = bed_named(report, "A_local.vtcm")
-    (use,) = (u for u in uses_of(report.program, bed) if not u.written)
+    (use,) = (u for u in accesses_of(report.program, bed) if not u.written)
     listing = use.listing()
     assert listing is not None and listing.count == 8
     rows, columns = np.divmod(listing.position[listing.access == 0], 64)
@@ -118,8 +118,8 @@ def test_given_matrix_work_then_an_access_is_a_tile_of_the_engine() -> None:
 def test_given_a_report_then_the_bytes_of_all_buffers_are_its_traffic(path: Path) -> None:
     _, report = example(path)
     program = report.program
-    beds = [bed_of(program, b) for b in program.places.by_buffer]
-    shares = [share_of(program, report.timeline.counts, bed) for bed in beds if bed is not None]
+    beds = [placement_of(program, b) for b in program.places.by_buffer]
+    shares = [distribution_of(program, report.timeline.counts, bed) for bed in beds if bed is not None]
     moved = sum(s.read_bytes + s.written_bytes for s in shares)
     copied = 2 * sum(t.bytes for t in report.traffic)
     assert moved == copied + sum(a.read_bytes + a.written_bytes for a in report.accesses)

@@ -15,14 +15,14 @@ from support.task_trees import Loop, Task, task_program
 
 from tilewright.engine.hwsim.errors import MachineError
 from tilewright.engine.hwsim.replay.exclusive import Variant
-from tilewright.engine.hwsim.replay.steady import Played, play
+from tilewright.engine.hwsim.replay.steady import Simulated, play
 from tilewright.engine.hwsim.replay.timeline import Timeline
 
 WHOLE = 10**9
 MOST = 8_000
 
 
-def timeline(played: Played) -> Timeline:
+def timeline(played: Simulated) -> Timeline:
     clocks = played.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
     times = np.ones(len(starts), np.int64)
@@ -34,13 +34,13 @@ def timeline(played: Played) -> Timeline:
     )  # fmt: skip
 
 
-def tasks(played: Played) -> list[tuple[int, int, tuple[int, ...]]]:
+def tasks(played: Simulated) -> list[tuple[int, int, tuple[int, ...]]]:
     """(start by the clock, variant, iterations of the loops around) of every task that the program runs."""
     line = timeline(played)
     return [(int(line.starts[r.row]) + r.later, int(line.numbers[r.row]), r.place) for r in line.unrolled()]
 
 
-def stalls(played: Played) -> Counter[tuple[int, str, int, int]]:
+def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
     times = timeline(played).times.tolist()
     found: Counter[tuple[int, str, int, int]] = Counter()
     for s in played.clocks.stalls:
@@ -48,7 +48,7 @@ def stalls(played: Played) -> Counter[tuple[int, str, int, int]]:
     return found
 
 
-def both_ways(program: Any) -> tuple[Played, Played] | None:
+def both_ways(program: Any) -> tuple[Simulated, Simulated] | None:
     """All played, and as little as can be; None when all is too much for a test."""
     try:
         return play(program, MOST, WHOLE), play(program, MOST, 0)
